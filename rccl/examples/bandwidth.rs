@@ -10,11 +10,11 @@ use std::time::Instant;
 use hip::{Device, DeviceBuffer};
 use rccl::{Communicator, Config, Group, Op, Result};
 
-/// A collective, and what part of its bytes a link carries at least: rccl-tests' "bus bandwidth".
+/// A collective, and the factor of its bytes that a link carries at least: rccl-tests' "bus bandwidth".
 struct Test {
     name: &'static str,
     factor: fn(f64) -> f64,
-    /// Elements to send and to receive, by elements of the size and ranks.
+    /// Returns the elements to send and to receive, given the elements of the size and the ranks.
     elements: fn(usize, usize) -> (usize, usize),
     add: for<'a> fn(&mut Group<'a>, &'a Communicator, &'a DeviceBuffer<f32>, &'a mut DeviceBuffer<f32>) -> Result<()>,
 }
@@ -80,7 +80,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-/// Microseconds of a call, and how many results were wrong: all elements are ones.
+/// Returns the microseconds of a call, and the number of wrong results: all elements are ones.
 fn run(test: &Test, devices: &[Device], ranks: &[Communicator], count: usize) -> Result<(f64, usize)> {
     let (to_send, to_receive) = (test.elements)(count, devices.len());
     let (mut from, mut to) = (Vec::new(), Vec::new());

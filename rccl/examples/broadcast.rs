@@ -1,4 +1,4 @@
-//! One process, all devices: the first has numbers, and all get them.
+//! One process, all devices: the first has numbers, and all receive them.
 //!
 //! ```sh
 //! hip-sim run --devices 4 -- cargo run -p rccl --example broadcast   # or without hip-sim, on GPUs
@@ -17,7 +17,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let (major, minor, patch) = rccl::version()?;
     println!("RCCL {major}.{minor}.{patch} on {} devices", devices.len());
 
-    // Each device has its own numbers; the first one's are to be everybody's.
+    // Each device has its own numbers; those of the first are broadcast.
     let mut buffers = Vec::new();
     for (rank, device) in devices.iter().enumerate() {
         buffers.push(DeviceBuffer::from_slice(device, &[rank as f32 + 0.5; 1_000])?);

@@ -1,4 +1,5 @@
-//! A token goes around a ring of devices by sends and receives, and each rank adds its number to it: the sum of all ranks, on every rank.
+//! A token goes around a ring of devices by sends and receives, and each rank adds its number to it: the sum of all
+//! ranks, on every rank.
 //!
 //! ```sh
 //! hip-sim run --devices 4 -- cargo run -p rccl --example ring
@@ -25,7 +26,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         for device in &devices {
             received.push(DeviceBuffer::<i32>::zeroed(device, 1)?);
         }
-        // One that sends and receives does both in a group, so that neither waits for the other.
+        // A rank that sends and receives does both in a group, so that neither waits for the other.
         let mut group = Group::new();
         for (rank, (token, received)) in tokens.iter().zip(&mut received).enumerate() {
             group.send(&ranks[rank], token, (rank + 1) % size)?;

@@ -1,7 +1,8 @@
-//! Data-parallel training over processes: each rank has a part of the data, and the gradients of all are averaged by an all-reduce in each step. Rank 0
-//! prints the loss and draws it, as `training.svg` or under the name that is given.
+//! Data-parallel training with several processes: each rank has a part of the data, and an all-reduce averages the
+//! gradients of all ranks in each step. Rank 0 prints the loss and draws it, as `training.svg` or under the given name.
 //!
-//! The model is small, and its arithmetic is the host's: what this shows is how ranks start, share parameters and sum gradients.
+//! The model is small, and its arithmetic runs on the host: the example shows how ranks start, share parameters and sum
+//! gradients.
 //!
 //! ```sh
 //! cargo build -p rccl --example training
@@ -13,20 +14,20 @@ use plotters::prelude::{BLUE, ChartBuilder, IntoDrawingArea as _, LineSeries, SV
 use rccl::start::World;
 use rccl::{Config, Op};
 
-/// Units of the hidden layer.
+/// Number of units in the hidden layer.
 const HIDDEN: usize = 16;
-/// Weights and biases of a network with one input, one hidden layer and one output; a place for the loss behind them.
+/// Weights and biases of a network with one input, one hidden layer and one output; followed by a place for the loss.
 const PARAMETERS: usize = 3 * HIDDEN + 1;
-/// Points of each rank.
+/// Number of points per rank.
 const POINTS: usize = 64;
 const STEPS: usize = 300;
 
-/// A curve to learn.
+/// Returns the curve to learn.
 fn curve(x: f32) -> f32 {
     (3.0 * x).sin() * 0.7 + 0.2 * x
 }
 
-/// The network's output.
+/// Returns the network's output.
 fn output(parameters: &[f32], x: f32) -> (f32, [f32; HIDDEN]) {
     let mut hidden = [0.0; HIDDEN];
     let mut sum = parameters[3 * HIDDEN];
@@ -37,7 +38,7 @@ fn output(parameters: &[f32], x: f32) -> (f32, [f32; HIDDEN]) {
     (sum, hidden)
 }
 
-/// Gradients of the mean squared error over points, and the error behind them.
+/// Returns the gradients of the mean squared error over points, followed by the error.
 fn gradients(parameters: &[f32], points: &[f32]) -> Vec<f32> {
     let mut sums = vec![0.0; PARAMETERS + 1];
     for &x in points {
@@ -70,7 +71,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let communicator = world.communicator(&device, &Config::new().name("gradients"))?;
     let (rank, size) = (communicator.rank(), communicator.size());
 
-    // Rank 0 chooses the parameters, and all begin with the same.
+    // Rank 0 chooses the parameters, and all ranks start with the same.
     let mut state = 1_u32;
     let mut random = || {
         state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
@@ -89,7 +90,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     for step in 0..STEPS {
         let mut gradient = DeviceBuffer::from_slice(&device, &gradients(&parameters, &points))?;
         communicator.all_reduce_in_place(&mut gradient, Op::Average)?;
-        communicator.synchronize()?; // with a deadline: a rank that is gone is an error, not a hang
+        communicator.synchronize()?; // with a deadline: a lost rank is an error, not a hang
         let gradient = gradient.to_vec()?;
         for ((parameter, momentum), gradient) in parameters.iter_mut().zip(&mut momentum).zip(&gradient) {
             *momentum = 0.9 * *momentum + gradient;
@@ -101,7 +102,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         }
     }
 
-    // All ranks have the same parameters, to the bit.
+    // All ranks have bitwise identical parameters.
     let mut checksum = DeviceBuffer::from_slice(&device, &parameters)?;
     communicator.broadcast(&mut checksum, 0)?;
     assert_eq!(checksum.to_vec()?, parameters);

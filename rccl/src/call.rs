@@ -1,4 +1,4 @@
-//! One call of a collective, and several of them in a group.
+//! One call of a collective, and groups of calls.
 
 use std::ffi::{CStr, c_int, c_void};
 use std::sync::{Arc, OnceLock};
@@ -10,7 +10,7 @@ use crate::error::{Context, Error, Result, check};
 use crate::handle::{Handle, Last, Live};
 use crate::raw::{self, RawStream, ncclComm_t, ncclRedOp_t, ncclResult_t};
 
-/// Which collective.
+/// The kind of collective.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     AllReduce,
@@ -41,7 +41,7 @@ impl Kind {
         Self::Receive,
     ];
 
-    /// The method, and the C function.
+    /// Returns the method's name, and the C function.
     pub(crate) fn names(self) -> (&'static str, &'static str) {
         match self {
             Self::AllReduce => ("all_reduce", "ncclAllReduce"),
@@ -58,7 +58,7 @@ impl Kind {
         }
     }
 
-    /// Whether it is between two ranks.
+    /// Returns whether it is between two ranks.
     pub(crate) fn is_point_to_point(self) -> bool {
         matches!(self, Self::Send | Self::Receive)
     }
@@ -74,17 +74,17 @@ pub(crate) struct Call {
     pub(crate) kind: Kind,
     pub(crate) send: *const c_void,
     pub(crate) receive: *mut c_void,
-    /// Of `data_type`, as the C function counts.
+    /// Number of elements of `data_type`, as the C function counts.
     pub(crate) count: usize,
     pub(crate) data_type: DataType,
     pub(crate) op: RawOp,
-    /// The root, or the rank sent to or received from.
+    /// The root, or the rank that is sent to or received from.
     pub(crate) peer: Option<usize>,
-    /// What is sent to and received from each rank: counts and offsets, of `data_type`.
+    /// Counts and offsets for each rank, to send and to receive, in elements of `data_type`.
     pub(crate) parts: Option<Box<Parts>>,
 }
 
-/// Of an all-to-all with parts of different sizes.
+/// The parts of an all-to-all with parts of different sizes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Parts {
     pub(crate) send_counts: Vec<usize>,
@@ -93,7 +93,7 @@ pub(crate) struct Parts {
     pub(crate) receive_offsets: Vec<usize>,
 }
 
-/// The description of a call, without text.
+/// The description of a call, without formatted text.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Summary {
     kind: Kind,
@@ -127,7 +127,7 @@ impl Summary {
 pub(crate) type Failed = (ncclResult_t, &'static str);
 
 impl Call {
-    /// A call of nothing yet.
+    /// Creates a call without operands.
     pub(crate) fn new(kind: Kind, count: usize, data_type: DataType) -> Self {
         Self {
             kind,
@@ -150,7 +150,7 @@ impl Call {
         Summary { kind, count, data_type, op: op.name(), peer }
     }
 
-    /// What errors that come later say of it. Text is made only for a call with parts.
+    /// Returns the description for later errors. Text is only formatted for a call with parts.
     fn last(&self) -> Last {
         let summary = self.summary();
         match &self.parts {
@@ -159,7 +159,7 @@ impl Call {
         }
     }
 
-    /// Whether there is nothing to do, on any rank.
+    /// Returns whether there is nothing to do, on any rank.
     fn is_nothing(&self) -> bool {
         match &self.parts {
             Some(parts) => parts.send_counts.iter().chain(&parts.receive_counts).all(|count| *count == 0),
@@ -167,15 +167,15 @@ impl Call {
         }
     }
 
-    /// Whether the library has a function of its own for it, which has something to do.
+    /// Returns whether the library has a single function for the call, and the call is not empty.
     pub(crate) fn is_one(&self) -> bool {
         !self.is_nothing() && has(self.kind)
     }
 
-    /// Makes the call, or several in its place: within a group then.
+    /// Makes the call, or several that replace it, which must be in a group.
     ///
     /// # Safety
-    /// The communicator is alive; the pointers are valid for the call, until its work on the stream is done.
+    /// The communicator must be alive; the pointers must be valid for the call until its work on the stream is done.
     pub(crate) unsafe fn make(
         &self,
         comm: ncclComm_t,
@@ -187,7 +187,7 @@ impl Call {
             RawOp::Plain(op) => (op, false),
             RawOp::Host(mut bytes) => {
                 let factor = (&raw mut bytes).cast();
-                // SAFETY: the communicator is the caller's; the factor is read at once.
+                // SAFETY: the communicator is the caller's; the call reads the factor immediately.
                 (unsafe { self.scaled(factor, raw::ncclScalarHostImmediate, comm)? }, true)
             }
             RawOp::Device(factor) => {
@@ -195,10 +195,10 @@ impl Call {
                 (unsafe { self.scaled(factor.cast_mut(), raw::ncclScalarDevice, comm)? }, true)
             }
         };
-        // SAFETY: the caller's.
+        // SAFETY: as the caller ensures.
         let result = unsafe { self.make_with(op, comm, rank, size, stream) };
         if made {
-            // SAFETY: made above for this communicator. No call that gets it comes after this.
+            // SAFETY: created above for this communicator. No later call uses it.
             let status = unsafe { raw::ncclRedOpDestroy(op, comm) };
             result.and(well(status, "ncclRedOpDestroy"))
         } else {
@@ -207,7 +207,7 @@ impl Call {
     }
 
     /// # Safety
-    /// That of [`make`](Self::make); the factor is valid.
+    /// The requirements of [`make`](Self::make); the factor must be valid.
     unsafe fn scaled(
         &self,
         factor: *mut c_void,
@@ -215,14 +215,14 @@ impl Call {
         comm: ncclComm_t,
     ) -> Result<ncclRedOp_t, Failed> {
         let mut op = ncclRedOp_t(0);
-        // SAFETY: the caller's; `op` is valid for the write.
+        // SAFETY: as the caller ensures; `op` is valid for the write.
         let status =
             unsafe { raw::ncclRedOpCreatePreMulSum(&mut op, factor, self.data_type.as_raw(), residence, comm) };
         well(status, "ncclRedOpCreatePreMulSum").map(|()| op)
     }
 
     /// # Safety
-    /// That of [`make`](Self::make).
+    /// The requirements of [`make`](Self::make).
     unsafe fn make_with(
         &self,
         op: ncclRedOp_t,
@@ -234,10 +234,10 @@ impl Call {
         let Self { kind, send, receive, count, data_type, .. } = *self;
         let (ty, peer) = (data_type.as_raw(), self.peer.unwrap_or(0) as c_int);
         if !has(kind) {
-            // SAFETY: the caller's.
+            // SAFETY: as the caller ensures.
             return unsafe { self.point_to_point(comm, rank, size, stream) };
         }
-        // SAFETY: the caller's.
+        // SAFETY: as the caller ensures.
         let status = unsafe {
             match kind {
                 Kind::AllReduce => raw::ncclAllReduce(send, receive, count, ty, op, comm, stream),
@@ -271,10 +271,10 @@ impl Call {
         well(status, kind.names().1)
     }
 
-    /// What a library without the function does: sends and receives, in a group.
+    /// Replacement for a function that the library lacks: sends and receives, in a group.
     ///
     /// # Safety
-    /// That of [`make`](Self::make).
+    /// The requirements of [`make`](Self::make).
     unsafe fn point_to_point(
         &self,
         comm: ncclComm_t,
@@ -320,7 +320,7 @@ fn well(status: ncclResult_t, function: &'static str) -> Result<(), Failed> {
     if status == raw::ncclSuccess || status == raw::IN_PROGRESS { Ok(()) } else { Err((status, function)) }
 }
 
-/// Whether the library has a function of its own for a collective that can be made of others.
+/// Returns whether the library has its own function for a collective that can be replaced by others.
 fn has(kind: Kind) -> bool {
     static FOUND: OnceLock<[bool; 4]> = OnceLock::new();
     let place = match kind {
@@ -341,14 +341,15 @@ pub(crate) struct Submission<'a> {
     pub(crate) calls: &'a [Call],
 }
 
-/// Makes calls, in one group if there are several, and waits until the library has queued their work.
+/// Makes calls, in a group if there are several, and waits until the library has queued their work.
 ///
 /// # Safety
-/// The pointers of the calls are valid until their work on the streams is done; the streams are of the communicators' devices.
+/// The pointers of the calls must be valid until their work on the streams is done; the streams must be of the
+/// communicators' devices.
 pub(crate) unsafe fn submit(parts: &[Submission<'_>]) -> Result<()> {
     if let [Submission { handle, stream, calls: [call] }] = parts {
         if call.is_one() {
-            // SAFETY: the caller's.
+            // SAFETY: as the caller ensures.
             return unsafe { submit_one(handle, *stream, call) };
         }
     }
@@ -356,7 +357,7 @@ pub(crate) unsafe fn submit(parts: &[Submission<'_>]) -> Result<()> {
     if count == 0 {
         return parts.iter().try_for_each(|part| part.handle.live().map(drop));
     }
-    // In an order that all threads have in common.
+    // Locks in an order that all threads share.
     let mut handles: SmallVec<[&Arc<Handle>; 2]> = parts.iter().map(|part| part.handle).collect();
     handles.sort_by_key(|handle| Arc::as_ptr(handle));
     handles.dedup_by_key(|handle| Arc::as_ptr(handle));
@@ -378,27 +379,27 @@ pub(crate) unsafe fn submit(parts: &[Submission<'_>]) -> Result<()> {
             let place = handles.iter().position(|other| Arc::ptr_eq(other, handle)).unwrap_or(0);
             live[place].comm
         };
-        // SAFETY: the caller's; the communicators stay alive as long as `live` does.
+        // SAFETY: as the caller ensures; the communicators stay alive as long as `live` does.
         unsafe { make_all(parts, count, &comm) }
     };
-    // Each of them, also where one has failed: nothing of theirs is under way afterwards.
+    // Waits for each of them, even if one has failed: afterwards, no call is in progress.
     let waited = handles.iter().map(|handle| handle.wait_ready()).fold(Ok(()), Result::and);
     let late = handles.iter().zip(watches).map(|(handle, watch)| handle.end_watch(watch)).fold(Ok(()), Result::and);
     late.and(queued(made, waited))
 }
 
-/// Makes the call that most programs make: one, with a function of its own. The library needs about ten microseconds for it, and small messages are as fast
-/// as calls are made: so this is short.
+/// Makes a single call for which the library has a function, the most common case. The library needs about ten
+/// microseconds for it, and the call rate limits small messages, so this path is short.
 ///
 /// # Safety
-/// That of [`submit`].
+/// The requirements of [`submit`].
 unsafe fn submit_one(handle: &Arc<Handle>, stream: RawStream, call: &Call) -> Result<()> {
-    // Where the library is done when it returns, one lock is enough.
+    // If the library has finished when it returns, one lock is enough.
     let _calls = if handle.blocking { None } else { Some(handle.calls()) };
     let watch = handle.watch_call();
     let mut live = handle.live()?;
     live.note(call.last());
-    // SAFETY: the caller's; the communicator stays alive as long as `live` does.
+    // SAFETY: as the caller ensures; the communicator stays alive as long as `live` does.
     let made = unsafe { call.make(live.comm, handle.rank(), handle.size(), stream) };
     drop(live);
     if made.is_ok() && handle.blocking {
@@ -414,7 +415,7 @@ pub(crate) fn error_of((status, function): Failed, handle: &Handle, call: &Call)
     check(status, function, || format!("rank {} of {}: {}", handle.rank(), handle.size(), call.asked()))
 }
 
-/// What comes of calls that were made and waited for: where waiting fails, too, that says more.
+/// Returns the result of calls that were made and waited for. If both failed, the error of the wait is more specific.
 fn queued(made: Result<()>, waited: Result<()>) -> Result<()> {
     match made {
         Err(error @ (Error::NoSymbol { .. } | Error::NoLibrary { .. })) => Err(error),
@@ -423,16 +424,16 @@ fn queued(made: Result<()>, waited: Result<()>) -> Result<()> {
 }
 
 /// # Safety
-/// That of [`submit`]; the communicator is the handle's, and alive.
+/// The requirements of [`submit`]; the communicator must be the handle's, and alive.
 unsafe fn make(comm: ncclComm_t, handle: &Handle, stream: RawStream, call: &Call) -> Result<()> {
-    // SAFETY: the caller's.
+    // SAFETY: as the caller ensures.
     unsafe { call.make(comm, handle.rank(), handle.size(), stream) }.or_else(|failed| error_of(failed, handle, call))
 }
 
 /// Makes calls in a group.
 ///
 /// # Safety
-/// That of [`submit`]; the communicators are alive.
+/// The requirements of [`submit`]; the communicators must be alive.
 unsafe fn make_all(parts: &[Submission<'_>], count: usize, comm: &dyn Fn(&Arc<Handle>) -> ncclComm_t) -> Result<()> {
     let calls = parts.iter().flat_map(|part| part.calls.iter().map(move |call| (part, call)));
     let calls = calls.filter(|(_, call)| !call.is_nothing());
@@ -440,13 +441,13 @@ unsafe fn make_all(parts: &[Submission<'_>], count: usize, comm: &dyn Fn(&Arc<Ha
     check(unsafe { raw::ncclGroupStart() }, "ncclGroupStart", String::new)?;
     let mut made = Ok(());
     for (part, call) in calls {
-        // SAFETY: the caller's.
+        // SAFETY: as the caller ensures.
         made = unsafe { make(comm(part.handle), part.handle, part.stream, call) };
         if made.is_err() {
             break;
         }
     }
-    // Also after an error, so that no group stays open. The library drops what was in it then.
+    // Also after an error, so that no group stays open. The library then drops its calls.
     // SAFETY: no pointers.
     let ended = unsafe { raw::ncclGroupEnd() };
     made.and_then(|()| check(ended, "ncclGroupEnd", || format!("{count} calls")))

@@ -1,4 +1,4 @@
-//! Compares what all ranks call, before they do.
+//! Compares the calls of all ranks before they are made.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -10,16 +10,17 @@ use crate::element::RawOp;
 use crate::error::{Error, Result};
 use crate::group::Group;
 
-/// Words of a record before the counts of an all-to-all: place in the group, number of collectives in it, kind, count, type, operator, root.
+/// Words of a record before the counts of an all-to-all: position in the group, number of collectives in it, kind,
+/// count, type, operator, root.
 const WORDS: usize = 7;
-/// Sends and receives between two ranks in one group whose sizes are compared.
+/// Maximum number of sends and receives between two ranks in one group whose sizes are compared.
 const LISTED: usize = 16;
-/// Words of a record for another rank: numbers of sends and receives, then the bytes of each.
+/// Words of a record for another rank: the number of sends and of receives, then the bytes of each.
 const PAIR: usize = 2 + 2 * LISTED;
-/// For what has no root.
+/// Value for a call without a root.
 const NONE: u64 = u64::MAX;
 
-/// Memory to compare calls in.
+/// Device memory for the comparison of calls.
 pub(crate) struct Checks(Mutex<Buffers>);
 
 struct Buffers {
@@ -54,7 +55,7 @@ struct Rank<'a> {
     pairs: Vec<&'a Call>,
 }
 
-/// Compares the calls of a group, of which one communicator does so, with those of the other ranks.
+/// Compares the calls of a group with those of the other ranks. One communicator per rank does so.
 pub(crate) fn compare(parts: &[(&Communicator, &[Call])]) -> Result<()> {
     let checked = parts.iter().filter(|(of, _)| of.checks.is_some()).count();
     if checked < parts.len() {
@@ -80,7 +81,7 @@ pub(crate) fn compare(parts: &[(&Communicator, &[Call])]) -> Result<()> {
     compare_pairs(&mut ranks)
 }
 
-/// The collectives at one place in the group, of all ranks that have one.
+/// Compares the collectives at one position in the group, across all ranks that have one.
 fn compare_collective(ranks: &mut [Rank<'_>], place: usize) -> Result<()> {
     let mut with: Vec<&mut Rank<'_>> = ranks.iter_mut().filter(|rank| rank.collectives.len() > place).collect();
     for rank in &mut with {
@@ -110,7 +111,7 @@ fn record(call: &Call, place: usize, of: usize, size: usize) -> Vec<u64> {
     let kind = Kind::ALL.iter().position(|kind| *kind == call.kind).unwrap_or(Kind::ALL.len());
     let op = match call.op {
         RawOp::Plain(op) => u64::from(op.0),
-        // Each rank has a factor of its own.
+        // Each rank has its own factor.
         RawOp::Host(_) | RawOp::Device(_) => NONE,
     };
     let root = call.peer.map_or(NONE, |root| root as u64);
@@ -126,7 +127,7 @@ fn record(call: &Call, place: usize, of: usize, size: usize) -> Vec<u64> {
     record
 }
 
-/// Whether calls belong together: all say the same, and each sends what the others receive.
+/// Returns whether calls match: all are equal, and each rank sends what the others receive.
 fn fit(records: &[&[u64]], size: usize) -> bool {
     let same = records.windows(2).all(|two| two[0][..WORDS] == two[1][..WORDS]);
     let counts =
@@ -134,7 +135,7 @@ fn fit(records: &[&[u64]], size: usize) -> bool {
     same && counts
 }
 
-/// A record in words.
+/// Formats a record.
 fn describe(record: &[u64], size: usize) -> String {
     let kind = Kind::ALL.get(record[2] as usize).map_or("an unknown call", |kind| kind.names().0);
     let op = u32::try_from(record[5])
@@ -150,7 +151,7 @@ fn describe(record: &[u64], size: usize) -> String {
     if record[1] != 1 { format!("{text} ({} of {} in a group)", record[0] + 1, record[1]) } else { text }
 }
 
-/// Sends and receives, by pairs of ranks: only those that take part.
+/// Compares sends and receives, by pairs of ranks: only the ranks that take part.
 fn compare_pairs(ranks: &mut [Rank<'_>]) -> Result<()> {
     let mut with: Vec<&mut Rank<'_>> = ranks.iter_mut().filter(|rank| !rank.pairs.is_empty()).collect();
     for rank in &mut with {
@@ -206,7 +207,7 @@ fn pair_fits(ours: &[u64], theirs: &[u64]) -> bool {
     sent == their_received && received == their_sent
 }
 
-/// For all ranks, of which two are known.
+/// Returns one line per rank, of which two are known.
 fn mismatched(communicator: &Communicator, peer: usize, ours: &[u64], theirs: &[u64]) -> Vec<String> {
     let listed = |pair: &[u64], side: usize, with: usize| {
         let bytes = &pair[2 + side * LISTED..][..(pair[side] as usize).min(LISTED)];

@@ -9,16 +9,17 @@ use crate::group::Group;
 
 /// # Collectives
 ///
-/// All ranks call the same collective with the same sizes, type, operator and root, each on a thread or process of its own; where one thread has several
-/// ranks, their calls are put into a [`Group`].
+/// All ranks call the same collective with the same sizes, type, operator and root, each from its own thread or
+/// process. If one thread has several ranks, their calls are put into a [`Group`].
 ///
-/// Those that reduce take the types of [`Reduce`], all others any type without pointers ([`Pod`]). Counts of zero do nothing.
+/// Collectives that reduce take the types of [`Reduce`], all others any type without pointers ([`Pod`]). Counts of zero
+/// do nothing.
 /// Each returns [`Error::Invalid`](crate::Error::Invalid) for sizes that do not fit, and the errors of [`Group::end`].
 impl Communicator {
-    /// Reduces the elements of all ranks, one by one; every rank gets the results (`ncclAllReduce`).
+    /// Reduces the elements of all ranks elementwise; every rank receives the results (`ncclAllReduce`).
     ///
     /// # Errors
-    /// As said [above](Self#collectives).
+    /// As described [above](Self#collectives).
     #[doc(alias = "ncclAllReduce")]
     pub fn all_reduce<'a, T: Reduce>(
         &'a self,
@@ -31,10 +32,10 @@ impl Communicator {
         group.end()
     }
 
-    /// [`all_reduce`](Self::all_reduce) with the results in place of the elements.
+    /// [`all_reduce`](Self::all_reduce) in place: the results overwrite the elements.
     ///
     /// # Errors
-    /// As said [above](Self#collectives).
+    /// As described [above](Self#collectives).
     #[doc(alias = "ncclAllReduce")]
     pub fn all_reduce_in_place<'a, T: Reduce>(
         &'a self,
@@ -46,10 +47,11 @@ impl Communicator {
         group.end()
     }
 
-    /// Reduces the elements of all ranks; the root gets the results (`ncclReduce`). Only the root needs memory to receive in.
+    /// Reduces the elements of all ranks; the root receives the results (`ncclReduce`). Only the root needs receive
+    /// memory.
     ///
     /// # Errors
-    /// As said [above](Self#collectives).
+    /// As described [above](Self#collectives).
     #[doc(alias = "ncclReduce")]
     pub fn reduce<'a, T: Reduce>(
         &'a self,
@@ -63,10 +65,11 @@ impl Communicator {
         group.end()
     }
 
-    /// [`reduce`](Self::reduce) with the results in place of the root's elements. What the memory of the others holds afterwards is not defined.
+    /// [`reduce`](Self::reduce) in place: the results overwrite the root's elements. The memory of the other ranks is
+    /// undefined afterwards.
     ///
     /// # Errors
-    /// As said [above](Self#collectives).
+    /// As described [above](Self#collectives).
     #[doc(alias = "ncclReduce")]
     pub fn reduce_in_place<'a, T: Reduce>(
         &'a self,
@@ -79,10 +82,10 @@ impl Communicator {
         group.end()
     }
 
-    /// Gives all ranks the root's elements, in the same memory (`ncclBroadcast`, `ncclBcast`).
+    /// Copies the root's elements to all ranks, in the same memory (`ncclBroadcast`, `ncclBcast`).
     ///
     /// # Errors
-    /// As said [above](Self#collectives).
+    /// As described [above](Self#collectives).
     #[doc(alias("ncclBroadcast", "ncclBcast"))]
     pub fn broadcast<'a, T: Pod>(&'a self, memory: impl Into<DeviceSliceMut<'a, T>>, root: usize) -> Result<()> {
         let mut group = Group::new();
@@ -90,10 +93,10 @@ impl Communicator {
         group.end()
     }
 
-    /// Gives all ranks the root's elements, the root too (`ncclBroadcast`). Only the root needs memory to send.
+    /// Copies the root's elements to all ranks, including the root (`ncclBroadcast`). Only the root needs send memory.
     ///
     /// # Errors
-    /// As said [above](Self#collectives).
+    /// As described [above](Self#collectives).
     #[doc(alias = "ncclBroadcast")]
     pub fn broadcast_to<'a, T: Pod>(
         &'a self,
@@ -106,10 +109,11 @@ impl Communicator {
         group.end()
     }
 
-    /// Gives all ranks the elements of all, rank after rank (`ncclAllGather`). `receive` is as long as all `send` together.
+    /// Gathers the elements of all ranks on all ranks, rank after rank (`ncclAllGather`). `receive` is as long as all
+    /// `send` together.
     ///
     /// # Errors
-    /// As said [above](Self#collectives).
+    /// As described [above](Self#collectives).
     #[doc(alias = "ncclAllGather")]
     pub fn all_gather<'a, T: Pod>(
         &'a self,
@@ -121,10 +125,11 @@ impl Communicator {
         group.end()
     }
 
-    /// [`all_gather`](Self::all_gather) in place: each rank's elements are in its part of the memory, which has one for each rank.
+    /// [`all_gather`](Self::all_gather) in place: each rank's elements are in its part of the memory, which has one
+    /// part per rank.
     ///
     /// # Errors
-    /// As said [above](Self#collectives).
+    /// As described [above](Self#collectives).
     #[doc(alias = "ncclAllGather")]
     pub fn all_gather_in_place<'a, T: Pod>(&'a self, memory: impl Into<DeviceSliceMut<'a, T>>) -> Result<()> {
         let mut group = Group::new();
@@ -132,10 +137,11 @@ impl Communicator {
         group.end()
     }
 
-    /// Reduces the elements of all ranks; each rank gets its part of the results (`ncclReduceScatter`). `send` has a part for each rank.
+    /// Reduces the elements of all ranks; each rank receives its part of the results (`ncclReduceScatter`). `send` has
+    /// one part per rank.
     ///
     /// # Errors
-    /// As said [above](Self#collectives).
+    /// As described [above](Self#collectives).
     #[doc(alias = "ncclReduceScatter")]
     pub fn reduce_scatter<'a, T: Reduce>(
         &'a self,
@@ -148,10 +154,11 @@ impl Communicator {
         group.end()
     }
 
-    /// [`reduce_scatter`](Self::reduce_scatter) in place: the results are in the rank's own part. What the other parts hold afterwards is not defined.
+    /// [`reduce_scatter`](Self::reduce_scatter) in place: the results are in the rank's own part. The other parts are
+    /// undefined afterwards.
     ///
     /// # Errors
-    /// As said [above](Self#collectives).
+    /// As described [above](Self#collectives).
     #[doc(alias = "ncclReduceScatter")]
     pub fn reduce_scatter_in_place<'a, T: Reduce>(
         &'a self,
@@ -163,10 +170,11 @@ impl Communicator {
         group.end()
     }
 
-    /// Gives the root the elements of all ranks, rank after rank (`ncclGather`). Only the root needs memory to receive in.
+    /// Gathers the elements of all ranks on the root, rank after rank (`ncclGather`). Only the root needs receive
+    /// memory.
     ///
     /// # Errors
-    /// As said [above](Self#collectives).
+    /// As described [above](Self#collectives).
     #[doc(alias = "ncclGather")]
     pub fn gather<'a, T: Pod>(
         &'a self,
@@ -179,10 +187,10 @@ impl Communicator {
         group.end()
     }
 
-    /// Gives each rank its part of the root's elements (`ncclScatter`). Only the root needs memory to send.
+    /// Sends each rank its part of the root's elements (`ncclScatter`). Only the root needs send memory.
     ///
     /// # Errors
-    /// As said [above](Self#collectives).
+    /// As described [above](Self#collectives).
     #[doc(alias = "ncclScatter")]
     pub fn scatter<'a, T: Pod>(
         &'a self,
@@ -195,10 +203,11 @@ impl Communicator {
         group.end()
     }
 
-    /// Gives each rank the parts that all ranks have for it, rank after rank (`ncclAllToAll`). Both memories have a part for each rank.
+    /// Sends each rank the parts that all ranks have for it, rank after rank (`ncclAllToAll`). Both memories have one
+    /// part per rank.
     ///
     /// # Errors
-    /// As said [above](Self#collectives).
+    /// As described [above](Self#collectives).
     #[doc(alias("ncclAllToAll", "ncclAlltoAll"))]
     pub fn all_to_all<'a, T: Pod>(
         &'a self,
@@ -210,11 +219,11 @@ impl Communicator {
         group.end()
     }
 
-    /// [`all_to_all`](Self::all_to_all) with parts of different sizes (`ncclAllToAllv`): so many elements to and from each rank, one part after the other,
-    /// all of the memory.
+    /// [`all_to_all`](Self::all_to_all) with parts of different sizes (`ncclAllToAllv`): this many elements to and from
+    /// each rank, one part after the other, covering all of the memory.
     ///
     /// # Errors
-    /// As said [above](Self#collectives).
+    /// As described [above](Self#collectives).
     #[doc(alias("ncclAllToAllv", "ncclAlltoAllv"))]
     pub fn all_to_all_v<'a, T: Pod>(
         &'a self,
@@ -228,10 +237,11 @@ impl Communicator {
         group.end()
     }
 
-    /// Sends elements to a rank, which [receives](Self::receive) as many (`ncclSend`). A rank that sends and receives does both in a [`Group`].
+    /// Sends elements to a rank, which must [receive](Self::receive) as many (`ncclSend`). A rank that sends and
+    /// receives must do both in a [`Group`].
     ///
     /// # Errors
-    /// As said [above](Self#collectives).
+    /// As described [above](Self#collectives).
     #[doc(alias = "ncclSend")]
     pub fn send<'a, T: Pod>(&'a self, send: impl Into<DeviceSlice<'a, T>>, peer: usize) -> Result<()> {
         let mut group = Group::new();
@@ -242,7 +252,7 @@ impl Communicator {
     /// Receives elements that a rank [sends](Self::send) (`ncclRecv`).
     ///
     /// # Errors
-    /// As said [above](Self#collectives).
+    /// As described [above](Self#collectives).
     #[doc(alias = "ncclRecv")]
     pub fn receive<'a, T: Pod>(&'a self, receive: impl Into<DeviceSliceMut<'a, T>>, peer: usize) -> Result<()> {
         let mut group = Group::new();

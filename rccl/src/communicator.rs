@@ -1,4 +1,4 @@
-//! Communicators: how they are made, split and ended.
+//! Communicators: their creation, splitting and destruction.
 
 use std::ffi::c_int;
 use std::fmt;
@@ -20,16 +20,18 @@ use crate::library;
 use crate::raw::{self, ncclUniqueId};
 use crate::ticker;
 
-/// What ranks find each other by: 128 bytes that one rank makes and all others get, by whatever way ([`start`](crate::start) is one).
+/// The id by which ranks find each other: 128 bytes that one rank creates and passes to all others, by any means
+/// ([`start`](crate::start) is one).
 #[derive(Clone, Copy, PartialEq, Eq)]
 #[doc(alias("ncclUniqueId", "ncclGetUniqueId"))]
 pub struct UniqueId([u8; 128]);
 
 impl UniqueId {
-    /// A new one. The library listens on the network for the other ranks from now on, in this process.
+    /// Creates a new id. From then on, the library listens on the network for the other ranks, in this process.
     ///
     /// # Errors
-    /// [`Error::NoLibrary`]; the library's, such as for a machine without a network interface (`NCCL_SOCKET_IFNAME` chooses one).
+    /// [`Error::NoLibrary`]; an error from the library, for example on a machine without a network interface
+    /// (`NCCL_SOCKET_IFNAME` selects one).
     pub fn new() -> Result<Self> {
         library::settle()?;
         let mut raw = ncclUniqueId { internal: [0; 128] };
@@ -38,13 +40,13 @@ impl UniqueId {
         Ok(Self(raw.internal.map(|byte| byte as u8)))
     }
 
-    /// The id with these bytes.
+    /// Creates an id from these bytes.
     #[must_use]
     pub fn from_bytes(bytes: [u8; 128]) -> Self {
         Self(bytes)
     }
 
-    /// Its bytes.
+    /// Returns the bytes of the id.
     #[must_use]
     pub fn to_bytes(self) -> [u8; 128] {
         self.0
@@ -56,35 +58,37 @@ impl UniqueId {
 }
 
 impl fmt::Debug for UniqueId {
-    /// Not the bytes: who has them can join.
+    /// Does not print the bytes: whoever knows them can join.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("UniqueId")
     }
 }
 
-/// One rank of a group of GPUs that work together (`ncclComm_t`): a device, and a stream that its collectives are queued on.
+/// One rank of a group of GPUs that work together (`ncclComm_t`): a device, and a stream that its collectives are
+/// queued on.
 ///
-/// Its methods queue work and return. Buffers know of it, as by all of `hip`: reading one waits for the collective. Such waits have
-/// no deadline; [`synchronize`](Self::synchronize) has one, and [`completion`](Self::completion) is a future with one.
+/// Its methods queue work and return. Buffers track the work, as everywhere in `hip`: reading one waits for the
+/// collective. Such waits have no deadline; [`synchronize`](Self::synchronize) has one, and
+/// [`completion`](Self::completion) is a future with one.
 ///
-/// When it is dropped, it is destroyed after its last work. After an error that [ends it](Error::ends_communicator), it is aborted: queued work ends,
-/// and buffers may hold anything.
+/// When the communicator is dropped, it is destroyed after its last work. After an error that [ends
+/// it](Error::ends_communicator), it is aborted: queued work ends, and the content of buffers is undefined.
 #[doc(alias = "ncclComm_t")]
 pub struct Communicator {
     pub(crate) handle: Arc<Handle>,
     device: Device,
     stream: Stream,
-    /// There until it is dropped.
+    /// `Some` until dropped.
     tracked: Option<Tracked>,
-    /// Groups that are being put together with it.
+    /// Number of groups under construction that use it.
     pub(crate) groups: AtomicUsize,
     pub(crate) checks: Option<Checks>,
 }
 
-/// A communicator of the library's, and what is needed to make one of ours of it.
+/// A communicator of the library, and the values to make a [`Communicator`] from it.
 struct Made {
     handle: Arc<Handle>,
-    /// `None` where other code knows it.
+    /// `None` if other code manages the device.
     device: Option<Device>,
     checks: bool,
 }
@@ -99,7 +103,7 @@ impl Made {
     }
 }
 
-/// An error on backends that have no libraries.
+/// Returns an error on backends without libraries.
 fn expect_libraries() -> Result<()> {
     library::settle()?;
     if hip::backend()? == Backend::Rocm {
@@ -123,11 +127,12 @@ pub(crate) fn check_rank(rank: usize, size: usize) -> Result<()> {
 }
 
 impl Communicator {
-    /// One rank for each of these devices, in this process (`ncclCommInitAll`, with a configuration). Calls of several of them that belong
-    /// together are made in a [`Group`](crate::Group), or by a thread for each.
+    /// Creates one rank for each of these devices, in this process (`ncclCommInitAll`, with a configuration). Matching
+    /// calls of several ranks are made in a [`Group`](crate::Group), or from one thread per rank.
     ///
     /// # Errors
-    /// [`Error::Invalid`] for no devices, and for one that is named twice; [`Error::NoLibrary`]; the library's; [`Error::Timeout`].
+    /// [`Error::Invalid`] for an empty list, and for a device that is named twice; [`Error::NoLibrary`]; an error from
+    /// the library; [`Error::Timeout`].
     #[doc(alias("ncclCommInitAll", "ncclCommInitRankConfig"))]
     pub fn init_all(devices: &[Device], config: &Config) -> Result<Vec<Self>> {
         expect_libraries()?;
@@ -145,20 +150,20 @@ impl Communicator {
         init(&ranks, devices.len(), id, config)?.into_iter().map(Pending::wait).collect()
     }
 
-    /// One rank, on this device (`ncclCommInitRankConfig`). Waits for all other ranks to do the same with this id, in threads or processes of
-    /// their own.
+    /// Creates one rank, on this device (`ncclCommInitRankConfig`). Waits until all other ranks have done the same with
+    /// this id, in their own threads or processes.
     ///
     /// # Errors
-    /// [`Error::Invalid`]; [`Error::NoLibrary`]; the library's; [`Error::Timeout`] if not all ranks came.
+    /// [`Error::Invalid`]; [`Error::NoLibrary`]; an error from the library; [`Error::Timeout`] if a rank is missing.
     #[doc(alias("ncclCommInitRankConfig", "ncclCommInitRank"))]
     pub fn init_rank(device: &Device, id: UniqueId, rank: usize, size: usize, config: &Config) -> Result<Self> {
         Self::begin_init_rank(device, id, rank, size, config)?.wait()
     }
 
-    /// As [`init_rank`](Self::init_rank), but returns at once what can be polled, waited for or awaited.
+    /// As [`init_rank`](Self::init_rank), but returns immediately; the result can be polled, waited for or awaited.
     ///
     /// # Errors
-    /// Those of [`init_rank`](Self::init_rank), as far as they are known at once.
+    /// The errors of [`init_rank`](Self::init_rank) that are known immediately.
     pub fn begin_init_rank(
         device: &Device,
         id: UniqueId,
@@ -172,34 +177,34 @@ impl Communicator {
         pending.pop().ok_or_else(|| Error::invalid("the list of devices", "empty", "one device"))
     }
 
-    /// This rank.
+    /// Returns this rank.
     #[must_use]
     #[doc(alias = "ncclCommUserRank")]
     pub fn rank(&self) -> usize {
         self.handle.rank()
     }
 
-    /// Number of ranks.
+    /// Returns the number of ranks.
     #[must_use]
     #[doc(alias = "ncclCommCount")]
     pub fn size(&self) -> usize {
         self.handle.size()
     }
 
-    /// Its device.
+    /// Returns its device.
     #[must_use]
     #[doc(alias = "ncclCommCuDevice")]
     pub fn device(&self) -> Device {
         self.device
     }
 
-    /// The stream that its collectives are queued on: one of its own, if it was not given another.
+    /// Returns the stream that its collectives are queued on: a stream of its own, unless another was set.
     #[must_use]
     pub fn stream(&self) -> &Stream {
         &self.stream
     }
 
-    /// Has the collectives to come queued on another stream of the device.
+    /// Makes later collectives queue their work on another stream of the device.
     ///
     /// # Errors
     /// [`Error::Invalid`] for a stream of another device.
@@ -212,7 +217,7 @@ impl Communicator {
         Ok(())
     }
 
-    /// How long its waits may take: [`Config::timeout`].
+    /// Returns the limit of its waits: [`Config::timeout`].
     #[must_use]
     pub fn timeout(&self) -> Duration {
         self.handle.timeout
@@ -222,28 +227,28 @@ impl Communicator {
         self.tracked.as_ref()
     }
 
-    /// Whether it was aborted, by [`abort`](Self::abort) or because of an error.
+    /// Returns whether it was aborted, by [`abort`](Self::abort) or because of an error.
     #[must_use]
     pub fn is_aborted(&self) -> bool {
         self.handle.is_aborted()
     }
 
-    /// An error of work that was queued, if the library knows of one by now (`ncclCommGetAsyncError`): a peer that is gone, a broken
-    /// connection. Does not wait.
+    /// Returns an error of queued work, if the library has detected one (`ncclCommGetAsyncError`): a lost peer, a
+    /// broken connection. Does not wait.
     ///
     /// # Errors
-    /// [`Error::Asynchronous`]; the communicator is aborted then. [`Error::Aborted`] if it was before.
+    /// [`Error::Asynchronous`], after which the communicator is aborted. [`Error::Aborted`] if it was aborted before.
     #[doc(alias = "ncclCommGetAsyncError")]
     pub fn poll_error(&self) -> Result<()> {
         self.handle.poll().map(drop).inspect_err(|error| self.handle.abort(&error.to_string()))
     }
 
-    /// Waits for all work on its stream, for as long as [`Config::timeout`] says, and looks for errors meanwhile. If HIP blocks this thread,
-    /// another one aborts the communicator, one or two seconds after the deadline.
+    /// Waits for all work on its stream, at most for [`Config::timeout`], and checks for errors meanwhile. If HIP
+    /// blocks this thread, another thread aborts the communicator, one or two seconds after the deadline.
     ///
     /// # Errors
-    /// [`Error::Timeout`] and [`Error::Asynchronous`], with the collective and its peer: the communicator is aborted then, and the work ends.
-    /// [`Error::Hip`] for errors of the work itself.
+    /// [`Error::Timeout`] and [`Error::Asynchronous`], with the collective and its peer: the communicator is aborted,
+    /// and the work ends. [`Error::Hip`] for errors of the work itself.
     pub fn synchronize(&self) -> Result<()> {
         self.synchronize_for(self.handle.timeout)
     }
@@ -251,14 +256,14 @@ impl Communicator {
     /// As [`synchronize`](Self::synchronize), with another deadline.
     ///
     /// # Errors
-    /// Those of [`synchronize`](Self::synchronize).
+    /// The errors of [`synchronize`](Self::synchronize).
     pub fn synchronize_for(&self, timeout: Duration) -> Result<()> {
         self.handle.live()?;
         self.handle.wait_until_watched(timeout, || self.is_done())?;
         Ok(self.stream.synchronize()?)
     }
 
-    /// Whether all work on its stream is done; an error if the communicator has one.
+    /// Returns whether all work on its stream is done; an error if the communicator has one.
     fn is_done(&self) -> Result<bool> {
         if self.stream.is_idle()? {
             return Ok(true);
@@ -267,29 +272,30 @@ impl Communicator {
         Ok(false)
     }
 
-    /// A future of [`synchronize`](Self::synchronize), with its deadline and errors. It needs no runtime: a thread of this crate wakes whoever awaits it.
+    /// Returns a future of [`synchronize`](Self::synchronize), with its deadline and errors. It needs no runtime: a
+    /// thread of this crate wakes the task.
     ///
-    /// The deadline counts from this call. It is noticed when the future is polled, also if HIP blocks the poll. If nobody polls the future, the
-    /// communicator is not aborted.
+    /// The deadline counts from this call. It is checked when the future is polled, even if HIP blocks the poll. If the
+    /// future is not polled, the communicator is not aborted.
     pub fn completion(&self) -> Completion<'_> {
         Completion { communicator: self, begin: Instant::now() }
     }
 
-    /// A communicator of the ranks that give the same color, in the order of their keys, then of their ranks here (`ncclCommSplit`). All ranks call
-    /// it. `None` for a rank without a color. Since ROCm 6.2.
+    /// Creates a communicator of the ranks with the same color, ordered by their keys, then by their ranks here
+    /// (`ncclCommSplit`). All ranks must call it. `None` for a rank without a color. Since ROCm 6.2.
     ///
     /// # Errors
-    /// [`Error::InGroup`]; [`Error::NoSymbol`]; [`Error::Timeout`]; the library's.
+    /// [`Error::InGroup`]; [`Error::NoSymbol`]; [`Error::Timeout`]; an error from the library.
     #[doc(alias = "ncclCommSplit")]
     pub fn split(&self, color: Option<usize>, key: usize) -> Result<Option<Self>> {
         let mut made = Self::split_all(&[(self, color, key)])?;
         Ok(made.pop().flatten())
     }
 
-    /// As [`split`](Self::split), of several ranks of one process: each with its color and key.
+    /// As [`split`](Self::split), for several ranks of one process, each with its color and key.
     ///
     /// # Errors
-    /// Those of [`split`](Self::split).
+    /// The errors of [`split`](Self::split).
     #[doc(alias = "ncclCommSplit")]
     pub fn split_all(ranks: &[(&Self, Option<usize>, usize)]) -> Result<Vec<Option<Self>>> {
         let mut numbers = Vec::new();
@@ -302,7 +308,8 @@ impl Communicator {
         let given = numbers.clone();
         let made = derive("split", "ncclCommSplit", &parents, kept, move |index, parent, child| {
             let (color, key) = given[index];
-            // SAFETY: the communicator is alive; the place lives as long as the new one. It has the configuration of the old one.
+            // SAFETY: the communicator is alive; the place lives as long as the new communicator, which uses the configuration of the old
+            // one.
             unsafe { raw::ncclCommSplit(parent, color, key, child.place(), std::ptr::null_mut()) }
         })?;
         made.into_iter()
@@ -311,32 +318,34 @@ impl Communicator {
             .collect()
     }
 
-    /// A communicator of the ranks that are not in `excluded` (`ncclCommShrink`), which call it. Nothing may be queued on this one. To leave
-    /// out ranks that are gone, use [`shrink_after_error`](Self::shrink_after_error). Since ROCm 7.1.
+    /// Creates a communicator without the ranks in `excluded` (`ncclCommShrink`). All remaining ranks must call it. No
+    /// work may be queued on this communicator. To exclude lost ranks, use
+    /// [`shrink_after_error`](Self::shrink_after_error). Since ROCm 7.1.
     ///
     /// # Errors
-    /// [`Error::Invalid`] for ranks that are not there, named twice, or this one; [`Error::InGroup`]; [`Error::NoSymbol`]; the library's.
+    /// [`Error::Invalid`] for ranks that do not exist, are named twice, or are this one; [`Error::InGroup`];
+    /// [`Error::NoSymbol`]; an error from the library.
     #[doc(alias = "ncclCommShrink")]
     pub fn shrink(&self, excluded: &[usize]) -> Result<Self> {
         let mut made = Self::shrink_all(&[self], excluded, false)?;
         made.pop().ok_or_else(|| Error::invalid("the list of communicators", "empty", "one"))
     }
 
-    /// As [`shrink`](Self::shrink), and ends the work of this one that waits for the ranks that are gone (`NCCL_SHRINK_ABORT`).
+    /// As [`shrink`](Self::shrink), and ends work of this communicator that waits for lost ranks (`NCCL_SHRINK_ABORT`).
     ///
     /// # Errors
-    /// Those of [`shrink`](Self::shrink).
+    /// The errors of [`shrink`](Self::shrink).
     #[doc(alias = "ncclCommShrink")]
     pub fn shrink_after_error(&self, excluded: &[usize]) -> Result<Self> {
         let mut made = Self::shrink_all(&[self], excluded, true)?;
         made.pop().ok_or_else(|| Error::invalid("the list of communicators", "empty", "one"))
     }
 
-    /// As [`shrink`](Self::shrink), of several ranks of one process, none of them excluded. With `abort` as
+    /// As [`shrink`](Self::shrink), for several ranks of one process, none of them excluded. With `abort`, as
     /// [`shrink_after_error`](Self::shrink_after_error).
     ///
     /// # Errors
-    /// Those of [`shrink`](Self::shrink).
+    /// The errors of [`shrink`](Self::shrink).
     #[doc(alias = "ncclCommShrink")]
     pub fn shrink_all(ranks: &[&Self], excluded: &[usize], abort: bool) -> Result<Vec<Self>> {
         if excluded.is_empty() {
@@ -361,17 +370,17 @@ impl Communicator {
         };
         let made = derive("shrink", "ncclCommShrink", ranks, kept, move |_, parent, child| {
             let (list, count) = (child.excluded().as_ptr().cast_mut(), child.excluded().len() as c_int);
-            // SAFETY: the communicator is alive; the place and the list, which is only read, live as long as the new one.
+            // SAFETY: the communicator is alive; the place and the list, which is only read, live as long as the new communicator.
             unsafe { raw::ncclCommShrink(parent, list, count, child.place(), std::ptr::null_mut(), abort.into()) }
         })?;
         made.into_iter().map(Made::finish).collect()
     }
 
-    /// Waits for its work and for the other ranks to do the same, then destroys it (`ncclCommFinalize`, `ncclCommDestroy`): all ranks call it. A
-    /// communicator that is just dropped does not wait for the others.
+    /// Waits for its work and until the other ranks do the same, then destroys it (`ncclCommFinalize`,
+    /// `ncclCommDestroy`): all ranks must call it. Dropping a communicator does not wait for the other ranks.
     ///
     /// # Errors
-    /// [`Error::Timeout`], [`Error::Asynchronous`]; the library's.
+    /// [`Error::Timeout`], [`Error::Asynchronous`]; an error from the library.
     #[doc(alias("ncclCommFinalize", "ncclCommDestroy"))]
     pub fn finalize(self) -> Result<()> {
         Self::finalize_all([self])
@@ -380,7 +389,7 @@ impl Communicator {
     /// As [`finalize`](Self::finalize), for several ranks of one process.
     ///
     /// # Errors
-    /// Those of [`finalize`](Self::finalize).
+    /// The errors of [`finalize`](Self::finalize).
     #[doc(alias("ncclCommFinalize", "ncclCommDestroy"))]
     pub fn finalize_all(ranks: impl IntoIterator<Item = Self>) -> Result<()> {
         let ranks: Vec<Self> = ranks.into_iter().collect();
@@ -401,23 +410,25 @@ impl Communicator {
         }
         for mut rank in ranks {
             rank.tracked = None;
-            // SAFETY: its stream was waited for.
+            // SAFETY: its stream has been synchronized.
             unsafe { rank.handle.destroy()? };
         }
         Ok(())
     }
 
-    /// Aborts it (`ncclCommAbort`): queued work that uses it ends, whatever the other ranks do, and its results are not defined. Never twice:
-    /// a communicator that an error has aborted stays as it is. A queued wait for signals (feature `one-sided`) does not end.
+    /// Aborts it (`ncclCommAbort`): queued work that uses it ends, regardless of the other ranks, with undefined
+    /// results. If an error has already aborted it, this does nothing. A queued wait for signals (feature `one-sided`)
+    /// does not end.
     #[doc(alias = "ncclCommAbort")]
     pub fn abort(self) {
         self.handle.abort("the program asked for it");
     }
 
-    /// Has the ranks wait for each other, and this thread for them: an all-reduce of one number, and [`synchronize`](Self::synchronize).
+    /// Makes the ranks wait for each other, and this thread for them: an all-reduce of one number, and
+    /// [`synchronize`](Self::synchronize).
     ///
     /// # Errors
-    /// Those of the two.
+    /// The errors of both.
     pub fn barrier(&self) -> Result<()> {
         let mut one = hip::DeviceBuffer::<u8>::zeroed(&self.device, 1)?;
         self.all_reduce_in_place(&mut one, crate::Op::Max)?;
@@ -433,12 +444,12 @@ impl Drop for Communicator {
     fn drop(&mut self) {
         let Some(tracked) = self.tracked.take() else { return };
         let handle = Arc::clone(&self.handle);
-        // What waits for a rank that is gone would never end.
+        // Work that waits for a lost rank would never end.
         if let Err(error @ Error::Asynchronous { .. }) = handle.poll() {
             handle.abort(&error.to_string());
         }
         tracked.release_when_idle(&self.device, move || {
-            // SAFETY: no work that is queued uses it any more.
+            // SAFETY: no queued work uses it any more.
             let _ = unsafe { handle.destroy() };
         });
     }
@@ -451,7 +462,7 @@ impl fmt::Debug for Communicator {
     }
 }
 
-/// Begins to make communicators for ranks of this process.
+/// Starts to create communicators for ranks of this process.
 pub(crate) fn init(
     ranks: &[(Option<Device>, usize)],
     size: usize,
@@ -477,7 +488,7 @@ pub(crate) fn init(
         grouped(true, || {
             for (device, handle) in &handles {
                 let (rank, place) = (handle.rank() as c_int, handle.place());
-                // SAFETY: the place lives as long as the communicator, and so does the configuration.
+                // SAFETY: the place and the configuration live as long as the communicator.
                 let init = || unsafe {
                     if has_config {
                         raw::ncclCommInitRankConfig(place, size_int, id.to_raw(), rank, handle.config())
@@ -495,7 +506,7 @@ pub(crate) fn init(
             Ok(())
         })
     };
-    // Where other code has made a device current, that is so in this thread alone.
+    // If other code has made a device current, it is current in this thread only.
     if ranks.iter().any(|(device, _)| device.is_none()) {
         call()?;
         return Ok(pending);
@@ -505,7 +516,7 @@ pub(crate) fn init(
     Ok(pending)
 }
 
-/// Runs calls in a group, if they are several, which is closed in any case.
+/// Runs calls, in a group if there are several; the group is closed in any case.
 pub(crate) fn grouped(several: bool, calls: impl FnOnce() -> Result<()>) -> Result<()> {
     if !several {
         return calls();
@@ -518,7 +529,7 @@ pub(crate) fn grouped(several: bool, calls: impl FnOnce() -> Result<()>) -> Resu
     made.and_then(|()| check(ended, "ncclGroupEnd", String::new))
 }
 
-/// Makes communicators of others.
+/// Makes communicators from existing ones.
 fn derive(
     what: &'static str,
     function: &'static str,
@@ -552,11 +563,11 @@ fn derive(
                 Ok(())
             })
         })?;
-        // Each of them, also where one has failed.
+        // Waits for each of them, even if one has failed.
         handles.iter().map(|handle| handle.wait_entered()).fold(Ok(()), Result::and)?;
     }
     for child in &made {
-        // A rank without a color gets none.
+        // A rank without a color gets no communicator.
         // SAFETY: a word that the library writes as a whole.
         if unsafe { child.handle.place().read_volatile() }.is_null() {
             continue;
@@ -568,9 +579,10 @@ fn derive(
     Ok(made)
 }
 
-/// A communicator that is being made: of [`Communicator::begin_init_rank`]. It is aborted if it is dropped before it is there.
+/// A communicator under construction. [`Communicator::begin_init_rank`] creates it. Dropping it before it is ready
+/// aborts it.
 ///
-/// As a future it resolves when the communicator is there, or at the deadline.
+/// As a future, it resolves when the communicator is ready, or at the deadline.
 #[must_use = "the communicator is aborted when this is dropped"]
 pub struct Pending {
     made: Option<Made>,
@@ -579,23 +591,23 @@ pub struct Pending {
 }
 
 impl Pending {
-    /// Whether it is there. Does not wait.
+    /// Returns whether the communicator is ready. Does not wait.
     ///
     /// # Errors
-    /// Why it will never be there.
+    /// The reason that it will never be ready.
     pub fn is_ready(&self) -> Result<bool> {
         self.made.as_ref().map_or(Ok(false), |made| made.handle.poll())
     }
 
-    /// Waits for it, for as long as [`Config::timeout`] says.
+    /// Waits for it, at most for [`Config::timeout`].
     ///
     /// # Errors
-    /// [`Error::Timeout`] if not all ranks came; [`Error::Asynchronous`].
+    /// [`Error::Timeout`] if a rank is missing; [`Error::Asynchronous`].
     pub fn wait(self) -> Result<Communicator> {
         self.waited()?.finish()
     }
 
-    /// The same, without a device and a stream.
+    /// As [`wait`](Self::wait), without a device and a stream.
     pub(crate) fn wait_for_handle(self) -> Result<Arc<Handle>> {
         Ok(self.waited()?.handle)
     }
@@ -607,7 +619,7 @@ impl Pending {
         Ok(made)
     }
 
-    /// An error that says the whole time, not what was left of it.
+    /// Replaces the remaining time in an error by the whole time.
     fn with_whole_time(&self, error: Error) -> Error {
         match error {
             Error::Timeout { context, .. } => Error::Timeout { waited: self.timeout, context },
@@ -630,7 +642,7 @@ impl Future for Pending {
                 ticker::wake_soon(context.waker());
                 Poll::Pending
             }
-            // Ready, at the deadline, or failed: what waits finds that out.
+            // Ready, past the deadline, or failed: the wait determines which.
             _ => {
                 let made = Self { made: self.made.take(), deadline: self.deadline, timeout: self.timeout };
                 Poll::Ready(made.wait())
@@ -653,7 +665,7 @@ impl fmt::Debug for Pending {
     }
 }
 
-/// The end of queued work, with a deadline: of [`Communicator::completion`].
+/// The completion of queued work, with a deadline. [`Communicator::completion`] creates it.
 #[must_use = "futures do nothing unless awaited"]
 #[derive(Debug)]
 pub struct Completion<'a> {
@@ -673,7 +685,7 @@ impl Future for Completion<'_> {
                 ticker::wake_soon(context.waker());
                 return Poll::Pending;
             }
-            // HIP did not answer, and it was aborted meanwhile.
+            // HIP blocked the poll, and the communicator was aborted meanwhile.
             Err(error @ Error::Timeout { .. }) => Err(error),
             Err(error @ Error::Asynchronous { .. }) => {
                 communicator.handle.abort(&error.to_string());
@@ -681,7 +693,7 @@ impl Future for Completion<'_> {
             }
             _ => communicator.synchronize_for(Duration::ZERO),
         };
-        // An error says the whole time, not that of the last look.
+        // An error states the whole time, not that of the last poll.
         Poll::Ready(result.map_err(|error| match error {
             Error::Timeout { context, .. } => Error::Timeout { waited: begin.elapsed(), context },
             other => other,

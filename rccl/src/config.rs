@@ -1,4 +1,4 @@
-//! What a communicator is to be like.
+//! The configuration of a communicator.
 
 use std::ffi::{CString, c_char, c_int};
 use std::ptr;
@@ -7,10 +7,10 @@ use std::time::Duration;
 use crate::error::{Error, Result};
 use crate::library;
 
-/// How long a communicator waits if nothing is said.
+/// The default limit of a communicator's waits.
 const TIMEOUT: Duration = Duration::from_secs(300);
 
-/// Options of a communicator (`ncclConfig_t`). What is not set is the library's choice.
+/// Options of a communicator (`ncclConfig_t`). The library chooses the options that are not set.
 ///
 /// ```
 /// use std::time::Duration;
@@ -27,7 +27,7 @@ pub struct Config {
     numbers: [(Field, Option<i32>); 6],
 }
 
-/// A number of the configuration, and the version of the interface that brought it.
+/// A numeric option of the configuration, and the interface version that introduced it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Field {
     MinCtas,
@@ -45,7 +45,7 @@ impl Default for Config {
 }
 
 impl Config {
-    /// Waits end after five minutes; calls do not block in the library.
+    /// Creates the default configuration: waits end after five minutes; calls do not block in the library.
     #[must_use]
     pub fn new() -> Self {
         use Field::{ClusterSize, MaxCtas, MinCtas, ShrinkShare, SplitShare, TrafficClass};
@@ -53,39 +53,41 @@ impl Config {
         Self { timeout: TIMEOUT, blocking: false, check_calls: false, name: None, network: None, numbers }
     }
 
-    /// How long a wait may take: for the other ranks when the communicator is made, for connections when a call needs new ones, and for queued
-    /// work in [`Communicator::synchronize`](crate::Communicator::synchronize).
+    /// Sets the limit of waits: for the other ranks when the communicator is made, for connections when a call needs
+    /// new ones, and for queued work in [`Communicator::synchronize`](crate::Communicator::synchronize).
     #[must_use]
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.timeout = timeout;
         self
     }
 
-    /// Whether calls block in the library until they are done (`blocking` of `ncclConfig_t`). The default is false: the library works on
-    /// a thread of its own, and this crate waits for it with a deadline. Blocking calls save that thread, some microseconds a call, but no deadline
-    /// ends a call that waits for a rank that is gone. Queued work is waited for with a deadline in both cases.
+    /// Sets whether calls block in the library until they are done (`blocking` of `ncclConfig_t`). The default is
+    /// false: the library works on its own thread, and this crate waits for it with a deadline. Blocking calls save
+    /// that thread, and some microseconds per call, but no deadline ends a call that waits for a lost rank. Waits for
+    /// queued work have a deadline in both cases.
     #[must_use]
     pub fn blocking(mut self, blocking: bool) -> Self {
         self.blocking = blocking;
         self
     }
 
-    /// Whether all ranks compare what they call before each call: the collective, number of elements, type, operator and root. A call that does not fit
-    /// is an [`Error::Mismatch`] on every rank that takes part, where the library would hang or give wrong numbers. Each call waits for all ranks then.
+    /// Sets whether all ranks compare their calls before each call: the collective, number of elements, type, operator
+    /// and root. A mismatch is an [`Error::Mismatch`] on every rank that takes part, where the library would hang or
+    /// return wrong numbers. Each call then waits for all ranks.
     #[must_use]
     pub fn check_calls(mut self, check: bool) -> Self {
         self.check_calls = check;
         self
     }
 
-    /// A name, for the library's log (`commName`).
+    /// Sets a name for the library's log (`commName`).
     #[must_use]
     pub fn name(mut self, name: impl Into<String>) -> Self {
         self.name = Some(name.into());
         self
     }
 
-    /// The network to use (`netName`): `IB`, `Socket`, or that of a plugin.
+    /// Sets the network to use (`netName`): `IB`, `Socket`, or a plugin's name.
     #[must_use]
     pub fn network(mut self, network: impl Into<String>) -> Self {
         self.network = Some(network.into());
@@ -97,43 +99,43 @@ impl Config {
         self
     }
 
-    /// Workgroups (channels) that a collective uses at least (`minCTAs`).
+    /// Sets the minimum number of workgroups (channels) of a collective (`minCTAs`).
     #[must_use]
     pub fn min_ctas(self, count: i32) -> Self {
         self.with(Field::MinCtas, count)
     }
 
-    /// Workgroups (channels) that a collective uses at most (`maxCTAs`).
+    /// Sets the maximum number of workgroups (channels) of a collective (`maxCTAs`).
     #[must_use]
     pub fn max_ctas(self, count: i32) -> Self {
         self.with(Field::MaxCtas, count)
     }
 
-    /// Size of clusters of workgroups (`cgaClusterSize`), on NVIDIA GPUs.
+    /// Sets the size of clusters of workgroups (`cgaClusterSize`), on NVIDIA GPUs.
     #[must_use]
     pub fn cluster_size(self, size: i32) -> Self {
         self.with(Field::ClusterSize, size)
     }
 
-    /// Whether the communicators that are split from this one share its resources (`splitShare`).
+    /// Sets whether communicators split from this one share its resources (`splitShare`).
     #[must_use]
     pub fn split_share(self, share: bool) -> Self {
         self.with(Field::SplitShare, share.into())
     }
 
-    /// Traffic class of the network (`trafficClass`). Since ROCm 7.0.
+    /// Sets the traffic class of the network (`trafficClass`). Since ROCm 7.0.
     #[must_use]
     pub fn traffic_class(self, class: i32) -> Self {
         self.with(Field::TrafficClass, class)
     }
 
-    /// Whether the communicators that are shrunk from this one share its resources (`shrinkShare`). Since ROCm 7.1.
+    /// Sets whether communicators shrunk from this one share its resources (`shrinkShare`). Since ROCm 7.1.
     #[must_use]
     pub fn shrink_share(self, share: bool) -> Self {
         self.with(Field::ShrinkShare, share.into())
     }
 
-    /// The C form for the library that is loaded, with all that it points to.
+    /// Returns the C form for the loaded library, with all memory that it points to.
     pub(crate) fn to_raw(&self) -> Result<OwnedConfig> {
         let version = library::version_number()?;
         let mut raw = RawConfig::new(version);
@@ -148,7 +150,7 @@ impl Config {
         let network = c_string("a network's name", &self.network)?;
         let pointer = |text: &Option<CString>| text.as_ref().map_or(ptr::null(), |text| text.as_ptr());
         raw.net_name = pointer(&network);
-        // A name is for the log. Where the library has no place for it, it is left out.
+        // The name is for the log. If the library has no field for it, it is omitted.
         raw.comm_name = pointer(&name);
         for (field, value) in self.numbers {
             let Some(value) = value else { continue };
@@ -167,7 +169,7 @@ impl Config {
     }
 }
 
-/// `ncclConfig_t` of the newest version. Those of older ones are its beginning; `size` says how much of it counts.
+/// `ncclConfig_t` of the newest version. Older versions are prefixes of it; `size` states how much of it is used.
 #[repr(C)]
 #[derive(Debug)]
 pub(crate) struct RawConfig {
@@ -197,18 +199,19 @@ pub(crate) struct RawConfig {
     rma_eager_init: c_int,
     host_cft_mode: c_int,
     nvls_host_mode: c_int,
-    /// Padding in C. A library that is newer than the version which it is told reads it as its next field.
+    /// Padding in C. A library newer than the version that it is told reads it as its next field.
     padding: c_int,
 }
 
-/// The newest version whose fields are known. A newer library is told this one, and gives the fields that came later their defaults.
+/// The newest version whose fields are known. A newer library is told this version, and uses the defaults for later
+/// fields.
 const NEWEST: u32 = 23203;
 
 /// `NCCL_CONFIG_UNDEF_INT`
 const UNDEFINED: c_int = c_int::MIN;
 
 impl RawConfig {
-    /// `NCCL_CONFIG_INITIALIZER` of a version.
+    /// Returns `NCCL_CONFIG_INITIALIZER` of a version.
     fn new(version: u32) -> Self {
         let version = version.min(NEWEST);
         let size = match version {
@@ -221,7 +224,7 @@ impl RawConfig {
             23100.. => size_of::<Self>(),
         };
         Self {
-            // Of a struct whose alignment is 8.
+            // The struct's alignment is 8.
             size: size.next_multiple_of(align_of::<Self>()),
             magic: 0xcafe_beef,
             version,
@@ -252,7 +255,7 @@ impl RawConfig {
         }
     }
 
-    /// Where a number is, and the version that brought it.
+    /// Returns a reference to an option, and the version that introduced it.
     fn field(&mut self, field: Field) -> (&mut c_int, u32) {
         match field {
             Field::MinCtas => (&mut self.min_ctas, 21700),
@@ -265,14 +268,14 @@ impl RawConfig {
     }
 }
 
-/// A configuration with its texts, which the library keeps uncopied: it lives as long as the communicator.
+/// A configuration with its strings. The library keeps pointers to them, so it must live as long as the communicator.
 #[derive(Debug)]
 pub(crate) struct OwnedConfig {
     pub(crate) raw: Box<RawConfig>,
     _texts: [Option<CString>; 2],
 }
 
-// SAFETY: the pointers are to the texts that are moved along.
+// SAFETY: the pointers are to the strings, which move with the configuration.
 unsafe impl Send for OwnedConfig {}
 // SAFETY: nothing is changed through a shared reference.
 unsafe impl Sync for OwnedConfig {}
@@ -293,7 +296,7 @@ mod tests {
 
     #[test]
     fn all_bytes_that_a_library_reads_are_fields() {
-        // The size of a version includes C's padding, which NCCL 2.30.5 and newer read as a field of theirs.
+        // The size of a version includes C's padding, which NCCL 2.30.5 and newer read as one of their fields.
         let fields = std::mem::offset_of!(RawConfig, padding) + size_of::<c_int>();
         assert_eq!(fields, size_of::<RawConfig>());
         let raw = RawConfig::new(23004);

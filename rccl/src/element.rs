@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 use crate::library;
 use crate::raw::{self, ncclDataType_t, ncclRedOp_t};
 
-/// A type of elements, as the library names it (`ncclDataType_t`).
+/// An element type of the library (`ncclDataType_t`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[doc(alias = "ncclDataType_t")]
 #[non_exhaustive]
@@ -40,7 +40,7 @@ pub enum DataType {
 }
 
 impl DataType {
-    /// The C value.
+    /// Returns the C value.
     #[must_use]
     pub fn as_raw(self) -> ncclDataType_t {
         ncclDataType_t(match self {
@@ -59,7 +59,7 @@ impl DataType {
         })
     }
 
-    /// Bytes of one element.
+    /// Returns the bytes of one element.
     #[must_use]
     pub fn size(self) -> usize {
         match self {
@@ -70,7 +70,7 @@ impl DataType {
         }
     }
 
-    /// What moves elements of any type: as many of these make one of `T`, in the same memory.
+    /// Returns a type to move elements of any type with, and how many of its elements make one `T`.
     pub(crate) fn to_move<T>() -> (Self, usize) {
         let (size, align) = (size_of::<T>(), align_of::<T>());
         match () {
@@ -81,16 +81,17 @@ impl DataType {
     }
 }
 
-/// An element type that reductions work on: integers of 8, 32 and 64 bits, `f16`, `bf16`, `f32`, `f64`, and numbers of 8 bits with a point.
+/// An element type that reductions support: integers of 8, 32 and 64 bits, `f16`, `bf16`, `f32`, `f64`, and 8-bit
+/// floats.
 ///
 /// Collectives that only move elements take any [`Pod`] type.
 pub trait Reduce: Pod + sealed::Sealed {
-    /// Its name.
+    /// The library's name of the type.
     const DATA_TYPE: DataType;
 }
 
 mod sealed {
-    /// Which 8-bit format it is, if it is one.
+    /// The 8-bit float format, if it is one.
     #[derive(Clone, Copy, PartialEq, Eq)]
     pub enum Eight {
         No,
@@ -135,7 +136,7 @@ elements! {
     F8E5M2Fnuz: F8E5M2, Fnuz;
 }
 
-/// What a reduction does with the elements of all ranks.
+/// The operator that a reduction applies to the elements of all ranks.
 #[derive(Clone, Copy, Debug)]
 #[doc(alias("ncclRedOp_t", "ncclSum", "ncclProd", "ncclMax", "ncclMin", "ncclAvg"))]
 pub enum Op<'a, T> {
@@ -159,7 +160,7 @@ pub enum Op<'a, T> {
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum RawOp {
     Plain(ncclRedOp_t),
-    /// A factor, which is not aligned.
+    /// A factor, unaligned.
     Host([u8; 8]),
     Device(*const std::ffi::c_void),
 }
@@ -181,7 +182,8 @@ impl RawOp {
 }
 
 impl<T: Reduce> Op<'_, T> {
-    /// The C form, unless the device or the library cannot do it; a factor of the device is the caller's to name.
+    /// Returns the C form, or an error if the device or the library does not support it. The caller must name a factor
+    /// in device memory.
     pub(crate) fn to_raw(self, device: &Device) -> Result<RawOp> {
         if T::EIGHT != Eight::No {
             self.check_eight_bits(device)?;
@@ -204,7 +206,7 @@ impl<T: Reduce> Op<'_, T> {
         })
     }
 
-    /// The library has two names for four formats: each GPU has two of them.
+    /// The library has two names for four formats: each GPU supports two of them.
     fn check_eight_bits(self, device: &Device) -> Result<()> {
         let version = library::version()?;
         if version < (2, 24, 0) {
@@ -219,7 +221,7 @@ impl<T: Reduce> Op<'_, T> {
             return Err(Error::invalid("the element type", found, format!("{} on {arch}", name(own))));
         }
         if own == Eight::Fnuz && matches!(self, Self::Average | Self::Scaled(_)) {
-            // Code for the host writes the factor with the exponents of the other format.
+            // The library's host code writes the factor with the exponents of the other format.
             let allowed = "sum, product, minimum, maximum: RCCL returns half of the average in this format";
             return Err(Error::invalid("the operator", "one with a factor", allowed));
         }

@@ -1,4 +1,4 @@
-//! What can go wrong.
+//! Errors.
 
 use std::ffi::{CStr, CString};
 use std::fmt;
@@ -12,7 +12,7 @@ use crate::raw::{self, ncclComm_t, ncclResult_t};
 /// The result of nearly every function of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// Why a function of this crate failed. Whatever can be checked is checked before the C call.
+/// The reason that a function of this crate failed. Everything that can be checked is checked before the C call.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum Error {
@@ -20,63 +20,63 @@ pub enum Error {
     Library(Box<LibraryError>),
     /// The library could not be loaded.
     NoLibrary {
-        /// Every path tried and what happened there.
+        /// Every path that was tried, with the result.
         report: String,
     },
-    /// The library that was loaded lacks a function that was called.
+    /// The loaded library lacks a function that was called.
     NoSymbol {
         /// The C function.
         function: &'static str,
-        /// Which library was loaded, and the release that brought the function.
+        /// The loaded library, and the release that introduced the function.
         report: String,
     },
-    /// Bad input, met before the call.
+    /// Invalid input, found before the call.
     Invalid {
-        /// What is wrong.
+        /// The invalid argument.
         what: &'static str,
         /// Its value.
         value: String,
-        /// What is allowed.
+        /// The allowed values.
         allowed: String,
     },
     /// An error of `hip`: memory, streams, devices.
     Hip(hip::Error),
-    /// Something did not happen before its deadline. The communicator was aborted.
+    /// An operation did not complete before its deadline. The communicator was aborted.
     Timeout {
-        /// How long it was waited for.
+        /// The length of the wait.
         waited: Duration,
-        /// Which rank waited for what.
+        /// The rank and its call.
         context: Box<Context>,
     },
-    /// Work that was queued failed: a peer is gone, or a connection broke. The communicator was aborted.
+    /// Queued work failed: a peer is lost, or a connection broke. The communicator was aborted.
     Asynchronous {
-        /// What the library says of it.
+        /// The library's error.
         error: Box<LibraryError>,
-        /// Which rank, and the call that it made last.
+        /// The rank, and its last call.
         context: Box<Context>,
     },
     /// The communicator was aborted before.
     Aborted {
-        /// Why.
+        /// The reason.
         reason: Arc<str>,
     },
-    /// A call that is refused while a [`Group`](crate::Group) uses the communicator.
+    /// A call that is not allowed while a [`Group`](crate::Group) uses the communicator.
     InGroup {
         /// The call.
         what: &'static str,
     },
-    /// Ranks made calls that do not fit together, found by [`Config::check_calls`](crate::Config::check_calls).
+    /// Ranks made calls that do not match, found by [`Config::check_calls`](crate::Config::check_calls).
     Mismatch {
-        /// The rank that found it.
+        /// The rank that found the mismatch.
         rank: usize,
-        /// What each rank called.
+        /// The call of each rank.
         calls: Vec<String>,
     },
-    /// The ranks of a program did not find together.
+    /// The ranks of a program did not find each other.
     Start(crate::start::Error),
 }
 
-/// The rank that an error came to, and what it had called.
+/// The rank of an error, and its call.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Context {
@@ -84,11 +84,11 @@ pub struct Context {
     pub rank: usize,
     /// Number of ranks.
     pub size: usize,
-    /// The collective or the other call: `all_reduce`, `init_rank`.
+    /// The collective or other call: `all_reduce`, `init_rank`.
     pub call: &'static str,
-    /// The rank that it was made with: the root, or the one sent to or received from.
+    /// The rank argument of the call: the root, or the rank that is sent to or received from.
     pub peer: Option<usize>,
-    /// Elements, type, operator.
+    /// Number of elements, type, operator.
     pub asked: String,
 }
 
@@ -108,7 +108,7 @@ impl Error {
         Self::Invalid { what, value: value.into(), allowed: allowed.into() }
     }
 
-    /// The library's status, if it returned one.
+    /// Returns the library's status, if it returned one.
     #[must_use]
     pub fn status(&self) -> Option<ncclResult_t> {
         match self {
@@ -121,7 +121,7 @@ impl Error {
         }
     }
 
-    /// Whether the communicator cannot be used any more. It can be made anew, with the ranks that are left.
+    /// Returns whether the communicator is no longer usable. The remaining ranks can create a new one.
     #[must_use]
     pub fn ends_communicator(&self) -> bool {
         matches!(self, Self::Timeout { .. } | Self::Asynchronous { .. } | Self::Aborted { .. })
@@ -185,7 +185,7 @@ impl From<crate::start::Error> for Error {
     }
 }
 
-/// `Ok` on success, and where work is under way; else an error with what was asked.
+/// Returns `Ok` on success, and if work is in progress; otherwise an error with the request.
 pub(crate) fn check(status: ncclResult_t, function: &'static str, asked: impl FnOnce() -> String) -> Result<()> {
     if status == raw::ncclSuccess || status == raw::IN_PROGRESS {
         return Ok(());
@@ -206,7 +206,7 @@ pub(crate) fn check(status: ncclResult_t, function: &'static str, asked: impl Fn
     Err(Error::Library(Box::new(library_error(status, function, asked(), std::ptr::null_mut()))))
 }
 
-/// A status with the library's own description, and what it said last.
+/// Makes an error of a status, with the library's description and its last message.
 pub(crate) fn library_error(
     status: ncclResult_t,
     function: &'static str,
@@ -215,7 +215,7 @@ pub(crate) fn library_error(
 ) -> LibraryError {
     // SAFETY: takes no pointer, and returns a static string or null.
     let what = text(unsafe { raw::ncclGetErrorString(status) });
-    // SAFETY: the communicator is alive or null; the text is copied at once.
+    // SAFETY: the communicator is alive or null; the text is copied immediately.
     let last = text(unsafe { raw::ncclGetLastError(communicator) });
     let description = if last.is_empty() { what } else { format!("{what}; {}", last.trim()) };
     LibraryError::new("RCCL", i64::from(status.0), format!("{status:?}"), function, asked).described(description)
@@ -225,6 +225,6 @@ fn text(pointer: *const std::ffi::c_char) -> String {
     if pointer.is_null() {
         return String::new();
     }
-    // SAFETY: a string of the library's.
+    // SAFETY: a string of the library.
     unsafe { CStr::from_ptr(pointer) }.to_string_lossy().into_owned()
 }

@@ -1,7 +1,7 @@
-//! Communicators over memory and streams of other code: CUDA's, with NVIDIA's NCCL, or HIP's by its C functions.
+//! Communicators for memory and streams of other code: CUDA's, with NVIDIA's NCCL, or HIP's through its C functions.
 //!
-//! Nothing is tracked: the caller must keep memory and streams alive. States, deadlines, errors and the one abort are as in the safe
-//! [`Communicator`](crate::Communicator). [`use_nccl`](crate::use_nccl) chooses NCCL.
+//! Nothing is tracked: the caller must keep memory and streams alive. States, deadlines, errors and aborting work as in
+//! the safe [`Communicator`](crate::Communicator). [`use_nccl`](crate::use_nccl) selects NCCL.
 
 use std::cell::Cell;
 use std::ffi::c_void;
@@ -20,7 +20,7 @@ use crate::handle::Handle;
 use crate::library;
 use crate::raw::{self, RawStream};
 
-/// What a reduction does with the elements of all ranks.
+/// The operator that a reduction applies to the elements of all ranks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Op {
@@ -34,7 +34,7 @@ pub enum Op {
     Max,
     /// Their sum, divided by the number of ranks.
     Average,
-    /// The sum of each rank's elements times a factor of the element type: its bytes, the rest zeros.
+    /// The sum of each rank's elements times a factor of the element type: its bytes, padded with zeros.
     Scaled([u8; 8]),
 }
 
@@ -53,13 +53,13 @@ impl Op {
 
 /// One rank, with memory and streams of other code.
 ///
-/// It is aborted when it is dropped, unless it was [destroyed](Self::destroy). It is used by one thread at a time (it is `Send`, not `Sync`), so that a call takes
-/// no lock.
+/// Dropping it aborts it, unless it was [destroyed](Self::destroy). Only one thread at a time can use it (it is `Send`,
+/// not `Sync`), so a call takes no lock.
 pub struct Communicator {
     pub(crate) handle: Arc<Handle>,
-    /// What was called last, for errors that come later.
+    /// The last call, for later errors.
     last: Cell<Option<Summary>>,
-    /// Whether this thread waits, and another one may abort it.
+    /// Whether this thread waits, so that another one may abort it.
     waits: Cell<bool>,
 }
 
@@ -67,11 +67,11 @@ pub struct Communicator {
 pub type Memory = *mut c_void;
 
 impl Communicator {
-    /// One rank, on the current device of this thread (`ncclCommInitRankConfig`). Waits for all other ranks.
+    /// Creates one rank, on the current device of this thread (`ncclCommInitRankConfig`). Waits for all other ranks.
     ///
     /// # Errors
-    /// Those of the safe [`init_rank`](crate::Communicator::init_rank). A [blocking](Config::blocking) communicator waits in the library, without a
-    /// deadline.
+    /// The errors of the safe [`init_rank`](crate::Communicator::init_rank). A [blocking](Config::blocking)
+    /// communicator waits in the library, without a deadline.
     pub fn init_rank(id: UniqueId, rank: usize, size: usize, config: &Config) -> Result<Self> {
         library::settle()?;
         check_rank(rank, size)?;
@@ -80,32 +80,33 @@ impl Communicator {
         Ok(Self { handle: pending.wait_for_handle()?, last: Cell::new(None), waits: Cell::new(false) })
     }
 
-    /// This rank.
+    /// Returns this rank.
     #[must_use]
     pub fn rank(&self) -> usize {
         self.handle.rank()
     }
 
-    /// Number of ranks.
+    /// Returns the number of ranks.
     #[must_use]
     pub fn size(&self) -> usize {
         self.handle.size()
     }
 
-    /// An error of work that was queued, if the library knows of one by now. Does not wait.
+    /// Returns an error of queued work, if the library has detected one. Does not wait.
     ///
     /// # Errors
-    /// [`Error::Asynchronous`]; the communicator is aborted then. [`Error::Aborted`].
+    /// [`Error::Asynchronous`], after which the communicator is aborted. [`Error::Aborted`].
     pub fn poll_error(&self) -> Result<()> {
         self.note();
         self.handle.poll().map(drop).inspect_err(|error| self.handle.abort(&error.to_string()))
     }
 
-    /// Waits until `done` says that queued work is done: at the latest until the deadline. `done` asks the stream. If it blocks, another thread
-    /// aborts the communicator, one or two seconds after the deadline: `done` must then return, as calls of HIP and CUDA do when the work ends.
+    /// Waits until `done` returns that queued work is done, at most until the deadline. `done` queries the stream. If
+    /// it blocks, another thread aborts the communicator, one or two seconds after the deadline: `done` must then
+    /// return, as calls of HIP and CUDA do when the work ends.
     ///
     /// # Errors
-    /// [`Error::Timeout`] and [`Error::Asynchronous`], after which it is aborted; those of `done`.
+    /// [`Error::Timeout`] and [`Error::Asynchronous`], after which it is aborted; an error from `done`.
     pub fn wait_until(&self, timeout: Duration, mut done: impl FnMut() -> Result<bool>) -> Result<()> {
         self.note();
         let _reset = Reset { place: &self.waits, before: self.waits.replace(true) };
@@ -117,37 +118,37 @@ impl Communicator {
         })
     }
 
-    /// Lets errors say what was called last.
+    /// Records the last call for later errors.
     fn note(&self) {
         if let Some(summary) = self.last.take() {
             self.handle.note(summary);
         }
     }
 
-    /// Makes a call on a stream (`hipStream_t`, `cudaStream_t`), and returns when the library has queued its work. Several calls that
-    /// belong together are made by [`Calls`].
+    /// Makes a call on a stream (`hipStream_t`, `cudaStream_t`), and returns when the library has queued its work. For
+    /// several calls in a group, use [`Calls`].
     ///
     /// # Errors
-    /// [`Error::Invalid`] for a root or peer that is not a rank, and for lists that do not have a number for each rank; those of the safe
-    /// [`Group::end`](crate::Group::end).
+    /// [`Error::Invalid`] for a root or peer that is not a rank, and for lists whose length is not the number of ranks;
+    /// the errors of the safe [`Group::end`](crate::Group::end).
     ///
     /// # Safety
-    /// That of [`Calls::end`].
+    /// The requirements of [`Calls::end`].
     pub unsafe fn submit(&self, stream: *mut c_void, call: &Call) -> Result<()> {
         call.check(self.size())?;
         if self.handle.blocking && !self.waits.get() && call.0.is_one() {
             let comm = self.handle.comm_of_one_thread()?;
             self.last.set(Some(call.0.summary()));
-            // SAFETY: the caller's; the communicator is alive, and this thread alone uses it.
+            // SAFETY: as the caller ensures; the communicator is alive, and only this thread uses it.
             let made = unsafe { call.0.make(comm, self.handle.rank(), self.handle.size(), stream) };
             return made.or_else(|failed| error_of(failed, &self.handle, &call.0));
         }
         self.last.set(None);
-        // SAFETY: the caller's.
+        // SAFETY: as the caller ensures.
         unsafe { submit(&[Submission { handle: &self.handle, stream, calls: std::slice::from_ref(&call.0) }]) }
     }
 
-    /// Aborts it, once.
+    /// Aborts it, unless it was aborted before.
     pub fn abort(self) {
         self.handle.abort("the program asked for it");
     }
@@ -155,12 +156,12 @@ impl Communicator {
     /// Destroys it (`ncclCommDestroy`).
     ///
     /// # Errors
-    /// The library's.
+    /// An error from the library.
     ///
     /// # Safety
-    /// Nothing that is queued uses it any more.
+    /// No queued work may use it any more.
     pub unsafe fn destroy(self) -> Result<()> {
-        // SAFETY: the caller's.
+        // SAFETY: as the caller ensures.
         unsafe { self.handle.destroy() }
     }
 }
@@ -177,7 +178,7 @@ impl fmt::Debug for Communicator {
     }
 }
 
-/// Sets a flag as it was before, also if the wait panics.
+/// Restores a flag, even if the wait panics.
 struct Reset<'a> {
     place: &'a Cell<bool>,
     before: bool,
@@ -189,7 +190,7 @@ impl Drop for Reset<'_> {
     }
 }
 
-/// Calls that are made together, by [`end`](Self::end): one, or a group.
+/// Calls that [`end`](Self::end) makes together: one call, or a group.
 #[must_use = "no call is made unless it is ended"]
 #[derive(Debug, Default)]
 pub struct Calls<'a> {
@@ -197,7 +198,7 @@ pub struct Calls<'a> {
 }
 
 impl<'a> Calls<'a> {
-    /// No calls yet.
+    /// Creates an empty list.
     pub fn new() -> Self {
         Self::default()
     }
@@ -210,11 +211,11 @@ impl<'a> Calls<'a> {
     /// Makes the calls, and returns when the library has queued their work.
     ///
     /// # Errors
-    /// Those of [`Communicator::submit`].
+    /// The errors of [`Communicator::submit`].
     ///
     /// # Safety
-    /// The streams are alive, and of the communicators' devices. The memory is as large as the calls say, and on these devices. It stays so, and is not used
-    /// otherwise, until the streams' work is done.
+    /// The streams must be alive, and of the communicators' devices. The memory must be as large as the calls state,
+    /// and on these devices. It must stay so, and must not be used otherwise, until the streams' work is done.
     pub unsafe fn end(self) -> Result<()> {
         for (communicator, _, call) in &self.calls {
             call.check(communicator.size())?;
@@ -229,12 +230,12 @@ impl<'a> Calls<'a> {
                 calls: std::slice::from_ref(&call.0),
             })
             .collect();
-        // SAFETY: the caller's.
+        // SAFETY: as the caller ensures.
         unsafe { submit(&submissions) }
     }
 }
 
-/// A call of one rank. Counts are of elements of the type, as the C functions count.
+/// A call of one rank. Counts are in elements of the type, as in the C functions.
 #[derive(Clone, Debug)]
 pub struct Call(call::Call);
 
@@ -254,7 +255,7 @@ impl Call {
         Self(call::Call { op: op.to_raw(), ..self.0 })
     }
 
-    /// An error for numbers that do not fit so many ranks.
+    /// Returns an error for arguments that do not fit the number of ranks.
     fn check(&self, size: usize) -> Result<()> {
         if self.0.peer.is_some_and(|peer| peer >= size) {
             return check_rank(self.0.peer.unwrap_or(0), size);

@@ -1,4 +1,4 @@
-//! Calls of collectives: one, or several that belong together.
+//! Groups of collective calls.
 
 use std::sync::atomic::Ordering;
 
@@ -12,12 +12,12 @@ use crate::communicator::Communicator;
 use crate::element::{DataType, Op, Reduce};
 use crate::error::{Error, Result};
 
-/// Calls that belong together: of several ranks of one process, or sends and receives that must not wait for each other (`ncclGroupStart`,
-/// `ncclGroupEnd`).
+/// Calls that are made together: for several ranks of one process, or sends and receives that must not wait for each
+/// other (`ncclGroupStart`, `ncclGroupEnd`).
 ///
-/// Every buffer stays borrowed until the group ends. [`end`](Self::end) makes the calls, all at once. A group that is dropped, after an error or by
-/// a panic, makes none of them; nothing stays open in the library. A communicator's other methods that need all ranks are refused while a group
-/// uses it.
+/// Every buffer stays borrowed until the group ends. [`end`](Self::end) makes the calls, all together. A group that is
+/// dropped, after an error or during a panic, makes none of them; no group stays open in the library. While a group
+/// uses a communicator, its other methods that need all ranks return an error.
 ///
 /// ```
 /// # use hip::{Device, DeviceBuffer};
@@ -55,7 +55,7 @@ struct Part<'a> {
 /// Makes the calls that `body` puts into a group, unless it returns an error.
 ///
 /// # Errors
-/// Those of `body` and of [`Group::end`].
+/// The errors of `body` and of [`Group::end`].
 pub fn group<'a>(body: impl FnOnce(&mut Group<'a>) -> Result<()>) -> Result<()> {
     let mut group = Group::new();
     body(&mut group)?;
@@ -91,14 +91,14 @@ fn apart<T, U>(from: &DeviceSlice<'_, T>, to: &DeviceSliceMut<'_, U>) -> Result<
     Ok(())
 }
 
-/// For a call that moves `count` elements of `T`.
+/// Creates a call that moves `count` elements of `T`.
 fn moving<T>(kind: Kind, count: usize) -> Call {
     let (data_type, each) = DataType::to_move::<T>();
     Call::new(kind, count * each, data_type)
 }
 
 impl<'a> Group<'a> {
-    /// No calls yet.
+    /// Creates an empty group.
     pub fn new() -> Self {
         Self::default()
     }
@@ -120,12 +120,12 @@ impl<'a> Group<'a> {
         Ok(&mut self.parts[index])
     }
 
-    /// Makes the calls, and returns when the library has queued their work: after connections are made where there are none yet, for as long
-    /// as [`Config::timeout`](crate::Config::timeout) says.
+    /// Makes the calls, and returns when the library has queued their work. New connections are made first, if needed,
+    /// within [`Config::timeout`](crate::Config::timeout).
     ///
     /// # Errors
-    /// [`Error::Timeout`] and [`Error::Asynchronous`], after which the communicators are aborted; [`Error::Mismatch`]; the library's;
-    /// [`Error::Hip`] while a stream is captured, or if a buffer is out of reach.
+    /// [`Error::Timeout`] and [`Error::Asynchronous`], after which the communicators are aborted; [`Error::Mismatch`];
+    /// an error from the library; [`Error::Hip`] while a stream is captured, or if a device cannot access a buffer.
     pub fn end(self) -> Result<()> {
         if self.parts.iter().any(|part| part.communicator.checks.is_some()) {
             checks::compare(&self.parts.iter().map(|part| (part.communicator, &part.calls[..])).collect::<Vec<_>>())?;
@@ -133,7 +133,7 @@ impl<'a> Group<'a> {
         self.end_unchecked()
     }
 
-    /// As [`end`](Self::end), whatever the other ranks call.
+    /// As [`end`](Self::end), without comparing the calls of the ranks.
     pub(crate) fn end_unchecked(mut self) -> Result<()> {
         let parts = std::mem::take(&mut self.parts);
         if parts.is_empty() {
@@ -152,17 +152,17 @@ impl<'a> Group<'a> {
                 .zip(streams)
                 .map(|((of, calls, _), stream)| Submission { handle: &of.handle, stream: *stream, calls })
                 .collect();
-            // SAFETY: the operands are named to `uses`, which are borrowed until now, and kept until their work is done. Their lengths were
-            // checked when the calls were noted. The streams are of the communicators' devices.
+            // SAFETY: the operands are named to `uses`, which were borrowed until now, and are kept until their work is done. Their lengths
+            // were checked when the calls were added. The streams are of the communicators' devices.
             unsafe { submit(&submissions) }
         };
         let streams: SmallVec<[crate::raw::RawStream; 1]> =
             rest.iter().map(|(of, ..)| of.stream().as_raw().cast()).collect();
-        // SAFETY: the library queues its work on these streams, and uses nothing but what was named.
+        // SAFETY: the library queues its work on these streams, and uses only the named memory.
         unsafe { call_on_streams(&uses, || queue(&streams)) }
     }
 
-    /// Puts a call in.
+    /// Adds a call.
     fn add(
         &mut self,
         communicator: &'a Communicator,
@@ -181,7 +181,7 @@ impl<'a> Group<'a> {
         Ok(())
     }
 
-    /// As [`add`](Self::add), for a call that works in one piece of memory: `send` and `receive` are bytes from its beginning.
+    /// As [`add`](Self::add), for a call that works in place: `send` and `receive` are byte offsets in the memory.
     fn add_in_place<T: Pod>(
         &mut self,
         communicator: &'a Communicator,
@@ -197,7 +197,7 @@ impl<'a> Group<'a> {
         Ok(())
     }
 
-    /// A reduction, with its operator; a factor in device memory is read by it.
+    /// Adds the operator of a reduction; names a factor in device memory.
     fn reduction<T: Reduce>(
         &mut self,
         communicator: &'a Communicator,
@@ -215,7 +215,7 @@ impl<'a> Group<'a> {
     /// See [`Communicator::all_reduce`].
     ///
     /// # Errors
-    /// Those of [`Communicator::all_reduce`] that are found before the call.
+    /// The errors of [`Communicator::all_reduce`] that are found before the call.
     pub fn all_reduce<T: Reduce>(
         &mut self,
         communicator: &'a Communicator,
@@ -233,7 +233,7 @@ impl<'a> Group<'a> {
     /// See [`Communicator::all_reduce_in_place`].
     ///
     /// # Errors
-    /// Those of [`Communicator::all_reduce_in_place`] that are found before the call.
+    /// The errors of [`Communicator::all_reduce_in_place`] that are found before the call.
     pub fn all_reduce_in_place<T: Reduce>(
         &mut self,
         communicator: &'a Communicator,
@@ -248,7 +248,7 @@ impl<'a> Group<'a> {
     /// See [`Communicator::reduce`].
     ///
     /// # Errors
-    /// Those of [`Communicator::reduce`] that are found before the call.
+    /// The errors of [`Communicator::reduce`] that are found before the call.
     pub fn reduce<T: Reduce>(
         &mut self,
         communicator: &'a Communicator,
@@ -271,7 +271,7 @@ impl<'a> Group<'a> {
     /// See [`Communicator::reduce_in_place`].
     ///
     /// # Errors
-    /// Those of [`Communicator::reduce_in_place`] that are found before the call.
+    /// The errors of [`Communicator::reduce_in_place`] that are found before the call.
     pub fn reduce_in_place<T: Reduce>(
         &mut self,
         communicator: &'a Communicator,
@@ -288,7 +288,7 @@ impl<'a> Group<'a> {
     /// See [`Communicator::broadcast`].
     ///
     /// # Errors
-    /// Those of [`Communicator::broadcast`] that are found before the call.
+    /// The errors of [`Communicator::broadcast`] that are found before the call.
     pub fn broadcast<T: Pod>(
         &mut self,
         communicator: &'a Communicator,
@@ -304,7 +304,7 @@ impl<'a> Group<'a> {
     /// See [`Communicator::broadcast_to`].
     ///
     /// # Errors
-    /// Those of [`Communicator::broadcast_to`] that are found before the call.
+    /// The errors of [`Communicator::broadcast_to`] that are found before the call.
     pub fn broadcast_to<T: Pod>(
         &mut self,
         communicator: &'a Communicator,
@@ -326,7 +326,7 @@ impl<'a> Group<'a> {
     /// See [`Communicator::all_gather`].
     ///
     /// # Errors
-    /// Those of [`Communicator::all_gather`] that are found before the call.
+    /// The errors of [`Communicator::all_gather`] that are found before the call.
     pub fn all_gather<T: Pod>(
         &mut self,
         communicator: &'a Communicator,
@@ -343,7 +343,7 @@ impl<'a> Group<'a> {
     /// See [`Communicator::all_gather_in_place`].
     ///
     /// # Errors
-    /// Those of [`Communicator::all_gather_in_place`] that are found before the call.
+    /// The errors of [`Communicator::all_gather_in_place`] that are found before the call.
     pub fn all_gather_in_place<T: Pod>(
         &mut self,
         communicator: &'a Communicator,
@@ -358,7 +358,7 @@ impl<'a> Group<'a> {
     /// See [`Communicator::reduce_scatter`].
     ///
     /// # Errors
-    /// Those of [`Communicator::reduce_scatter`] that are found before the call.
+    /// The errors of [`Communicator::reduce_scatter`] that are found before the call.
     pub fn reduce_scatter<T: Reduce>(
         &mut self,
         communicator: &'a Communicator,
@@ -377,7 +377,7 @@ impl<'a> Group<'a> {
     /// See [`Communicator::reduce_scatter_in_place`].
     ///
     /// # Errors
-    /// Those of [`Communicator::reduce_scatter_in_place`] that are found before the call.
+    /// The errors of [`Communicator::reduce_scatter_in_place`] that are found before the call.
     pub fn reduce_scatter_in_place<T: Reduce>(
         &mut self,
         communicator: &'a Communicator,
@@ -394,7 +394,7 @@ impl<'a> Group<'a> {
     /// See [`Communicator::gather`].
     ///
     /// # Errors
-    /// Those of [`Communicator::gather`] that are found before the call.
+    /// The errors of [`Communicator::gather`] that are found before the call.
     pub fn gather<T: Pod>(
         &mut self,
         communicator: &'a Communicator,
@@ -417,7 +417,7 @@ impl<'a> Group<'a> {
     /// See [`Communicator::scatter`].
     ///
     /// # Errors
-    /// Those of [`Communicator::scatter`] that are found before the call.
+    /// The errors of [`Communicator::scatter`] that are found before the call.
     pub fn scatter<T: Pod>(
         &mut self,
         communicator: &'a Communicator,
@@ -440,7 +440,7 @@ impl<'a> Group<'a> {
     /// See [`Communicator::all_to_all`].
     ///
     /// # Errors
-    /// Those of [`Communicator::all_to_all`] that are found before the call.
+    /// The errors of [`Communicator::all_to_all`] that are found before the call.
     pub fn all_to_all<T: Pod>(
         &mut self,
         communicator: &'a Communicator,
@@ -457,7 +457,7 @@ impl<'a> Group<'a> {
     /// See [`Communicator::all_to_all_v`].
     ///
     /// # Errors
-    /// Those of [`Communicator::all_to_all_v`] that are found before the call.
+    /// The errors of [`Communicator::all_to_all_v`] that are found before the call.
     pub fn all_to_all_v<T: Pod>(
         &mut self,
         communicator: &'a Communicator,
@@ -493,7 +493,7 @@ impl<'a> Group<'a> {
     /// See [`Communicator::send`].
     ///
     /// # Errors
-    /// Those of [`Communicator::send`] that are found before the call.
+    /// The errors of [`Communicator::send`] that are found before the call.
     pub fn send<T: Pod>(
         &mut self,
         communicator: &'a Communicator,
@@ -509,7 +509,7 @@ impl<'a> Group<'a> {
     /// See [`Communicator::receive`].
     ///
     /// # Errors
-    /// Those of [`Communicator::receive`] that are found before the call.
+    /// The errors of [`Communicator::receive`] that are found before the call.
     pub fn receive<T: Pod>(
         &mut self,
         communicator: &'a Communicator,
@@ -523,7 +523,7 @@ impl<'a> Group<'a> {
     }
 }
 
-/// Memory that the root must have, and that others' is not used.
+/// Returns the memory that the root must have, and ignores that of other ranks.
 fn of_root<M>(what: &'static str, memory: Option<M>, root: usize, rank: usize) -> Result<Option<M>> {
     match memory {
         Some(memory) if rank == root => Ok(Some(memory)),
@@ -539,10 +539,10 @@ fn equal_parts(len: usize, size: usize) -> Result<usize> {
     Err(Error::invalid("the number of elements", len.to_string(), format!("a multiple of {size}, the number of ranks")))
 }
 
-/// The calls of one rank, which are being made.
+/// The calls of one rank while they are made.
 type OfRank<'a> = (&'a Communicator, SmallVec<[Call; 1]>, InGroup<'a>);
 
-/// Keeps a communicator's management calls out until the calls of the group are made.
+/// Blocks a communicator's management calls until the calls of the group are made.
 struct InGroup<'a>(&'a Communicator);
 
 impl Drop for InGroup<'_> {
@@ -555,7 +555,7 @@ impl<'a> Part<'a> {
     fn into_parts(mut self) -> (&'a Communicator, Uses<'a>, SmallVec<[Call; 1]>) {
         let uses = std::mem::replace(&mut self.uses, Uses::on(self.communicator.stream()));
         let calls = std::mem::take(&mut self.calls);
-        // Passed on: `InGroup` ends it.
+        // `InGroup` decrements it.
         self.communicator.groups.fetch_add(1, Ordering::AcqRel);
         (self.communicator, uses, calls)
     }

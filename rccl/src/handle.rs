@@ -1,4 +1,4 @@
-//! The C communicator: alive, aborted once, or destroyed; what waits for it has a deadline.
+//! The C communicator: alive, aborted once, or destroyed. Waits for it have a deadline.
 
 use std::cell::UnsafeCell;
 use std::ffi::c_int;
@@ -16,18 +16,18 @@ use crate::error::{Context, Error, Result, check, library_error};
 use crate::raw::{self, ncclComm_t};
 use crate::watchdog::{Outcome, Watch, Watched};
 
-/// How long the library may take to abort a communicator before the thread that does it is left to itself.
+/// Limit of the library's abort, after which the aborting thread is abandoned.
 const ABORT_PATIENCE: Duration = Duration::from_secs(30);
 
-/// How long after the deadline a call of the library may use the communicator before it is aborted nevertheless.
+/// Grace period after the deadline in which a library call may still use the communicator before it is aborted.
 const CALL_PATIENCE: Duration = Duration::from_secs(1);
 
-/// A C communicator and all that the library may use of ours as long as it lives.
+/// A C communicator and all memory of this crate that the library may use during its life.
 pub(crate) struct Handle {
-    /// The library writes to it when a communicator is made, perhaps after the call has returned: it never moves.
+    /// The library writes to it when a communicator is made, possibly after the call has returned: it never moves.
     place: Box<Place>,
     state: Mutex<Inner>,
-    /// Held by the one that makes calls, until the library has queued them.
+    /// Held by the thread that makes calls, until the library has queued them.
     calls: Mutex<()>,
     rank: AtomicUsize,
     size: AtomicUsize,
@@ -35,20 +35,20 @@ pub(crate) struct Handle {
     pub(crate) blocking: bool,
     /// A call that waits for other ranks in the library.
     inside: Mutex<Inside>,
-    /// Whether its state is another than `Live`.
+    /// Whether its state differs from `Live`.
     ended: AtomicBool,
-    /// Whether the library was told to abort it, which is done once.
+    /// Whether the abort in the library has started, which happens once.
     abort_begun: AtomicBool,
-    /// Whether the library has aborted it: it uses nothing of ours any more.
+    /// Whether the library has aborted it: it no longer uses memory of this crate.
     abort_done: AtomicBool,
     /// Addresses of the symmetric windows that the library uses.
     #[cfg(feature = "windows")]
     windows: Mutex<Vec<Range<usize>>>,
-    /// Kept for the library.
+    /// Memory that is kept for the library.
     kept: Kept,
 }
 
-/// The call that was made last. A collective's text is made when an error needs it.
+/// The last call. The text for a collective is formatted when an error needs it.
 pub(crate) enum Last {
     Call(Summary),
     Other(Context),
@@ -72,31 +72,32 @@ impl From<Context> for Last {
     }
 }
 
-/// What the library keeps uncopied.
+/// Memory to which the library keeps pointers.
 #[derive(Default)]
 pub(crate) struct Kept {
     pub(crate) config: Option<OwnedConfig>,
     pub(crate) excluded: Vec<c_int>,
-    /// Whose configuration is used by this one.
+    /// The parent, whose configuration this one uses.
     pub(crate) _parent: Option<Arc<Handle>>,
 }
 
 struct Place(UnsafeCell<ncclComm_t>);
 
-// SAFETY: a communicator is of no thread. The library writes to the place from threads of its own; it is read as a whole word.
+// SAFETY: a communicator is not bound to a thread. The library writes to the place from its own threads; it is read as a whole word.
 unsafe impl Send for Place {}
 // SAFETY: as above.
 unsafe impl Sync for Place {}
 
-/// Making a communicator waits in the library for all ranks, whatever the configuration says (RCCL of ROCm 7.2): it has a thread of its own, which nothing
-/// can end. The communicator is not touched meanwhile.
+/// Creating a communicator waits in the library for all ranks, regardless of the configuration (RCCL of ROCm 7.2): it
+/// runs on its own thread, which cannot be ended. The communicator is not accessed meanwhile.
 enum Inside {
     Nothing,
     Waiting,
     Failed(Error),
 }
 
-/// What may be done with the C communicator. Locked during calls of the library, which don't block unless the communicator is a blocking one.
+/// The state of the C communicator. Locked during calls of the library, which do not block unless the communicator is a
+/// blocking one.
 enum State {
     Live,
     Aborted(Arc<str>),
@@ -108,14 +109,14 @@ struct Inner {
     last: Last,
 }
 
-/// The C communicator while nobody aborts it.
+/// The C communicator while no abort is in progress.
 pub(crate) struct Live<'a> {
     inner: MutexGuard<'a, Inner>,
     pub(crate) comm: ncclComm_t,
 }
 
 impl Live<'_> {
-    /// Notes what is called, for errors that come later.
+    /// Records the call for later errors.
     pub(crate) fn note(&mut self, last: Last) {
         self.inner.last = last;
     }
@@ -141,7 +142,7 @@ impl Handle {
         })
     }
 
-    /// Where the library writes the communicator.
+    /// Returns where the library writes the communicator.
     pub(crate) fn place(&self) -> *mut ncclComm_t {
         self.place.0.get()
     }
@@ -171,12 +172,12 @@ impl Handle {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Keeps other threads from making calls with the communicator.
+    /// Prevents other threads from making calls with the communicator.
     pub(crate) fn calls(&self) -> MutexGuard<'_, ()> {
         self.calls.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// For calls of the library.
+    /// Returns the live communicator, for calls of the library.
     pub(crate) fn live(&self) -> Result<Live<'_>> {
         let inner = self.lock();
         match &inner.state {
@@ -189,7 +190,7 @@ impl Handle {
         }
     }
 
-    /// For calls of the library where no other thread ends the communicator meanwhile.
+    /// Returns the communicator for calls of the library while no other thread can end it.
     pub(crate) fn comm_of_one_thread(&self) -> Result<ncclComm_t> {
         if self.ended.load(Ordering::Acquire) {
             return self.live().map(|live| live.comm);
@@ -197,7 +198,7 @@ impl Handle {
         Ok(self.comm())
     }
 
-    /// Notes what is called, for errors that come later.
+    /// Records the call for later errors.
     pub(crate) fn note(&self, last: impl Into<Last>) {
         self.lock().last = last.into();
     }
@@ -210,7 +211,7 @@ impl Handle {
         Context { rank: self.rank(), size: self.size(), ..last }
     }
 
-    /// Whether the library is done with what it was told to do, on threads of its own. HIP is not asked.
+    /// Returns whether the library has finished its work, which runs on its own threads. Does not call HIP.
     pub(crate) fn poll(&self) -> Result<bool> {
         let inside = self.inside();
         match &*inside {
@@ -225,7 +226,7 @@ impl Handle {
         self.ask(live.comm, &live.inner.last)
     }
 
-    /// The same, of a communicator that nobody ends meanwhile.
+    /// As [`poll`](Self::poll), for a communicator that no other thread can end meanwhile.
     fn ask(&self, comm: ncclComm_t, last: &Last) -> Result<bool> {
         if comm.is_null() {
             return Ok(false);
@@ -246,7 +247,7 @@ impl Handle {
 
     /// Waits until `done` or an error. At the deadline, and after an error, the communicator is aborted.
     ///
-    /// `done` asks the library alone. Where it asks HIP, [`wait_until_watched`](Self::wait_until_watched) is for it.
+    /// `done` must not call HIP. If it does, use [`wait_until_watched`](Self::wait_until_watched).
     pub(crate) fn wait_until(
         self: &Arc<Self>,
         timeout: Duration,
@@ -277,8 +278,8 @@ impl Handle {
         Error::Timeout { waited: begin.elapsed(), context: Box::new(self.context(last)) }
     }
 
-    /// As [`wait_until`](Self::wait_until), where `done` asks HIP. HIP may not answer before the communicator is aborted,
-    /// so another thread aborts it then.
+    /// As [`wait_until`](Self::wait_until), for a `done` that calls HIP. HIP may block until the communicator is
+    /// aborted, so another thread aborts it.
     pub(crate) fn wait_until_watched(
         self: &Arc<Self>,
         timeout: Duration,
@@ -287,35 +288,35 @@ impl Handle {
         self.watched(timeout, || self.wait_until(timeout, done))
     }
 
-    /// What `wait` returns, or the error for which the communicator was aborted meanwhile: at the deadline, or because
-    /// the library has an error.
+    /// Returns the result of `wait`, or the error for which the communicator was aborted meanwhile: at the deadline, or
+    /// because the library has an error.
     pub(crate) fn watched<R>(self: &Arc<Self>, timeout: Duration, wait: impl FnOnce() -> Result<R>) -> Result<R> {
         let watch = Watch::new(self, Instant::now(), timeout);
         let waited = wait();
         self.end_watch(Some(watch)).and(waited)
     }
 
-    /// Watches a call of the library that this thread is about to make, and the wait for it: the call may be stuck in
-    /// HIP, too. A blocking call has no deadline.
+    /// Watches the next call of the library on this thread, and the wait for it: the call may also block in HIP. A
+    /// blocking call has no deadline.
     pub(crate) fn watch_call(self: &Arc<Self>) -> Option<Watch> {
         (!self.blocking).then(|| Watch::new(self, Instant::now(), self.timeout))
     }
 
-    /// Ends the watch. The error for which the communicator was aborted meanwhile.
+    /// Ends the watch. Returns the error for which the communicator was aborted meanwhile.
     pub(crate) fn end_watch(&self, watch: Option<Watch>) -> Result<()> {
         let Some(error) = watch.and_then(Watch::end) else { return Ok(()) };
         self.wait_for_abort();
         Err(error)
     }
 
-    /// Looks whether the library has an error, and whether the deadline has passed, instead of the thread that waits, which
-    /// may be stuck in HIP. Does not block: where a lock is held, the next look does it.
+    /// Checks whether the library has an error, and whether the deadline has passed, for a waiting thread that may be
+    /// blocked in HIP. Does not block: if a lock is held, the next check does it.
     pub(crate) fn look_at(self: &Arc<Self>, wait: &Arc<Watched>, late: Option<Duration>) {
         let Some(inside) = try_lock(&self.inside) else { return };
         let Some(mut inner) = try_lock(&self.state) else {
-            // Held during a call of the library, perhaps of the thread that waits.
+            // Held during a call of the library, possibly of the waiting thread.
             if matches!(*inside, Inside::Nothing) && late.is_some_and(|late| late >= CALL_PATIENCE) {
-                // With `inside` locked: whoever enters later finds it begun.
+                // With `inside` locked: a later call finds the abort started.
                 self.abort_during_call(wait);
             }
             return;
@@ -342,7 +343,7 @@ impl Handle {
         self.begin_abort();
     }
 
-    /// Waits until the library is done. Where calls block, it is when they return.
+    /// Waits until the library has finished. Blocking calls have finished when they return.
     pub(crate) fn wait_ready(self: &Arc<Self>) -> Result<()> {
         if self.blocking && matches!(*self.inside(), Inside::Nothing) {
             return Ok(());
@@ -350,7 +351,8 @@ impl Handle {
         self.wait_until(self.timeout, || self.poll())
     }
 
-    /// Waits for what [`enter`](Self::enter) began. An error of it is returned once; the communicator goes on.
+    /// Waits for the call that [`enter`](Self::enter) started. Its error is returned once; the communicator stays
+    /// usable.
     pub(crate) fn wait_entered(self: &Arc<Self>) -> Result<()> {
         let waited = self.wait_ready();
         let mut inside = self.inside();
@@ -360,7 +362,7 @@ impl Handle {
         waited
     }
 
-    /// Aborts it, once: whoever comes later does nothing. What is queued ends soon.
+    /// Aborts it, once: later calls do nothing. Queued work ends soon.
     pub(crate) fn abort(self: &Arc<Self>, reason: &str) {
         let mut inner = self.lock();
         if !matches!(inner.state, State::Live) {
@@ -372,9 +374,10 @@ impl Handle {
         self.wait_for_abort();
     }
 
-    /// Aborts it while a call of the library may use it: that call may be stuck in HIP until the queued work ends.
+    /// Aborts it while a call of the library may use it: that call may be blocked in HIP until the queued work ends.
     ///
-    /// In a group, `ncclCommAbort` has the work end at once. It frees the communicator at the end of the group: that is after the call.
+    /// In a group, `ncclCommAbort` ends the work immediately, but frees the communicator at the end of the group: after
+    /// the call.
     fn abort_during_call(self: &Arc<Self>, wait: &Arc<Watched>) {
         let comm = self.comm();
         let mut outcome = wait.outcome();
@@ -384,14 +387,14 @@ impl Handle {
         let (handle, comm, theirs) = (Arc::clone(self), comm.expose_provenance(), Arc::clone(wait));
         let started = std::thread::Builder::new().name("rccl abort".to_owned()).spawn(move || {
             let comm = ptr::with_exposed_provenance_mut(comm);
-            // SAFETY: alive, for nothing is destroyed whose abort has begun.
+            // SAFETY: alive, because a communicator whose abort has started is not destroyed.
             let abort = || unsafe { raw::ncclCommAbort(comm) };
             // SAFETY: no pointers.
             let in_group = unsafe { raw::ncclGroupStart() } == raw::ncclSuccess;
             if in_group {
                 abort();
             }
-            // After the call.
+            // Waits for the call.
             let mut inner = handle.lock();
             let error = handle.late(theirs.begin, &inner.last);
             if matches!(inner.state, State::Live) {
@@ -399,7 +402,7 @@ impl Handle {
             }
             drop(inner);
             *theirs.outcome() = Outcome::Aborted(error);
-            // And after what the call has left to a thread of the library.
+            // Waits for work that the call has left to a thread of the library.
             let mut pause = Pause::default();
             while matches!(handle.ask(comm, &Last::default()), Ok(false)) {
                 pause.wait();
@@ -424,15 +427,15 @@ impl Handle {
         self.ended.store(true, Ordering::Release);
     }
 
-    /// Has the library abort what is marked as aborted.
+    /// Starts the library's abort of a communicator that is marked as aborted.
     fn begin_abort(self: &Arc<Self>) {
-        // A thread that is inside does it when it comes out.
+        // A thread inside the library does it when it returns.
         if !matches!(*self.inside(), Inside::Waiting) {
             self.abort_in_library();
         }
     }
 
-    /// Waits until the library has aborted it, if it is at it, and not for ever.
+    /// Waits until the library has aborted it, if it is doing so, with a limit.
     fn wait_for_abort(&self) {
         let begin = Instant::now();
         let mut pause = Pause::default();
@@ -446,7 +449,8 @@ impl Handle {
         self.inside.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Makes a call that may wait for other ranks, on a thread of its own, which is left to itself if it never returns. [`poll`](Self::poll) tells when it has.
+    /// Makes a call that may wait for other ranks on its own thread, which is abandoned if the call never returns.
+    /// [`poll`](Self::poll) returns whether it has returned.
     pub(crate) fn enter(handles: &[Arc<Self>], call: impl FnOnce() -> Result<()> + Send + 'static) -> Result<()> {
         handles.iter().for_each(|handle| *handle.inside() = Inside::Waiting);
         let theirs = handles.to_vec();
@@ -458,7 +462,7 @@ impl Handle {
                     Ok(()) => Inside::Nothing,
                     Err(error) => Inside::Failed(error.clone()),
                 };
-                // Given up meanwhile.
+                // The communicator was aborted meanwhile.
                 if handle.is_aborted() {
                     handle.abort_in_library();
                 }
@@ -471,17 +475,17 @@ impl Handle {
         Ok(())
     }
 
-    /// The part of [`abort`](Self::abort) that the library does. It has a thread, for it may wait for threads of its own.
-    /// What it writes to stays, however long it takes.
+    /// The library's part of [`abort`](Self::abort). It runs on its own thread, because it may wait for threads of the
+    /// library. The memory that it writes to is kept however long it takes.
     fn abort_in_library(self: &Arc<Self>) {
         let comm = self.comm();
         if comm.is_null() || self.abort_begun.swap(true, Ordering::AcqRel) {
             return;
         }
         let (handle, comm) = (Arc::clone(self), comm.expose_provenance());
-        // Without a thread, it is never aborted: as if that took too long.
+        // If no thread can be started, it is never aborted, as if the abort took too long.
         let _ = std::thread::Builder::new().name("rccl abort".to_owned()).spawn(move || {
-            // SAFETY: the communicator is alive, and only who changes the state from `Live` ends it.
+            // SAFETY: the communicator is alive; only the thread that changes the state from `Live` ends it.
             let _ = unsafe { raw::ncclCommAbort(ptr::with_exposed_provenance_mut(comm)) };
             handle.abort_done.store(true, Ordering::Release);
         });
@@ -490,7 +494,7 @@ impl Handle {
     /// Destroys it, unless it was aborted or destroyed before.
     ///
     /// # Safety
-    /// Nothing that is queued uses it any more.
+    /// No queued work may use it any more.
     pub(crate) unsafe fn destroy(&self) -> Result<()> {
         let _calls = self.calls();
         let mut inner = self.lock();
@@ -503,11 +507,11 @@ impl Handle {
         if comm.is_null() {
             return Ok(());
         }
-        // SAFETY: alive until now, and nobody gets at it any more.
+        // SAFETY: alive until now, and no longer accessible.
         check(unsafe { raw::ncclCommDestroy(comm) }, "ncclCommDestroy", || format!("rank {}", self.rank()))
     }
 
-    /// Whether it was aborted.
+    /// Returns whether it was aborted.
     pub(crate) fn is_aborted(&self) -> bool {
         matches!(self.lock().state, State::Aborted(_))
     }
@@ -517,14 +521,14 @@ impl Handle {
         self.windows.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether it was aborted, and the library may not be done with that yet.
+    /// Returns whether it was aborted, and the library may still be aborting it.
     #[cfg(feature = "windows")]
     pub(crate) fn is_being_aborted(&self) -> bool {
         let aborted = self.abort_begun.load(Ordering::Acquire) || self.is_aborted();
         aborted && !self.comm().is_null() && !self.abort_done.load(Ordering::Acquire)
     }
 
-    /// Asks the library for rank and size: of a communicator that was made of another one.
+    /// Queries rank and size from the library, for a communicator that was made from another one.
     pub(crate) fn ask_rank_and_size(&self) -> Result<()> {
         let live = self.live()?;
         let (mut rank, mut size): (c_int, c_int) = (0, 0);
@@ -553,7 +557,7 @@ impl fmt::Debug for Handle {
     }
 }
 
-/// Waits between looks, the longer the more.
+/// Waits between polls, for increasing times.
 #[derive(Default)]
 pub(crate) struct Pause(u32);
 

@@ -1,7 +1,8 @@
-//! Safe Rust for RCCL on AMD GPUs: collectives over the GPUs of a process, over processes and over hosts.
+//! Safe Rust for RCCL on AMD GPUs: collectives over the GPUs of a process, between processes and between hosts.
 //!
-//! A [`Communicator`] is one rank: a device, and a stream that its collectives are queued on. Operands are buffers and slices of [`hip`], which
-//! track the work that uses them. Nothing is linked: RCCL of ROCm 5.7 to 10.0 is loaded on first use, or NVIDIA's NCCL on request ([`use_nccl`]).
+//! A [`Communicator`] is one rank: a device, and a stream that its collectives are queued on. Operands are buffers and
+//! slices of [`hip`], which track the work that uses them. Nothing is linked: RCCL of ROCm 5.7 to 10.0 is loaded on
+//! first use, or NVIDIA's NCCL on request ([`use_nccl`]).
 //!
 //! ```
 //! use hip::{Device, DeviceBuffer};
@@ -33,41 +34,48 @@
 //!
 //! # Ranks
 //!
-//! | ranks are | they are made by | calls are made |
+//! | ranks are | created by | calls are made |
 //! |---|---|---|
 //! | all devices of a process | [`Communicator::init_all`] | in a [`Group`] |
-//! | threads, one a device | [`UniqueId::new`], [`Communicator::init_rank`] | by each thread |
+//! | threads, one per device | [`UniqueId::new`], [`Communicator::init_rank`] | by each thread |
 //! | processes, on one host or many | [`start::World::from_environment`], [`start::World::communicator`] | by each process |
 //!
 //! # Deadlines and errors
-//! Calls are non-blocking in the library, unless [`Config::blocking`] says otherwise. Making a communicator, queueing a collective and
-//! [`Communicator::synchronize`] wait at most for [`Config::timeout`]. At the deadline, and if the library reports an error, the communicator is aborted, once:
-//! queued work ends, and every later call is [`Error::Aborted`]. The error names the rank, the collective and its peer. The ranks that are left make a new
+//! Calls do not block in the library, unless [`Config::blocking`] is set. Creating a communicator, queueing a
+//! collective and [`Communicator::synchronize`] wait at most for [`Config::timeout`]. At the deadline, and if the
+//! library reports an error, the communicator is aborted, once: queued work ends, and every later call returns
+//! [`Error::Aborted`]. The error names the rank, the collective and its peer. The remaining ranks create a new
 //! communicator, with [`start::World::regroup`] or [`Communicator::shrink_after_error`].
 //!
-//! HIP can block any call about a device with unfinished work while another thread waits for the whole device. RCCL waits like
-//! that when it makes or destroys another communicator of the process. Deadlines hold nevertheless: a thread of this crate,
-//! which does not call HIP, aborts the communicator one or two seconds after the deadline. HIP then unblocks both threads, and the
-//! wait returns its error. The thread exists only while there are such waits, and a moment longer.
+//! HIP can block any call for a device with unfinished work while another thread waits for the whole device. RCCL waits
+//! for the device when it creates or destroys another communicator of the process. Deadlines hold nevertheless: a
+//! thread of this crate, which does not call HIP, aborts the communicator one or two seconds after the deadline. HIP
+//! then unblocks both threads, and the wait returns its error. The thread only exists during such waits, and shortly
+//! afterwards.
 //!
-//! A deadline covers a wait, not the collective itself. If nothing waits, nothing is aborted. So call
-//! [`Communicator::synchronize`] before other calls of HIP, where a rank may be gone: a call outside this crate that HIP blocks
-//! has no deadline. The same holds for destroying a communicator, until the collective that it waits for is aborted. For a
-//! [`Completion`], the communicator is aborted when it is polled after its deadline, or if HIP blocks a poll.
+//! A deadline applies to a wait, not to the collective itself. Without a wait, nothing is aborted. So call
+//! [`Communicator::synchronize`] before other HIP calls if a rank may be lost: a call outside this crate that HIP
+//! blocks has no deadline. The same holds for destroying a communicator, until the collective that it waits for is
+//! aborted. For a [`Completion`], the communicator is aborted when it is polled after its deadline, or if HIP blocks a
+//! poll.
 //!
-//! Kernels of an aborted rank run on without waiting, and what they write can reach other ranks. So a rank can see a collective end without an error, and with
-//! wrong results, at the moment when another rank aborts it. If a program goes on after an abort, it must use only results of calls that all
-//! ranks have finished: [`start::World::barrier`] returns an error if one has not.
+//! Kernels of an aborted rank continue without waiting, and can write to other ranks. So a rank can see a collective
+//! complete without an error, but with wrong results, while another rank aborts it. If a program continues after an
+//! abort, it must only use results of calls that all ranks have finished: [`start::World::barrier`] returns an error if
+//! one has not.
 //!
-//! A rank that calls another collective, type or size than the others is a hang in the library. [`Config::check_calls`] makes it an [`Error::Mismatch`].
+//! If ranks call different collectives, types or sizes, the library hangs. [`Config::check_calls`] turns this into an
+//! [`Error::Mismatch`].
 //!
 //! # Safety of memory
-//! A group borrows its operands until [`Group::end`]. From then on, buffers know of the collective, as of any work that [`hip`] queues: reading,
-//! overwriting or dropping one waits for it. Such a wait has no deadline. Call [`Communicator::synchronize`] first where a rank may be gone.
+//! A group borrows its operands until [`Group::end`]. From then on, buffers track the collective like all work that
+//! [`hip`] queues: reading, overwriting or dropping one waits for it. Such a wait has no deadline. Call
+//! [`Communicator::synchronize`] first if a rank may be lost.
 //!
-//! Collectives are not captured: while a stream is captured, the end of a group is an error, before the library is called. So no graph has a
-//! communicator, and a deadline, an abort or the end of a registration leaves nothing behind that could be launched. Memory of the library in a
-//! buffer is kept by graphs as any other. See "Crates over hip" in `hip`'s SAFETY.md.
+//! Collectives cannot be captured: while a stream is captured, the end of a group is an error, before the library is
+//! called. So no graph contains a communicator, and after a deadline, an abort or the end of a registration, nothing
+//! that uses it can still be launched. Graphs keep buffers with memory of the library alive like all others. See
+//! "Crates over hip" in `hip`'s SAFETY.md.
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 

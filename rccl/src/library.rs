@@ -10,12 +10,12 @@ use rocm_loader::Provider;
 use crate::error::{Error, Result, check};
 use crate::raw;
 
-/// The variable that names another library: `nccl`, or a path.
+/// The variable that selects another library: `nccl`, or a path.
 const VARIABLE: &str = "RCCL_RS_LIBRARY";
-/// What the system loader knows NCCL as.
+/// NCCL's name for the system loader.
 const NCCL: &str = "libnccl.so.2";
 
-/// Functions that NCCL has under another name than RCCL.
+/// Functions with different names in NCCL and RCCL.
 const OTHER_NAMES: [(&CStr, &CStr); 1] = [(c"ncclAllToAll", c"ncclAlltoAll")];
 
 struct Nccl {
@@ -30,7 +30,7 @@ impl Provider for Nccl {
 
     fn symbol(&self, name: &CStr) -> Option<NonNull<c_void>> {
         let get = |name: &CStr| {
-            // SAFETY: only the address is taken; who declares the function says its type.
+            // SAFETY: only the address is read; the declaration of the function states its type.
             let found = unsafe { self.library.get::<*mut c_void>(name.to_bytes_with_nul()) };
             found.ok().and_then(|symbol| NonNull::new(*symbol))
         };
@@ -43,13 +43,16 @@ impl Provider for Nccl {
 
 static OTHER: OnceLock<Result<Nccl>> = OnceLock::new();
 
-/// Uses NVIDIA's NCCL in place of RCCL, for the whole process: `libnccl.so.2` as the system loader finds it, or the file at `path`.
+/// Uses NVIDIA's NCCL in place of RCCL, for the whole process: `libnccl.so.2` as found by the system loader, or the
+/// file at `path`.
 ///
-/// The functions are the same. Memory and streams are CUDA's, which [`hip`] does not have: use [`foreign::Communicator`](crate::foreign::Communicator).
-/// The variable `RCCL_RS_LIBRARY` (`nccl`, or an absolute path) does the same without a change of the program.
+/// The functions are the same. Memory and streams are CUDA's, which [`hip`] does not support: use
+/// [`foreign::Communicator`](crate::foreign::Communicator). The variable `RCCL_RS_LIBRARY` (`nccl`, or an absolute
+/// path) does the same without changing the program.
 ///
 /// # Errors
-/// [`Error::NoLibrary`] if it cannot be loaded; [`Error::Invalid`] for a relative path, and if a library is already in use.
+/// [`Error::NoLibrary`] if it cannot be loaded; [`Error::Invalid`] for a relative path, and if a library is already in
+/// use.
 pub fn use_nccl(path: Option<&Path>) -> Result<()> {
     let wanted = match path {
         Some(path) if path.is_absolute() => path.as_os_str().to_owned(),
@@ -64,7 +67,7 @@ pub fn use_nccl(path: Option<&Path>) -> Result<()> {
 fn install(wanted: OsString) -> Result<()> {
     let described = PathBuf::from(&wanted).display().to_string();
     let nccl = OTHER.get_or_init(|| {
-        // SAFETY: a library that the caller or the user names; its initialisers do what they do for any program.
+        // SAFETY: a library that the caller or the user names, whose initializers are trusted.
         match unsafe { libloading::Library::new(&wanted) } {
             Ok(library) => Ok(Nccl { library, path: described.clone() }),
             Err(error) => Err(Error::NoLibrary { report: format!("{described}: {error}") }),
@@ -78,7 +81,7 @@ fn install(wanted: OsString) -> Result<()> {
         .map_err(|error| Error::invalid("the library", described, format!("chosen before its first use ({error})")))
 }
 
-/// Settles on a library: before the first call.
+/// Selects a library, before the first call.
 pub(crate) fn settle() -> Result<()> {
     static SETTLED: OnceLock<Result<()>> = OnceLock::new();
     SETTLED
@@ -96,20 +99,20 @@ pub(crate) fn settle() -> Result<()> {
         .clone()
 }
 
-/// Whether RCCL, or the library in its place, can be loaded. [`version`] returns the reason if not.
+/// Returns whether RCCL, or the library in its place, can be loaded. If not, [`version`] returns the reason.
 #[must_use]
 pub fn is_available() -> bool {
     settle().is_ok() && raw::load_error().is_none()
 }
 
-/// The path or name of the library in place of RCCL, if one is in use.
+/// Returns the path or name of the library in place of RCCL, if one is in use.
 #[must_use]
 pub fn other_library() -> Option<&'static str> {
     let _ = settle();
     raw::BINDING.provider_name()
 }
 
-/// The version of NCCL's interface that the library has: major, minor, patch, as `(2, 27, 7)` for RCCL of ROCm 7.2.
+/// Returns the library's NCCL interface version: major, minor, patch, for example `(2, 27, 7)` for RCCL of ROCm 7.2.
 ///
 /// # Errors
 /// [`Error::NoLibrary`] if it cannot be loaded.
@@ -122,19 +125,19 @@ pub fn version() -> Result<(u32, u32, u32)> {
     Ok(parts(number.unsigned_abs()))
 }
 
-/// Up to 2.8 there are two digits less.
+/// Up to 2.8, the number has two digits less.
 fn parts(number: u32) -> (u32, u32, u32) {
     let major = if number < 10_000 { 1_000 } else { 10_000 };
     (number / major, number % major / 100, number % 100)
 }
 
-/// The number of a version, as the configuration has it.
+/// Returns the version as one number, the form of the configuration.
 pub(crate) fn version_number() -> Result<u32> {
     let (major, minor, patch) = version()?;
     Ok(if (major, minor) <= (2, 8) { 1_000 } else { 10_000 } * major + 100 * minor + patch)
 }
 
-/// Whether the library has a function.
+/// Returns whether the library has a function.
 pub(crate) fn has(name: &CStr) -> bool {
     settle().is_ok() && raw::BINDING.has(name)
 }

@@ -1,8 +1,9 @@
-//! The C functions: every function of RCCL that this crate calls is declared here, and nowhere else.
+//! The C functions: every RCCL function that this crate calls is declared here, and nowhere else.
 //!
-//! They are declared once for all releases. The only types that differ are the configuration, which says its own size and version
-//! ([`RawConfig`](crate::config::RawConfig)), and windows, which are passed around unseen. A test compares each declaration with those of
-//! `rccl-sys` at every level. The comments between the declarations are the headings of `RCCL_FUNCTIONS.md`.
+//! They are declared once for all releases. The only types that differ are the configuration, which states its own size
+//! and version ([`RawConfig`](crate::config::RawConfig)), and windows, which are opaque. A test compares each
+//! declaration with those of `rccl-sys` at every level. The comments between the declarations are the headings of
+//! `RCCL_FUNCTIONS.md`.
 
 use std::ffi::{c_char, c_int, c_uint, c_void};
 
@@ -14,17 +15,17 @@ pub(crate) use rccl_sys::{
 
 use crate::config::RawConfig;
 
-/// Work is under way: named in the headers since ROCm 6.2.
+/// Work is in progress: named in the headers since ROCm 6.2.
 pub(crate) const IN_PROGRESS: ncclResult_t = ncclResult_t(7);
 
-/// A stream of HIP, or of CUDA.
+/// A stream of HIP or CUDA.
 pub(crate) type RawStream = *mut c_void;
 
-/// A window, of whatever release.
+/// A window of any release.
 #[cfg_attr(not(feature = "windows"), allow(dead_code, reason = "of functions that the feature calls"))]
 pub(crate) type RawWindow = *mut c_void;
 
-/// `ncclWaitSignalDesc_t`: so many signals of a rank.
+/// `ncclWaitSignalDesc_t`: a number of signals from a rank.
 #[cfg_attr(not(feature = "one-sided"), allow(dead_code, reason = "of a function that the feature calls"))]
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]

@@ -1,21 +1,21 @@
-//! Wakes tasks that wait for something that can only be asked for.
+//! Wakes tasks that wait for a state that can only be polled.
 
 use std::sync::{Mutex, PoisonError};
 use std::task::Waker;
 use std::time::Duration;
 
-/// Between two looks.
+/// Interval between polls.
 const PERIOD: Duration = Duration::from_millis(1);
 
 struct Waiting {
     wakers: Vec<Waker>,
-    /// Whether there is a thread for them.
+    /// Whether the thread that wakes them runs.
     ticking: bool,
 }
 
 static WAITING: Mutex<Waiting> = Mutex::new(Waiting { wakers: Vec::new(), ticking: false });
 
-/// Wakes a task in a millisecond.
+/// Wakes a task after a millisecond.
 pub(crate) fn wake_soon(waker: &Waker) {
     let mut waiting = WAITING.lock().unwrap_or_else(PoisonError::into_inner);
     waiting.wakers.push(waker.clone());
@@ -24,7 +24,7 @@ pub(crate) fn wake_soon(waker: &Waker) {
     }
     waiting.ticking = std::thread::Builder::new().name("rccl ticker".to_owned()).spawn(tick).is_ok();
     if !waiting.ticking {
-        // Without a thread, the task looks again at once.
+        // Without a thread, the task polls again immediately.
         let wakers = std::mem::take(&mut waiting.wakers);
         drop(waiting);
         wakers.into_iter().for_each(Waker::wake);

@@ -1,8 +1,8 @@
-//! Keeps the deadlines of waits whose threads are stuck in HIP.
+//! Enforces the deadlines of waits whose threads are blocked in HIP.
 //!
-//! While a thread waits in HIP for a whole device, HIP answers nobody who asks for a stream with unfinished work. RCCL waits
-//! for the device where a communicator is made or destroyed. A collective whose peer never calls ends only when its
-//! communicator is aborted. So a thread that never asks HIP must do that.
+//! While a thread waits in HIP for a whole device, HIP blocks all calls for a stream with unfinished work. RCCL waits
+//! for the device when it creates or destroys a communicator. A collective whose peer never calls only ends when its
+//! communicator is aborted. So a thread that never calls HIP must do that.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -10,20 +10,20 @@ use std::time::{Duration, Instant};
 use crate::error::Error;
 use crate::handle::{Handle, Pause};
 
-/// How long the thread that waits has, after a deadline, to see it by itself. It comes first because it alone knows whether
-/// the work is done.
+/// Grace period after a deadline in which the waiting thread may notice it first. It has priority because only it knows
+/// whether the work is done.
 const GRACE: Duration = Duration::from_secs(1);
 
-/// Between two looks for errors of the library.
+/// Interval between checks for errors of the library.
 const PERIOD: Duration = Duration::from_millis(20);
 
-/// How long the thread stays when there is nothing to watch, so that a program that waits often starts it once. Shorter than
-/// [`GRACE`]: a new wait need not wake it.
+/// How long the thread stays when there is nothing to watch, so that a program that waits often starts it only once.
+/// Shorter than [`GRACE`]: a new wait need not wake it.
 const LINGER: Duration = Duration::from_millis(100);
 
 struct Waits {
     watched: Vec<Arc<Watched>>,
-    /// The process that has a thread for them: the child of a fork has none.
+    /// The process that owns the watchdog thread. A forked child has none.
     process: Option<u32>,
 }
 
@@ -37,19 +37,19 @@ fn waits() -> MutexGuard<'static, Waits> {
 pub(crate) struct Watched {
     pub(crate) handle: Arc<Handle>,
     pub(crate) begin: Instant,
-    /// `None` if it is later than the clock can say.
+    /// `None` if the clock cannot represent it.
     deadline: Option<Instant>,
     outcome: Mutex<Outcome>,
 }
 
-/// What became of a wait. Locked after the state of its communicator, if both are.
+/// The outcome of a wait. If both are locked, the state of its communicator is locked first.
 pub(crate) enum Outcome {
     Waiting,
     /// The communicator is being aborted, and the error is not known yet.
     Aborting,
-    /// The communicator was aborted because of this.
+    /// The communicator was aborted because of this error.
     Aborted(Error),
-    /// The thread waits no more.
+    /// The thread no longer waits.
     Over,
 }
 
@@ -58,7 +58,7 @@ impl Watched {
         self.outcome.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// How long ago it should have ended.
+    /// Returns how long ago it should have ended.
     fn late_by(&self, now: Instant) -> Option<Duration> {
         self.deadline.and_then(|deadline| now.checked_duration_since(deadline))
     }
@@ -68,7 +68,7 @@ impl Watched {
 pub(crate) struct Watch(Arc<Watched>);
 
 impl Watch {
-    /// Has a wait watched that began then.
+    /// Starts to watch a wait that began at `begin`.
     pub(crate) fn new(handle: &Arc<Handle>, begin: Instant, timeout: Duration) -> Self {
         let deadline = begin.checked_add(timeout).and_then(|deadline| deadline.checked_add(GRACE));
         let outcome = Mutex::new(Outcome::Waiting);
@@ -79,7 +79,7 @@ impl Watch {
             if waits.process.is_some() {
                 waits.watched.clear();
             }
-            // Without a thread, the one that waits sees the deadline, as long as HIP answers it.
+            // Without a thread, the waiting thread notices the deadline, as long as HIP does not block it.
             let started = std::thread::Builder::new().name("rccl watchdog".to_owned()).spawn(watch);
             waits.process = started.is_ok().then_some(process);
         }
@@ -87,7 +87,7 @@ impl Watch {
         Self(watched)
     }
 
-    /// Ends it. The error if the communicator was aborted because of it.
+    /// Ends the watch. Returns the error if the communicator was aborted because of the wait.
     pub(crate) fn end(self) -> Option<Error> {
         let mut pause = Pause::default();
         loop {
@@ -136,7 +136,7 @@ mod tests {
     #[test]
     fn a_wait_that_is_stuck_is_a_timeout_and_no_thread_stays() {
         let handle = || Handle::new(1, 2, Duration::from_secs(100), false, Kept::default());
-        // Stuck until the communicator is aborted, as in HIP.
+        // Blocked until the communicator is aborted, as in HIP.
         let stuck = handle();
         let result = stuck.watched(Duration::from_millis(10), || {
             while !stuck.is_aborted() {
@@ -151,12 +151,12 @@ mod tests {
             }
             other => panic!("{other:?}"),
         }
-        // Over before anybody looks: its result counts, also where the deadline has passed.
+        // Over before any check: its result is used, even past the deadline.
         let over = handle();
         assert_eq!(over.watched(Duration::ZERO, || Ok(7)).unwrap(), 7);
         assert!(!over.is_aborted());
         drop(over.watch_call());
-        // The thread ends by itself.
+        // The thread ends on its own.
         while waits().process.is_some() {
             std::thread::sleep(Duration::from_millis(10));
         }

@@ -211,7 +211,7 @@ fn those_that_are_left_make_a_new_world() {
     assert!([1, 4, 16, 64, 256].into_iter().any(|seconds| two_of_four_make_a_new_world(Duration::from_secs(seconds))));
 }
 
-/// Whether both that are left came in the window.
+/// Returns whether both that are left came in the window.
 fn two_of_four_make_a_new_world(window: Duration) -> bool {
     let late = AtomicBool::new(false);
     // Disconnected too when a rank that is left fails.
@@ -294,7 +294,8 @@ fn a_task_of_a_slurm_step() {
     println!("@@ {} of {}, {} on this host: {}", world.rank(), world.size(), world.local_rank(), all.join(" "));
 }
 
-/// Processes with the variables that `srun -n 3` of Slurm 23 sets in a job of 8 tasks, on a cluster whose PMI is `pmi2`, and no others.
+/// Processes with the variables that `srun -n 3` of Slurm 23 sets in a job of 8 tasks, on a cluster whose PMI is
+/// `pmi2`, and no others.
 #[cfg(target_os = "linux")]
 #[test]
 fn tasks_of_a_slurm_step_meet() {
@@ -372,7 +373,8 @@ mod mpi {
 
     /// Set in ranks.
     const RANK: &str = "RCCL_TEST_MPI_RANK";
-    /// Set where ranks have GPUs, and RCCL: `mpiexec -n 2 hip-sim run --devices 2 -- hub-... --exact mpi::a_rank_of_mpi`, with both variables.
+    /// Set where ranks have GPUs, and RCCL: `mpiexec -n 2 hip-sim run --devices 2 -- hub-... --exact
+    /// mpi::a_rank_of_mpi`, with both variables.
     const SUM: &str = "RCCL_TEST_MPI_SUM";
     /// The folder into which packages of Open MPI and MPICH were unpacked; the system's own if it is not set.
     const ROOT: &str = "RCCL_TEST_MPI";

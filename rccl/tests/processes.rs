@@ -1,5 +1,5 @@
-//! Ranks that are processes: started by this program as `rccl-run` does it, on the devices of this one. Some are killed and some are stopped, at random moments; the
-//! others find out in time, go on without them, and leave nothing behind.
+//! Ranks that are processes: started by this program as `rccl-run` does it, on the devices of this one. Some are killed
+//! and some are stopped, at random moments; the others find out in time, go on without them, and leave nothing behind.
 #![cfg(target_os = "linux")]
 
 use std::collections::BTreeSet;
@@ -50,7 +50,8 @@ fn say(text: &str) {
 enum Lost {
     /// By an error that ends the communicator.
     Error(Error),
-    /// By a wrong sum, of a call that another rank has aborted: the library's kernels of an aborted rank run on without waiting, and what they write reaches others.
+    /// By a wrong sum, of a call that another rank has aborted: the library's kernels of an aborted rank run on without
+    /// waiting, and what they write reaches others.
     Sum(String),
 }
 

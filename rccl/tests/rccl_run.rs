@@ -1,4 +1,5 @@
-//! The command `rccl-run`, with shells for ranks: what it shows, and how ranks end. On simulated GPUs it is tested where these are.
+//! The command `rccl-run`, with shells for ranks: what it shows, and how ranks end. On simulated GPUs it is tested
+//! where these are.
 #![cfg(all(unix, feature = "cli"))]
 
 use std::process::{Command, Output};

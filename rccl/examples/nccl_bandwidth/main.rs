@@ -1,7 +1,8 @@
-//! NVIDIA's NCCL through this crate: every collective checked, and the bandwidth of all-reduce beside that of a C program (`nvidia/bandwidth.c`).
+//! NVIDIA's NCCL through this crate: checks every collective, and compares the bandwidth of all-reduce with that of a C
+//! program (`nvidia/bandwidth.c`).
 //!
-//! Memory and streams come straight from libcuda: `hip` has no backend for NVIDIA. The binary needs a driver, `libnccl.so.2` and the C library, and no Rust
-//! toolchain. Build it on one machine, carry it to another:
+//! Memory and streams come directly from libcuda: `hip` has no backend for NVIDIA. The binary needs a driver,
+//! `libnccl.so.2` and the C library, and no Rust toolchain. Build it on one machine, and copy it to another:
 //!
 //! ```sh
 //! cargo build --release -p rccl --example nccl_bandwidth       # target/release/examples/nccl_bandwidth
@@ -16,7 +17,8 @@
 //! ./nccl_bandwidth bandwidth                   # with the columns of nccl-tests
 //! ```
 //!
-//! `RCCL_RS_LIBRARY=nccl` chooses NCCL by the variable. `--ranks N` uses fewer GPUs, `--nccl FILE` another library, `--from BYTES`, `--to BYTES` other sizes, `--rounds N` more turns.
+//! `RCCL_RS_LIBRARY=nccl` selects NCCL through the variable. `--ranks N` uses fewer GPUs, `--nccl FILE` another
+//! library, `--from BYTES`, `--to BYTES` other sizes, `--rounds N` more rounds.
 
 use std::ffi::{CString, c_char, c_int, c_uint, c_void};
 use std::fmt::Write as _;
@@ -33,7 +35,7 @@ use rccl::{Config, DataType, UniqueId};
 type Failure = Box<dyn std::error::Error + Send + Sync>;
 type Result<T, E = Failure> = std::result::Result<T, E>;
 
-/// The functions of libcuda that are needed.
+/// The libcuda functions that are needed.
 macro_rules! cuda {
     ($($name:ident = $symbol:literal($($argument:ident: $type:ty),*);)*) => {
         #[cfg_attr(not(feature = "one-sided"), allow(dead_code, reason = "the checks of one-sided operations use all"))]
@@ -53,7 +55,7 @@ macro_rules! cuda {
             }
 
             $(fn $name(&self, $($argument: $type),*) -> Result<()> {
-                // SAFETY: the callers below pass pointers that are valid, to memory and streams that are alive.
+                // SAFETY: the callers below pass valid pointers, to memory and streams that are alive.
                 match unsafe { (self.$name)($($argument),*) } {
                     0 => Ok(()),
                     status => Err(format!(concat!($symbol, " failed: CUDA error {}"), status).into()),
@@ -161,12 +163,12 @@ impl<'a> Rank<'a> {
 
     fn all_reduce(&self, send: &Memory<'_>, receive: &Memory<'_>, count: usize) -> Result<()> {
         let call = Call::all_reduce(send.pointer(), receive.pointer(), count, DataType::F32, Op::Sum);
-        // SAFETY: memory of as many numbers, which is kept until the stream was waited for.
+        // SAFETY: memory for this many numbers, which is kept until the stream has been synchronized.
         Ok(unsafe { self.communicator.submit(self.stream, &call) }?)
     }
 }
 
-/// Runs a thread for each rank. The first error ends the program: the others would wait.
+/// Runs a thread for each rank. The first error ends the program, because the others would wait.
 fn ranks<T: Send>(options: &Options, config: &Config, run: impl Fn(&Rank<'_>) -> Result<T> + Sync) -> Result<Vec<T>> {
     let cuda = Cuda::load()?;
     cuda.init(0)?;
@@ -182,7 +184,7 @@ fn ranks<T: Send>(options: &Options, config: &Config, run: impl Fn(&Rank<'_>) ->
                         let result = run(&rank)?;
                         rank.cuda.synchronize(rank.stream)?;
                         all.wait();
-                        // SAFETY: its stream was waited for.
+                        // SAFETY: its stream has been synchronized.
                         unsafe { rank.communicator.destroy()? };
                         Ok(result)
                     });
@@ -199,7 +201,7 @@ fn ranks<T: Send>(options: &Options, config: &Config, run: impl Fn(&Rank<'_>) ->
 
 // ---- all collectives ----
 
-/// A type, and how a small number is written in it.
+/// A type, and the encoding of small numbers in it.
 struct Type {
     data_type: DataType,
     encode: fn(i64) -> Vec<u8>,
@@ -224,10 +226,10 @@ const TYPES: [Type; 10] = types! {
     F64: |x| x as f64;
 };
 
-/// An operator, and what it makes of two numbers.
+/// An operator, and its result for two numbers.
 type Operator = (Op, fn(i64, i64) -> i64);
 
-/// Numbers that every type has, with their sums and products.
+/// Returns a number that every type can represent, including sums and products of such numbers.
 fn number(rank: usize, index: usize) -> i64 {
     ((index * (rank + 1) + index / 7 + rank) % 3 + 1) as i64
 }
@@ -236,7 +238,8 @@ fn encode(of: &Type, numbers: impl IntoIterator<Item = i64>) -> Vec<u8> {
     numbers.into_iter().flat_map(|x| (of.encode)(x)).collect()
 }
 
-/// Makes calls together, in one memory or in two, and compares what comes of them; how many comparisons.
+/// Makes calls together, with separate memory and in place, and compares the results. Returns the number of
+/// comparisons.
 fn expect(
     rank: &Rank<'_>,
     what: &str,
@@ -249,7 +252,7 @@ fn expect(
     calls(from.pointer(), to.pointer())
         .into_iter()
         .for_each(|call| together.add(&rank.communicator, rank.stream, call));
-    // SAFETY: the memory is as large as the calls say, and kept until the stream was waited for.
+    // SAFETY: the memory is as large as the calls state, and kept until the stream has been synchronized.
     unsafe { together.end()? };
     let got = rank.bytes(&to, expected.len())?;
     match got.iter().zip(expected).position(|(got, expected)| got != expected) {
@@ -336,7 +339,7 @@ fn check_all(rank: &Rank<'_>) -> Result<usize> {
 
 // ---- bandwidth ----
 
-/// Of one size: microseconds of a call, in two memories and in one.
+/// The times for one size: microseconds of a call, with separate memory and in place.
 type Line = (usize, [f64; 2]);
 
 fn iterations(bytes: usize) -> usize {
@@ -347,7 +350,7 @@ fn iterations(bytes: usize) -> usize {
     }
 }
 
-/// The time of a call on this rank: from the first one of many to the end of the last.
+/// Returns the time of a call on this rank: from the start of the first of many calls to the end of the last.
 fn time(rank: &Rank<'_>, from: &Memory<'_>, to: &Memory<'_>, bytes: usize) -> Result<f64> {
     let (count, iterations) = (bytes / 4, iterations(bytes));
     for _ in 0..iterations.min(20) {
@@ -365,19 +368,19 @@ fn time(rank: &Rank<'_>, from: &Memory<'_>, to: &Memory<'_>, bytes: usize) -> Re
 
 fn bandwidth(options: &Options) -> Result<Vec<Line>> {
     let sizes = options.sizes();
-    // As the C program: calls go straight through.
+    // As in the C program: calls block in the library.
     let config = Config::new().blocking(true);
     let times = ranks(options, &config, |rank| {
         let (from, to) = (rank.memory(options.to)?, rank.memory(options.to)?);
         let each = |bytes: &usize| Ok([time(rank, &from, &to, *bytes)?, time(rank, &to, &to, *bytes)?]);
         sizes.iter().map(each).collect::<Result<Vec<_>>>()
     })?;
-    // The mean over the ranks, as nccl-tests has it.
+    // The mean over the ranks, as in nccl-tests.
     let mean = |line: usize, place: usize| times.iter().map(|of| of[line][place]).sum::<f64>() / times.len() as f64;
     Ok(sizes.iter().enumerate().map(|(line, bytes)| (*bytes, [mean(line, 0), mean(line, 1)])).collect())
 }
 
-/// Bytes a microsecond are megabytes a second.
+/// Bytes per microsecond are megabytes per second.
 fn gigabytes(bytes: usize, microseconds: f64, factor: f64) -> f64 {
     bytes as f64 / microseconds / 1e3 * factor
 }
@@ -396,7 +399,7 @@ fn print(lines: &[Line], size: usize) {
     }
 }
 
-/// The C program as a library.
+/// The C program, built as a library.
 struct C {
     load: unsafe extern "C" fn(nccl: *const c_char, id: *mut c_char),
     start: unsafe extern "C" fn(rank: c_int, size: c_int, id: *const c_char, most: usize) -> *mut c_void,
@@ -407,7 +410,7 @@ struct C {
 
 impl C {
     fn open(path: &PathBuf) -> Result<Self> {
-        // SAFETY: the library that `nvidia/bandwidth.c` makes, whose functions have these types.
+        // SAFETY: the library built from `nvidia/bandwidth.c`, whose functions have these types.
         unsafe {
             let library = libloading::Library::new(path)?;
             Ok(Self {
@@ -421,7 +424,7 @@ impl C {
     }
 }
 
-/// Where the ranks of C wait for each other.
+/// Barrier of the C program's ranks.
 static ALL: OnceLock<Barrier> = OnceLock::new();
 
 extern "C" fn wait_for_all() {
@@ -438,19 +441,19 @@ struct CRank<'a> {
 
 impl CRank<'_> {
     fn time(&self, bytes: usize, place: usize) -> f64 {
-        // SAFETY: a rank that was started on this thread. The function ends the program where it fails.
+        // SAFETY: a rank that was started on this thread. The function ends the program if it fails.
         unsafe { (self.c.time)(self.rank, bytes, place as c_int, wait_for_all) }
     }
 }
 
 impl Drop for CRank<'_> {
     fn drop(&mut self) {
-        // SAFETY: as above; nothing is queued any more.
+        // SAFETY: as above; no queued work is left.
         unsafe { (self.c.end)(self.rank) };
     }
 }
 
-/// The C program as a library, with the id of its ranks.
+/// The loaded C program, with the id of its ranks.
 struct Loaded {
     c: C,
     id: [u8; 128],
@@ -466,15 +469,16 @@ impl Loaded {
 
     fn start(&self, rank: &Rank<'_>, most: usize) -> Result<CRank<'_>> {
         let (number, size) = (c_int::try_from(rank.communicator.rank())?, c_int::try_from(rank.communicator.size())?);
-        // SAFETY: the id has 128 bytes. The functions end the program where they fail.
+        // SAFETY: the id has 128 bytes. The functions end the program if they fail.
         Ok(CRank { rank: unsafe { (self.c.start)(number, size, self.id.as_ptr().cast(), most) }, c: &self.c })
     }
 }
 
-/// Times of all turns of both: by size, then by memory (two, one), then by turn.
+/// Times of all rounds of both variants: by size, then by memory (separate, in place), then by round.
 type Turns = Vec<[[Vec<f64>; 2]; 2]>;
 
-/// Both on one thread, in turns: this crate's calls, or those of a copy of the C program, and those of C. Each has a communicator, a stream and memory of its own.
+/// Measures both variants in turns on one thread: this crate's calls, or those of a copy of the C program, and those of
+/// the C program. Each has its own communicator, stream and memory.
 fn turns(
     rank: &Rank<'_>,
     (first, second): (Option<&Loaded>, &Loaded),
@@ -488,7 +492,7 @@ fn turns(
     for turn in 0..options.rounds {
         for (&bytes, line) in sizes.iter().zip(&mut turns) {
             for (place, sides) in line.iter_mut().enumerate() {
-                // Each goes first in every other turn.
+                // Each goes first in every other round.
                 for side in [turn % 2, 1 - turn % 2] {
                     let time = match (side, &first) {
                         (0, None) => time(rank, if place == 0 { &from } else { &to }, &to, bytes)?,
@@ -504,7 +508,8 @@ fn turns(
     Ok(turns)
 }
 
-/// This crate and C in turns, or with `control` two copies of C; and a table of medians: of times, and of the ratios of each turn.
+/// Measures this crate and the C program in turns, or with `control` two copies of the C program. Prints a table of the
+/// medians of the times, and of the ratios of each round.
 fn compare(options: &Options, other: &PathBuf, control: Option<&PathBuf>) -> Result<()> {
     let cuda = Cuda::load()?;
     cuda.init(0)?;
@@ -518,10 +523,10 @@ fn compare(options: &Options, other: &PathBuf, control: Option<&PathBuf>) -> Res
     let first = control.map(|path| Loaded::new(path, &nccl)).transpose()?;
     ALL.get_or_init(|| Barrier::new(size));
     let sizes = options.sizes();
-    // As in the C program: calls go straight through.
+    // As in the C program: calls block in the library.
     let config = Config::new().blocking(true);
     let times = ranks(options, &config, |rank| turns(rank, (first.as_ref(), &second), options, &sizes))?;
-    // The mean over the ranks, as nccl-tests has it.
+    // The mean over the ranks, as in nccl-tests.
     let of = |line: usize, place: usize, side: usize, turn: usize| {
         times.iter().map(|rank| rank[line][place][side][turn]).sum::<f64>() / size as f64
     };
@@ -553,7 +558,7 @@ fn compare(options: &Options, other: &PathBuf, control: Option<&PathBuf>) -> Res
         write!(page, "| {bytes} |")?;
         for place in 0..2 {
             let [our, their] = [0, 1].map(|side| median(&|turn| of(line, place, side, turn)));
-            // Of what was measured one after the other: a GPU's and a driver's moods last longer than a turn.
+            // The ratio of consecutive measurements: fluctuations of a GPU or a driver last longer than a round.
             let ratio = median(&|turn| of(line, place, 1, turn) / of(line, place, 0, turn));
             least = least.min(ratio);
             let speed = |time| gigabytes(*bytes, time, factor);
@@ -597,11 +602,11 @@ fn main() -> Result<()> {
         }
     }
     let library = options.nccl.as_deref().map(std::path::absolute).transpose()?;
-    // `RCCL_RS_LIBRARY` chooses it as well.
+    // `RCCL_RS_LIBRARY` can select it as well.
     let by_variable = library.is_none() && std::env::var_os("RCCL_RS_LIBRARY").is_some();
     let found = if by_variable { rccl::version().map(drop) } else { rccl::use_nccl(library.as_deref()) };
     if let Err(error) = found {
-        // Also on the machines that build this.
+        // Also printed on the machines that build this.
         println!("there is no NCCL to measure: {error}");
         return Ok(());
     }
@@ -650,7 +655,7 @@ fn main() -> Result<()> {
     }
 }
 
-/// Registered memory, windows and one-sided operations, as far as the library has them.
+/// Registered memory, windows and one-sided operations, as far as the library supports them.
 #[cfg(feature = "one-sided")]
 mod memory {
     use rccl::memory::{ForeignMemory, ForeignRegistration};
@@ -667,7 +672,7 @@ mod memory {
         let numbers: Vec<f32> = (0..COUNT).map(|index| number(own, index) as f32).collect();
         rank.cuda.to_device(send as u64, numbers.as_ptr().cast(), BYTES)?;
         let call = Call::all_reduce(send, receive, COUNT, DataType::F32, Op::Sum);
-        // SAFETY: memory of as many numbers, which is kept until the stream was waited for.
+        // SAFETY: memory for this many numbers, which is kept until the stream has been synchronized.
         unsafe { rank.communicator.submit(rank.stream, &call)? };
         rank.cuda.synchronize(rank.stream)?;
         let mut sums = vec![0_f32; COUNT];
@@ -681,7 +686,7 @@ mod memory {
         Ok(())
     }
 
-    /// What this rank puts into the next one's window, and finds in its own.
+    /// Puts this rank's numbers into the next rank's window, and checks the content of its own.
     fn ring(rank: &Rank<'_>, window: &ForeignRegistration<'_>, own: &ForeignMemory, from: *mut c_void) -> Result<()> {
         let (number, size) = (rank.communicator.rank(), rank.communicator.size());
         let (next, last) = ((number + 1) % size, (number + size - 1) % size);
@@ -703,12 +708,12 @@ mod memory {
         Ok(())
     }
 
-    /// Microseconds of an all-reduce in place, of so many bytes.
+    /// Returns the microseconds of an in-place all-reduce of `bytes` bytes.
     fn time_in(rank: &Rank<'_>, memory: *mut c_void, bytes: usize) -> Result<f64> {
         let call = Call::all_reduce(memory, memory, bytes / 4, DataType::F32, Op::Sum);
         let many = |times: usize| -> Result<()> {
             for _ in 0..times {
-                // SAFETY: memory of as many numbers, which is kept until the stream was waited for.
+                // SAFETY: memory for this many numbers, which is kept until the stream has been synchronized.
                 unsafe { rank.communicator.submit(rank.stream, &call)? };
             }
             rank.cuda.synchronize(rank.stream)
@@ -725,7 +730,7 @@ mod memory {
         let (own, other) = (ForeignMemory::allocate(BYTES)?, ForeignMemory::allocate(BYTES)?);
         let plain = rank.memory(BYTES)?;
         for (what, address) in [("ncclMemAlloc", own.address()), ("cuMemAlloc", plain.pointer())] {
-            // SAFETY: so many bytes, which stay until it has ended.
+            // SAFETY: memory of this many bytes, which stays until the registration has ended.
             let registration = unsafe { rank.communicator.register(address, BYTES)? };
             sum(rank, address, address)?;
             lines.push(format!("registered memory of {what}: right, used by the library: {}", registration.is_used()));
@@ -737,7 +742,7 @@ mod memory {
             times.push(time_in(rank, own.address(), *bytes)?);
         }
         for symmetric in [false, true] {
-            // SAFETY: so many bytes, on all ranks, which stay until they have ended.
+            // SAFETY: memory of this many bytes on all ranks, which stays until the registrations have ended.
             let (send, receive) = unsafe {
                 let send = rank.communicator.window(own.address(), BYTES, symmetric)?;
                 (send, rank.communicator.window(other.address(), BYTES, symmetric)?)

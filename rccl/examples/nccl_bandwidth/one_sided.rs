@@ -1,4 +1,4 @@
-//! One-sided operations: each result compared with what it must be.
+//! One-sided operations: each result is compared with the expected one.
 
 use std::thread::sleep;
 
@@ -6,7 +6,7 @@ use rccl::memory::{ForeignMemory, ForeignRegistration};
 
 use super::*;
 
-/// Bytes of a window, unless a check says otherwise.
+/// Bytes of a window, unless a check uses another size.
 const BYTES: usize = 4 << 20;
 /// `CUDA_ERROR_NOT_READY`
 const NOT_READY: &str = "error 600";
@@ -22,12 +22,12 @@ struct Part<'a> {
 impl<'a> Part<'a> {
     fn new(rank: &'a Rank<'a>, bytes: usize) -> Result<Self> {
         let memory = ForeignMemory::allocate(bytes)?;
-        // SAFETY: so many bytes on all ranks, which stay until the window has ended.
+        // SAFETY: memory of this many bytes on all ranks, which stays until the window has ended.
         let window = unsafe { rank.communicator.window(memory.address(), bytes, true)? };
         Ok(Self { rank, memory, window, bytes })
     }
 
-    /// The address of one of its bytes.
+    /// Returns the address of one of its bytes.
     fn at(&self, offset: usize) -> *mut c_void {
         (self.memory.address() as u64 + offset as u64) as *mut c_void
     }
@@ -58,7 +58,7 @@ impl Rank<'_> {
         self.communicator.rank()
     }
 
-    /// The ranks that this one writes to, and is written to by.
+    /// Returns the ranks that this one writes to, and is written by.
     fn neighbours(&self) -> (usize, usize) {
         let (own, size) = (self.number(), self.communicator.size());
         ((own + 1) % size, (own + size - 1) % size)
@@ -71,7 +71,7 @@ impl Rank<'_> {
         peer: usize,
         at: usize,
     ) -> Result<()> {
-        // SAFETY: so many elements, in memory that stays until the stream was waited for.
+        // SAFETY: this many elements, in memory that stays until the stream has been synchronized.
         unsafe { self.communicator.put(self.stream, &to.window, (from, count, of), peer, at)? };
         Ok(())
     }
@@ -96,7 +96,7 @@ impl Rank<'_> {
         }
     }
 
-    /// An error if the stream does not wait.
+    /// Returns an error if the stream does not wait.
     fn expect_waiting(&self, what: &str) -> Result<()> {
         sleep(Duration::from_millis(150));
         if self.is_done()? { Err(format!("{what}: the stream did not wait").into()) } else { Ok(()) }
@@ -114,7 +114,7 @@ fn compare(found: &[u8], expected: &[u8], what: &str) -> Result<()> {
     }
 }
 
-/// The first operation of a communicator, which other ranks make a second later.
+/// Makes the first operation of a communicator; the other ranks make theirs a second later.
 fn first(rank: &Rank<'_>) -> Result<String> {
     let (next, last) = rank.neighbours();
     rank.all.wait();
@@ -129,7 +129,7 @@ fn first(rank: &Rank<'_>) -> Result<String> {
     Ok(format!("the first operation returned after {first:.2?}, the second after {:.2?}", begin.elapsed()))
 }
 
-/// Elements arrive at their offset, and nothing else changes.
+/// Checks that elements arrive at their offset, and that nothing else changes.
 fn placed(rank: &Rank<'_>, own: &Part<'_>, to: &Part<'_>) -> Result<String> {
     let (next, last) = rank.neighbours();
     let cases = [
@@ -155,14 +155,14 @@ fn placed(rank: &Rank<'_>, own: &Part<'_>, to: &Part<'_>) -> Result<String> {
         compare(&to.read()?, &expected, &what)?;
         rank.all.wait();
     }
-    // No elements: a signal.
+    // A put without elements is a signal.
     rank.put(to, (own.at(0), 0, DataType::F32), next, 0)?;
     rank.wait(&[(last, 1)])?;
     rank.cuda.synchronize(rank.stream)?;
     Ok(format!("{} puts: the whole window is right", cases.len() + 1))
 }
 
-/// Numbers that are put to one place, and what is there after each wait.
+/// Puts several numbers to one position, and checks its content after each wait.
 fn order(rank: &Rank<'_>, own: &Part<'_>, to: &Part<'_>, in_step: bool) -> Result<String> {
     const TIMES: usize = 500;
     let (next, last) = rank.neighbours();
@@ -180,7 +180,7 @@ fn order(rank: &Rank<'_>, own: &Part<'_>, to: &Part<'_>, in_step: bool) -> Resul
         for time in 1..=TIMES {
             put(time)?;
             take(time)?;
-            // The next one is put after this was seen.
+            // The next number is put only after this one was seen.
             rank.signal(last)?;
             rank.wait(&[(next, 1)])?;
             if time % 100 == 0 {
@@ -210,7 +210,7 @@ fn order(rank: &Rank<'_>, own: &Part<'_>, to: &Part<'_>, in_step: bool) -> Resul
     ))
 }
 
-/// A wait ends after the put, and takes as many signals as it was told.
+/// Checks that a wait ends after the put, and consumes as many signals as requested.
 fn waits(rank: &Rank<'_>, own: &Part<'_>, to: &Part<'_>) -> Result<String> {
     let (number, size) = (rank.number(), rank.communicator.size());
     let finish = || rank.cuda.synchronize(rank.stream);
@@ -230,7 +230,7 @@ fn waits(rank: &Rank<'_>, own: &Part<'_>, to: &Part<'_>) -> Result<String> {
         compare(&to.read()?, &pattern(0, BYTES, 99), "after the wait")?;
     }
     rank.all.wait();
-    // Five signals, of which two are of puts.
+    // Five signals, two of which come from puts.
     if number == 0 {
         rank.signal(1 % size)?;
         rank.put(to, (own.at(0), 1, DataType::U8), 1 % size, 0)?;
@@ -254,7 +254,7 @@ fn waits(rank: &Rank<'_>, own: &Part<'_>, to: &Part<'_>) -> Result<String> {
     }
     finish()?;
     rank.all.wait();
-    // To every rank, itself included, as many as this rank's number and one.
+    // Sends as many signals as this rank's number plus one to every rank, itself included.
     for peer in 0..size {
         (0..=number).try_for_each(|_| rank.signal(peer))?;
     }
@@ -267,7 +267,7 @@ fn waits(rank: &Rank<'_>, own: &Part<'_>, to: &Part<'_>) -> Result<String> {
         .into())
 }
 
-/// Rank 1 has no signal of rank 0 left: it waits until there is one.
+/// Checks that rank 1 has no signal of rank 0 left: it waits until there is one.
 fn expect_no_more(rank: &Rank<'_>) -> Result<()> {
     if rank.communicator.size() == 1 {
         return Ok(());
@@ -283,7 +283,7 @@ fn expect_no_more(rank: &Rank<'_>) -> Result<()> {
     rank.cuda.synchronize(rank.stream)
 }
 
-/// A rank's signal to itself, on another stream than the one that waits for it.
+/// Checks a rank's signal to itself on another stream than the one that waits for it.
 pub(super) fn two_streams(options: &Options) -> Result<()> {
     let config = Config::new().blocking(true);
     let run = |rank: &Rank<'_>| -> Result<()> {
@@ -306,7 +306,7 @@ pub(super) fn two_streams(options: &Options) -> Result<()> {
     ranks(options, &config, run).map(drop)
 }
 
-/// More than 1 GiB, which NCCL puts in parts: one signal.
+/// Puts more than 1 GiB, which NCCL splits into parts: one signal.
 fn large(rank: &Rank<'_>) -> Result<String> {
     const BLOCK: usize = 32 << 20;
     const BLOCKS: usize = 33;
@@ -335,7 +335,7 @@ fn large(rank: &Rank<'_>) -> Result<String> {
     Ok(format!("a put of {} bytes: right, with one signal", BLOCK * BLOCKS))
 }
 
-/// Microseconds of a put that is answered by one, halved; and the same by send and receive.
+/// Returns half the microseconds of a put that is answered by one; and the same with send and receive.
 fn ping_pong(rank: &Rank<'_>, own: &Part<'_>, to: &Part<'_>, bytes: usize, times: usize) -> Result<[f64; 2]> {
     let number = rank.number();
     if number > 1 || rank.communicator.size() < 2 {
@@ -354,7 +354,7 @@ fn ping_pong(rank: &Rank<'_>, own: &Part<'_>, to: &Part<'_>, bytes: usize, times
         let (send, receive) =
             (Call::send(own.at(0), count, DataType::F32, peer), Call::receive(to.at(0), count, DataType::F32, peer));
         let calls = if number == 0 { [send, receive] } else { [receive, send] };
-        // SAFETY: so many elements, which stay until the stream was waited for.
+        // SAFETY: this many elements, which stay until the stream has been synchronized.
         calls.iter().try_for_each(|call| unsafe { rank.communicator.submit(rank.stream, call) }).map_err(Failure::from)
     };
     let time = |run: &dyn Fn(usize) -> Result<()>| -> Result<f64> {
@@ -419,13 +419,13 @@ pub(super) fn run(options: &Options, only: Option<&str>) -> Result<()> {
     Ok(())
 }
 
-/// Calls that must fail: each with its name and its error, made by rank 0.
+/// Makes invalid calls on rank 0, and returns the name and error of each.
 fn mistakes_of(rank: &Rank<'_>, only: Option<&str>) -> Result<Vec<String>> {
     let communicator = &rank.communicator;
     let (size, (next, last)) = (communicator.size(), rank.neighbours());
     let (own, to) = (Part::new(rank, BYTES)?, Part::new(rank, BYTES)?);
     let (plain, other) = (rank.memory(BYTES)?, [ForeignMemory::allocate(BYTES)?, ForeignMemory::allocate(BYTES)?]);
-    // SAFETY: so many bytes, on all ranks, which stay until they have ended.
+    // SAFETY: memory of this many bytes on all ranks, which stays until the registrations have ended.
     let (not_symmetric, registered) = unsafe {
         let window = communicator.window(other[0].address(), BYTES, false)?;
         (window, communicator.register(other[1].address(), BYTES)?)
@@ -436,7 +436,7 @@ fn mistakes_of(rank: &Rank<'_>, only: Option<&str>) -> Result<Vec<String>> {
     rank.cuda.synchronize(rank.stream)?;
     let (good, stream) = (own.at(0), rank.stream);
     let put = |to: &ForeignRegistration<'_>, from: *mut c_void, count: usize, peer: usize, at: usize| {
-        // SAFETY: none of these may reach a GPU; what does stays within memory of this program.
+        // SAFETY: none of these calls may reach a GPU; any that does stays within memory of this program.
         unsafe { communicator.put(stream, to, (from, count, DataType::F32), peer, at) }
     };
     let right = &to.window;
@@ -481,7 +481,7 @@ fn mistakes_of(rank: &Rank<'_>, only: Option<&str>) -> Result<Vec<String>> {
     }
     drop(tries);
     rank.all.wait();
-    // The communicator goes on.
+    // The communicator is still usable.
     rank.signal(next)?;
     rank.wait(&[(last, 1)])?;
     rank.cuda.synchronize(rank.stream)?;
@@ -502,7 +502,7 @@ pub(super) fn mistakes(options: &Options, only: Option<&str>, blocking: Option<b
     Ok(())
 }
 
-/// A signal that never comes: the deadline, and the stream afterwards.
+/// Waits for a signal that is never sent: checks the deadline, and the stream afterwards.
 pub(super) fn missing(options: &Options, blocking: bool) -> Result<()> {
     let config = Config::new().blocking(blocking).timeout(Duration::from_secs(20));
     let run = |rank: &Rank<'_>| -> Result<()> {

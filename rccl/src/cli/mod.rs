@@ -1,4 +1,4 @@
-//! Starts ranks, shows what they write, and ends them together.
+//! Starts ranks, shows their output, and ends them together.
 
 use std::ffi::OsString;
 use std::io::{BufRead as _, BufReader, Read};
@@ -12,9 +12,9 @@ use rccl::start::{Hub, Secret};
 
 /// Starts a program as several ranks on this host.
 ///
-/// Each rank finds its number in RANK and LOCAL_RANK, and the others by MASTER_ADDR, MASTER_PORT and a secret in RCCL_RS_SECRET: a program that calls
-/// `rccl::start::World::from_environment` needs no more. What a rank writes is shown with its number. When a rank fails, the others are ended, and
-/// its status is that of this command.
+/// Each rank reads its number from RANK and LOCAL_RANK, and the address of the others from MASTER_ADDR, MASTER_PORT and
+/// a secret in RCCL_RS_SECRET: `rccl::start::World::from_environment` does all of it. Each line of output is prefixed
+/// with its rank. When a rank fails, the others are ended, and the command exits with its status.
 #[derive(Debug, Parser)]
 #[command(
     name = "rccl-run",
@@ -26,22 +26,22 @@ use rccl::start::{Hub, Secret};
   rccl-run -n 4 --keep-going -- ./train         the others go on when a rank fails"
 )]
 struct Cli {
-    /// Number of ranks: as many as simulated GPUs if nothing is said
+    /// Number of ranks [default: the number of simulated GPUs]
     #[arg(short = 'n', long = "ranks", value_name = "N", required_unless_present = "sim", value_parser = clap::value_parser!(u16).range(1..=1024))]
     ranks: Option<u16>,
-    /// Run on so many simulated GPUs, by `hip-sim run`: beside this command, on PATH, or named by HIP_SIM_COMMAND
+    /// Run on this many simulated GPUs, with `hip-sim run`: found next to this command, on PATH, or in HIP_SIM_COMMAND
     #[arg(long, value_name = "DEVICES", value_parser = clap::value_parser!(u8).range(1..=64))]
     sim: Option<u8>,
     /// With --sim: a release that `rocm-sdk install` has installed, or a folder
     #[arg(long, value_name = "REL|DIR", requires = "sim")]
     rocm: Option<String>,
-    /// Let the others go on when a rank fails. The status is then that of the first that failed
+    /// Let the other ranks continue when one fails. The status is then that of the first that failed
     #[arg(long)]
     keep_going: bool,
-    /// Do not put the rank before each line
+    /// Do not prefix lines with the rank
     #[arg(long)]
     no_prefix: bool,
-    /// Seconds that ranks get to end by themselves (SIGTERM) before they are killed
+    /// Seconds that ranks have to end after SIGTERM before they are killed
     #[arg(long, value_name = "SECONDS", default_value_t = 5)]
     grace: u64,
     /// Program and its arguments
@@ -59,7 +59,7 @@ pub(crate) fn main() -> ExitCode {
     }
 }
 
-/// What ends this command: its ranks are ended first.
+/// The signal that ends this command: its ranks are ended first.
 static STOPPED: std::sync::atomic::AtomicI32 = std::sync::atomic::AtomicI32::new(0);
 
 extern "C" fn stop(signal: libc::c_int) {
@@ -68,20 +68,20 @@ extern "C" fn stop(signal: libc::c_int) {
 
 type Failure = Box<dyn std::error::Error>;
 
-/// A rank's process, which leads a group of its own: what it starts is ended with it.
+/// A rank's process, which leads its own process group: everything it starts is ended with it.
 struct Rank {
     number: usize,
     child: Child,
     status: Option<ExitStatus>,
-    /// Threads that show what it writes.
+    /// Threads that show its output.
     readers: Vec<std::thread::JoinHandle<()>>,
 }
 
 impl Rank {
-    /// Sends a signal to the process and all that it started.
+    /// Sends a signal to the process and everything that it started.
     fn signal(&self, signal: libc::c_int) {
         let Ok(group) = libc::pid_t::try_from(self.child.id()) else { return };
-        // SAFETY: the number of a group that this command made; its leader was not waited for yet, or the group may live on without it.
+        // SAFETY: the id of a process group that this command made; its leader has not been waited for yet, or the group may outlive it.
         unsafe { libc::kill(-group, signal) };
     }
 }
@@ -93,7 +93,7 @@ impl Cli {
         let hub = Hub::listen("127.0.0.1:0", size, &Secret::new(&secret)?)?;
         for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP] {
             let handler: extern "C" fn(libc::c_int) = stop;
-            // SAFETY: the handler stores a number, and nothing else.
+            // SAFETY: the handler only stores a number.
             unsafe { libc::signal(signal, handler as libc::sighandler_t) };
         }
         let mut ranks = Vec::new();
@@ -118,7 +118,7 @@ impl Cli {
         }))
     }
 
-    /// Waits for all, or for the first that fails. The one that failed first.
+    /// Waits for all ranks, or for the first that fails. Returns the one that failed first.
     fn wait(&self, ranks: &mut [Rank]) -> Option<(usize, ExitStatus)> {
         let mut first = None;
         while ranks.iter().any(|rank| rank.status.is_none()) && STOPPED.load(std::sync::atomic::Ordering::Acquire) == 0
@@ -147,7 +147,7 @@ impl Cli {
                     command.arg("--rocm").arg(rocm);
                 }
                 command.arg("--").arg(program);
-                // There is a GPU, and it is not a network's: RCCL need not look further.
+                // The GPUs are simulated, and no network is used: RCCL need not search for interfaces.
                 if std::env::var_os("NCCL_SOCKET_IFNAME").is_none() {
                     command.env("NCCL_SOCKET_IFNAME", "lo");
                 }
@@ -166,14 +166,14 @@ impl Cli {
         #[cfg(target_os = "linux")]
         {
             let parent = std::process::id();
-            // SAFETY: two system calls, which may be made between fork and exec.
+            // SAFETY: two system calls, which are allowed between fork and exec.
             unsafe {
                 command.pre_exec(move || {
-                    // Nobody outlives this command.
+                    // No rank outlives this command.
                     if libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) != 0 {
                         return Err(std::io::Error::last_os_error());
                     }
-                    // It may have ended before.
+                    // The command may have ended before.
                     if libc::getppid().unsigned_abs() != parent {
                         return Err(std::io::Error::from_raw_os_error(libc::ESRCH));
                     }
@@ -195,7 +195,7 @@ impl Cli {
     }
 }
 
-/// Shows lines with a prefix, whole.
+/// Prints lines with a prefix, whole.
 fn show<W: std::io::Write>(from: impl Read, prefix: &str, to: impl Fn() -> W) {
     let mut lines = BufReader::new(from);
     let mut line = Vec::new();
@@ -203,14 +203,14 @@ fn show<W: std::io::Write>(from: impl Read, prefix: &str, to: impl Fn() -> W) {
         if line.last() != Some(&b'\n') {
             line.push(b'\n');
         }
-        // At once, so that lines of ranks don't mix.
+        // In one write, so that lines of different ranks do not mix.
         let whole = [prefix.as_bytes(), &line].concat();
         let _ = to().write_all(&whole);
         line.clear();
     }
 }
 
-/// Ends those that are left, and all that they have started: by SIGTERM, then by SIGKILL.
+/// Ends the remaining ranks and everything that they started: with SIGTERM, then with SIGKILL.
 fn end(ranks: &mut [Rank], grace: Duration) {
     let begin = Instant::now();
     let left = |ranks: &mut [Rank]| {
@@ -222,7 +222,7 @@ fn end(ranks: &mut [Rank], grace: Duration) {
     if left(ranks) {
         for rank in ranks.iter().filter(|rank| rank.status.is_none()) {
             rank.signal(libc::SIGTERM);
-            // One that was stopped hears it, too.
+            // A stopped process receives the signal, too.
             rank.signal(libc::SIGCONT);
         }
         while left(ranks) && begin.elapsed() < grace {
@@ -230,7 +230,7 @@ fn end(ranks: &mut [Rank], grace: Duration) {
         }
     }
     for rank in ranks {
-        // Also what a rank that has ended has left behind.
+        // Also kills processes that an ended rank has left behind.
         rank.signal(libc::SIGKILL);
         if rank.status.is_none() {
             rank.status = rank.child.wait().ok();
@@ -241,13 +241,13 @@ fn end(ranks: &mut [Rank], grace: Duration) {
     }
 }
 
-/// As a shell has it.
+/// Converts a status to an exit code as a shell does.
 fn code(status: ExitStatus) -> u8 {
     let code = status.code().or_else(|| status.signal().map(|signal| 128 + signal));
     code.and_then(|code| u8::try_from(code).ok()).unwrap_or(1)
 }
 
-/// The command `hip-sim`.
+/// Finds the command `hip-sim`.
 fn simulator() -> Result<PathBuf, Failure> {
     if let Some(named) = std::env::var_os("HIP_SIM_COMMAND") {
         return Ok(named.into());

@@ -1,4 +1,4 @@
-//! The library's side of memory: what it allocates, and what it was told of. Each ends once.
+//! Memory of the library: allocations and registrations. Each ends once.
 
 use std::cell::UnsafeCell;
 use std::ffi::{CString, c_int, c_void};
@@ -17,7 +17,7 @@ use crate::raw::{self, RawWindow};
 /// `NCCL_WIN_COLL_SYMMETRIC`
 const SYMMETRIC: c_int = 1;
 
-/// Runs a call with a device current; without one, where other code has made one current.
+/// Runs a call with a device current; with `None`, other code has made one current.
 pub(super) fn on<R>(device: Option<Device>, call: impl FnOnce() -> R) -> Result<R> {
     match device {
         Some(device) => Ok(device.with_current(call)?),
@@ -25,7 +25,7 @@ pub(super) fn on<R>(device: Option<Device>, call: impl FnOnce() -> R) -> Result<
     }
 }
 
-/// An error if the library lacks a function.
+/// Returns an error if the library lacks a function.
 pub(super) fn expect(function: &'static str) -> Result<()> {
     crate::library::settle()?;
     let name = CString::new(function).unwrap_or_default();
@@ -41,7 +41,7 @@ pub(super) fn expect(function: &'static str) -> Result<()> {
     }
 }
 
-/// Memory of the current device that the library allocates (`ncclMemAlloc`).
+/// Allocates memory of the library on the current device (`ncclMemAlloc`).
 pub(super) fn allocate(bytes: usize) -> Result<*mut c_void> {
     let mut address = ptr::null_mut();
     // SAFETY: `address` is valid for the write.
@@ -54,16 +54,16 @@ pub(super) fn allocate(bytes: usize) -> Result<*mut c_void> {
 }
 
 /// # Safety
-/// Memory of [`allocate`] that nothing uses any more.
+/// The memory must be from [`allocate`], and nothing may use it any more.
 pub(super) unsafe fn free(address: *mut c_void) -> Result<()> {
-    // SAFETY: the caller's.
+    // SAFETY: as the caller ensures.
     check(unsafe { raw::ncclMemFree(address) }, "ncclMemFree", || format!("{address:?}"))
 }
 
-/// Where the library writes what it calls the memory, perhaps after the call has returned.
+/// The place for the library's handle of the memory, which it may write after the call has returned.
 struct Place(UnsafeCell<*mut c_void>);
 
-// SAFETY: a word without a thread, which the library writes as a whole.
+// SAFETY: a word that is not bound to a thread, which the library writes as a whole.
 unsafe impl Send for Place {}
 // SAFETY: as above.
 unsafe impl Sync for Place {}
@@ -83,7 +83,7 @@ impl Place {
     }
 }
 
-/// As what the library knows the memory.
+/// The kind of registration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     /// `ncclCommRegister`
@@ -93,7 +93,7 @@ enum Kind {
 }
 
 impl Kind {
-    /// How it ends: the call, and the C function.
+    /// Returns the call that ends it, and the C function.
     fn end(self) -> (&'static str, &'static str) {
         match self {
             Self::Buffer => ("deregister", "ncclCommDeregister"),
@@ -111,7 +111,8 @@ pub(super) struct Part<'a> {
     pub(super) bytes: usize,
 }
 
-/// Memory that a communicator knows. It is deregistered when this is dropped, unless the communicator was aborted: that ends it, too.
+/// Memory that is registered with a communicator. Dropping it deregisters the memory, unless the communicator was
+/// aborted, which ends the registration, too.
 pub(super) struct Registration {
     handle: Arc<Handle>,
     device: Option<Device>,
@@ -130,10 +131,10 @@ impl Part<'_> {
 }
 
 impl Registration {
-    /// Has the library know memory (`ncclCommRegister`), on this rank alone.
+    /// Registers memory with the library (`ncclCommRegister`), on this rank only.
     ///
     /// # Safety
-    /// The memory is the device's, and stays until the registration has ended.
+    /// The memory must be on the device, and stay until the registration has ended.
     pub(super) unsafe fn of_buffer(part: Part<'_>) -> Result<Self> {
         let Part { handle, device, address, bytes } = part;
         let _calls = handle.calls();
@@ -151,10 +152,11 @@ impl Registration {
         Ok(made)
     }
 
-    /// Has the library know a window (`ncclCommWindowRegister`): all ranks do it together. Several ranks of one process are one group.
+    /// Registers a window with the library (`ncclCommWindowRegister`): all ranks do it together. Several ranks of one
+    /// process form one group.
     ///
     /// # Safety
-    /// The memory is the device's, and stays until the registration has ended.
+    /// The memory must be on the device, and stay until the registration has ended.
     pub(super) unsafe fn of_windows(parts: &[Part<'_>], symmetric: bool) -> Result<Vec<Self>> {
         let mut made: Vec<Self> = parts
             .iter()
@@ -189,12 +191,12 @@ impl Registration {
         Ok(made)
     }
 
-    /// Of an error: the library may write to the place, however late.
+    /// Keeps the place after an error: the library may write to it at any later time.
     fn keep_on_error(&self, result: Result<()>) -> Result<()> {
         result.inspect_err(|_| std::mem::forget(Arc::clone(&self.place)))
     }
 
-    /// The address that the library has for a window.
+    /// Returns the library's address of a window.
     pub(super) fn address(&self) -> Result<*mut c_void> {
         expect("ncclWinGetUserPtr")?;
         let live = self.handle.live()?;
@@ -205,17 +207,17 @@ impl Registration {
         Ok(address)
     }
 
-    /// One that no library knows; a symmetric window, if it has addresses.
+    /// A registration that no library knows; a symmetric window, if it has addresses.
     #[cfg(all(test, feature = "one-sided"))]
     pub(super) fn of_addresses(handle: &Arc<Handle>, symmetric: Option<Range<usize>>) -> Self {
         let place = Place::new();
-        // SAFETY: a word of this thread's.
+        // SAFETY: a word that only this thread has.
         unsafe { place.get().write(ptr::without_provenance_mut(1)) };
         handle.windows().extend(symmetric.clone());
         Self { handle: Arc::clone(handle), device: None, kind: Kind::Window, place, open: false, symmetric }
     }
 
-    /// Its number of bytes, if one-sided operations of this communicator can write to it.
+    /// Returns its number of bytes, if one-sided operations of this communicator can write to it.
     #[cfg(feature = "one-sided")]
     pub(super) fn target(&self, handle: &Arc<Handle>) -> Result<usize> {
         let found = match &self.symmetric {
@@ -228,17 +230,17 @@ impl Registration {
         Err(Error::invalid("the window to write to", found, "a symmetric window of this communicator"))
     }
 
-    /// What the library calls it; null if it makes no use of the registration.
+    /// Returns the library's handle; null if it does not use the registration.
     pub(super) fn raw(&self) -> *mut c_void {
         self.place.value()
     }
 
-    /// Ends it, once. After an error, the library may still use the memory.
+    /// Ends the registration, once. After an error, the library may still use the memory.
     pub(super) fn end(&mut self) -> Result<()> {
         Self::end_all(std::iter::once(self))
     }
 
-    /// Ends several, of several ranks of one process: one group.
+    /// Ends the registrations of several ranks of one process, in one group.
     pub(super) fn end_all<'a>(all: impl Iterator<Item = &'a mut Self>) -> Result<()> {
         let mut result = Ok(());
         let mut rest: SmallVec<[&Self; 1]> = SmallVec::new();
@@ -287,7 +289,7 @@ impl Drop for Registration {
     }
 }
 
-/// Makes a call for each, which may wait for other ranks: on a thread of its own, until the deadline.
+/// Makes a call for each, which may wait for other ranks: on its own thread, until the deadline.
 fn together(
     function: &'static str,
     of: &[impl std::borrow::Borrow<Registration>],

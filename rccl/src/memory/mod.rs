@@ -1,12 +1,13 @@
-//! Memory that the library knows: allocated by it, registered with a communicator, or a window that all ranks have.
+//! Memory of the library: allocated by it, registered with a communicator, or a window of all ranks.
 //!
-//! What the library knows beforehand, collectives use in place, where the links allow it, and not through buffers of the library's. Results are the same.
+//! Collectives use registered memory directly, if the links allow it, instead of through buffers of the library.
+//! Results are the same.
 //!
 //! | | call | since |
 //! |---|---|---|
 //! | memory that can always be registered | [`Communicator::allocate`] | ROCm 6.2 |
 //! | memory of one rank | [`Communicator::register`] | ROCm 6.2 |
-//! | memory of all ranks, as large on each | [`Communicator::window`] | ROCm 7.1 |
+//! | memory of all ranks, with the same size on each | [`Communicator::window`] | ROCm 7.1 |
 //!
 //! ```
 //! # use hip::Device;
@@ -22,8 +23,8 @@
 //! # Ok(()) }
 //! ```
 //!
-//! A [`Registered`] and a [`Window`] own their buffer and borrow the communicator: neither goes while the library knows the memory. If the
-//! communicator is aborted, the library forgets the memory.
+//! A [`Registered`] and a [`Window`] own their buffer and borrow the communicator: both exist as long as the memory is
+//! registered. If the communicator is aborted, the library deregisters the memory.
 
 mod foreign;
 mod library;
@@ -46,7 +47,7 @@ use crate::error::{Error, Result};
 use crate::group::Group;
 use library::{Part, Registration};
 
-/// Memory of `ncclMemAlloc`, in a buffer that drops this after its last use.
+/// Memory of `ncclMemAlloc`. Its buffer drops this after its last use.
 struct Allocated {
     address: usize,
     device: Device,
@@ -58,13 +59,13 @@ impl Drop for Allocated {
         // The library waits for the device, as `hipFree` does.
         Tracked::new().release_when_idle(&device, move || {
             let address: *mut c_void = std::ptr::with_exposed_provenance_mut(address);
-            // SAFETY: allocated by the library, and its buffer is gone.
+            // SAFETY: allocated by the library, and its buffer has been dropped.
             let _ = library::on(Some(device), || unsafe { library::free(address) });
         });
     }
 }
 
-/// The memory of a rank, which its communicator knows.
+/// The registered memory of a rank.
 struct Known<'a, T: Pod> {
     communicator: &'a Communicator,
     registration: Registration,
@@ -94,7 +95,7 @@ impl<'a, T: Pod> Known<'a, T> {
         })
     }
 
-    /// Waits for the communicator's work, which may use the memory. After an abort there is none.
+    /// Waits for the communicator's work, which may use the memory. After an abort, no work is left.
     fn wait(&self) -> Result<()> {
         if self.communicator.is_aborted() {
             return Ok(());
@@ -103,13 +104,13 @@ impl<'a, T: Pod> Known<'a, T> {
         self.communicator.synchronize()
     }
 
-    /// Waits, ends the registrations, and gives the memory back. What the library may still use is leaked.
+    /// Waits, ends the registrations, and returns the memory. Memory that the library may still use is leaked.
     fn end_all(mut all: Vec<Self>) -> Result<Vec<DeviceBuffer<T>>> {
         let waited = all.iter().map(Self::wait).fold(Ok(()), Result::and);
         Registration::end_all(all.iter_mut().map(|known| &mut known.registration))?;
         let memories = all.into_iter().map(|known| {
             let mut known = ManuallyDrop::new(known);
-            // SAFETY: taken once, of what is not dropped.
+            // SAFETY: taken once, from a value that is not dropped.
             let memory = unsafe { ManuallyDrop::take(&mut known.memory) };
             // SAFETY: the last use of it.
             unsafe { std::ptr::drop_in_place(&raw mut known.registration) };
@@ -130,31 +131,32 @@ impl<T: Pod> Drop for Known<'_, T> {
     }
 }
 
-/// A buffer that a communicator knows: of [`Communicator::register`].
+/// A buffer that is registered with a communicator. [`Communicator::register`] creates it.
 ///
-/// When it is dropped, it waits for the communicator's work as [`Communicator::synchronize`] does, deregisters the buffer, and drops it. If
-/// the library cannot deregister it, the buffer is leaked.
+/// Dropping it waits for the communicator's work as [`Communicator::synchronize`] does, deregisters the buffer, and
+/// drops it. If the library cannot deregister it, the buffer is leaked.
 #[must_use = "the buffer is deregistered when this is dropped"]
 #[doc(alias = "ncclCommRegister")]
 pub struct Registered<'a, T: Pod>(Known<'a, T>);
 
 impl<T: Pod> Registered<'_, T> {
-    /// All of the buffer, to read.
+    /// Returns the whole buffer, to read.
     #[must_use]
     pub fn as_slice(&self) -> DeviceSlice<'_, T> {
         self.0.memory.as_slice()
     }
 
-    /// All of the buffer, to write.
+    /// Returns the whole buffer, to write.
     #[must_use]
     pub fn as_slice_mut(&mut self) -> DeviceSliceMut<'_, T> {
         self.0.memory.as_slice_mut()
     }
 
-    /// Waits for the communicator's work, and gives the buffer back (`ncclCommDeregister`).
+    /// Waits for the communicator's work, and returns the buffer (`ncclCommDeregister`).
     ///
     /// # Errors
-    /// Those of [`Communicator::synchronize`]; the library's. The buffer is dropped, or leaked if the library may still use it.
+    /// The errors of [`Communicator::synchronize`]; an error from the library. The buffer is dropped, or leaked if the
+    /// library may still use it.
     #[doc(alias = "ncclCommDeregister")]
     pub fn deregister(self) -> Result<DeviceBuffer<T>> {
         Known::end_all(vec![self.0])?.pop().ok_or_else(nothing)
@@ -167,58 +169,60 @@ impl<T: Pod> fmt::Debug for Registered<'_, T> {
     }
 }
 
-/// A buffer that all ranks know of each other: of [`Communicator::window`].
+/// A buffer of each rank that is registered with all ranks. [`Communicator::window`] creates it.
 ///
-/// When it is dropped, it waits for the communicator's work as [`Communicator::synchronize`] does, deregisters the buffer, and drops it. If
-/// the library cannot deregister it, the buffer is leaked.
+/// Dropping it waits for the communicator's work as [`Communicator::synchronize`] does, deregisters the buffer, and
+/// drops it. If the library cannot deregister it, the buffer is leaked.
 #[must_use = "the window is closed when this is dropped"]
 #[doc(alias = "ncclWindow_t")]
 pub struct Window<'a, T: Pod>(Known<'a, T>);
 
 impl<'a, T: Pod> Window<'a, T> {
-    /// All of the buffer, to read.
+    /// Returns the whole buffer, to read.
     #[must_use]
     pub fn as_slice(&self) -> DeviceSlice<'_, T> {
         self.0.memory.as_slice()
     }
 
-    /// All of the buffer, to write.
+    /// Returns the whole buffer, to write.
     #[must_use]
     pub fn as_slice_mut(&mut self) -> DeviceSliceMut<'_, T> {
         self.0.memory.as_slice_mut()
     }
 
-    /// Whether the library uses the window. RCCL of ROCm 7.2 does not where its memory is not virtual memory management's (`NCCL_CUMEM_ENABLE`):
-    /// collectives work as without a window.
+    /// Returns whether the library uses the window. RCCL of ROCm 7.2 does not if its memory does not come from virtual
+    /// memory management (`NCCL_CUMEM_ENABLE`): collectives then work as without a window.
     #[must_use]
     pub fn is_used(&self) -> bool {
         !self.0.registration.raw().is_null()
     }
 
-    /// The address that the library has for the window (`ncclWinGetUserPtr`): that of the buffer. Since ROCm 10.0.
+    /// Returns the library's address for the window (`ncclWinGetUserPtr`), which is that of the buffer. Since ROCm
+    /// 10.0.
     ///
     /// # Errors
-    /// [`Error::NoSymbol`]; [`Error::Aborted`]; the library's.
+    /// [`Error::NoSymbol`]; [`Error::Aborted`]; an error from the library.
     #[doc(alias = "ncclWinGetUserPtr")]
     pub fn address(&self) -> Result<DevicePtr<T>> {
         let address = self.0.registration.address()?;
         Ok(DevicePtr::from_address(address.addr() as u64))
     }
 
-    /// Waits for the communicator's work, and gives the buffer back (`ncclCommWindowDeregister`). All ranks close their windows; several ranks of
-    /// one thread by [`close_all`](Self::close_all).
+    /// Waits for the communicator's work, and returns the buffer (`ncclCommWindowDeregister`). All ranks must close
+    /// their windows; for several ranks of one thread, use [`close_all`](Self::close_all).
     ///
     /// # Errors
-    /// Those of [`Communicator::synchronize`]; the library's. The buffer is dropped, or leaked if the library may still use it.
+    /// The errors of [`Communicator::synchronize`]; an error from the library. The buffer is dropped, or leaked if the
+    /// library may still use it.
     #[doc(alias = "ncclCommWindowDeregister")]
     pub fn close(self) -> Result<DeviceBuffer<T>> {
         Self::close_all([self])?.pop().ok_or_else(nothing)
     }
 
-    /// As [`close`](Self::close), of several ranks of one process.
+    /// As [`close`](Self::close), for several ranks of one process.
     ///
     /// # Errors
-    /// Those of [`close`](Self::close).
+    /// The errors of [`close`](Self::close).
     #[doc(alias = "ncclCommWindowDeregister")]
     pub fn close_all(windows: impl IntoIterator<Item = Self>) -> Result<Vec<DeviceBuffer<T>>> {
         Known::end_all(windows.into_iter().map(|window| window.0).collect())
@@ -235,13 +239,14 @@ fn nothing() -> Error {
     Error::invalid("the list of memories", "empty", "one memory or more")
 }
 
-/// # Memory that the library knows
+/// # Registered memory
 impl Communicator {
-    /// `len` zeros on its device, in memory that the library allocates (`ncclMemAlloc`): it can be registered, whatever the links. It is a buffer as
-    /// any other, and may outlive the communicator.
+    /// Allocates `len` zeros on its device, in memory of the library (`ncclMemAlloc`): it can be registered regardless
+    /// of the links. It is a normal buffer, and may outlive the communicator.
     ///
     /// # Errors
-    /// [`Error::Invalid`] for `len` of 0, and for more than the address space; [`Error::NoSymbol`] before ROCm 6.2; the library's.
+    /// [`Error::Invalid`] for a `len` of 0, and for more than the address space; [`Error::NoSymbol`] before ROCm 6.2;
+    /// an error from the library.
     #[doc(alias("ncclMemAlloc", "ncclMemFree"))]
     pub fn allocate<T: Pod>(&self, len: usize) -> Result<DeviceBuffer<T>> {
         let device = self.device();
@@ -253,7 +258,7 @@ impl Communicator {
         let address = library::on(Some(device), || library::allocate(bytes))??;
         let address = address.expose_provenance();
         let owner = Allocated { address, device };
-        // SAFETY: so many bytes of the device, which the owner frees. Nobody else knows of them.
+        // SAFETY: this many bytes on the device, which the owner frees. Nothing else knows them.
         let mut memory = unsafe {
             DeviceBuffer::<T>::from_raw_parts_with(&device, DevicePtr::from_address(address as u64), len, owner)?
         };
@@ -261,11 +266,11 @@ impl Communicator {
         Ok(memory)
     }
 
-    /// Has the library know a buffer of its device (`ncclCommRegister`), on this rank alone. Since ROCm 6.2.
+    /// Registers a buffer of its device with the library (`ncclCommRegister`), on this rank only. Since ROCm 6.2.
     ///
     /// # Errors
-    /// [`Error::Invalid`] for a buffer of another device and for an empty one; [`Error::InGroup`]; [`Error::NoSymbol`]; [`Error::Aborted`];
-    /// the library's. The buffer is dropped.
+    /// [`Error::Invalid`] for a buffer of another device and for an empty one; [`Error::InGroup`]; [`Error::NoSymbol`];
+    /// [`Error::Aborted`]; an error from the library. The buffer is dropped.
     #[doc(alias = "ncclCommRegister")]
     pub fn register<T: Pod>(&self, memory: DeviceBuffer<T>) -> Result<Registered<'_, T>> {
         let part = Known::part(self, &memory)?;
@@ -274,23 +279,23 @@ impl Communicator {
         Ok(Registered(Known::new(self, registration, memory)))
     }
 
-    /// Has all ranks know a buffer of each, as large on all (`ncclCommWindowRegister`): all ranks call it, in the same order. With `symmetric`, each
-    /// rank uses the same part of its window in a collective, which is fastest. Several ranks of one thread use
-    /// [`window_all`](Self::window_all). Since ROCm 7.1.
+    /// Registers a buffer of each rank, of the same size, with all ranks (`ncclCommWindowRegister`): all ranks must
+    /// call it, in the same order. With `symmetric`, each rank uses the same part of its window in a collective, which
+    /// is fastest. For several ranks of one thread, use [`window_all`](Self::window_all). Since ROCm 7.1.
     ///
     /// # Errors
-    /// [`Error::Invalid`] for a buffer of another device, an empty one, and for buffers that differ in size, or, with `symmetric`, in their offset from
-    /// the beginning of their allocation; [`Error::InGroup`]; [`Error::NoSymbol`]; [`Error::Timeout`] if not all ranks came; the library's. The buffer is
-    /// dropped.
+    /// [`Error::Invalid`] for a buffer of another device, an empty one, and for buffers that differ in size, or, with
+    /// `symmetric`, in their offset from the start of their allocation; [`Error::InGroup`]; [`Error::NoSymbol`];
+    /// [`Error::Timeout`] if a rank is missing; an error from the library. The buffer is dropped.
     #[doc(alias = "ncclCommWindowRegister")]
     pub fn window<T: Pod>(&self, memory: DeviceBuffer<T>, symmetric: bool) -> Result<Window<'_, T>> {
         Self::window_all([(self, memory)], symmetric)?.pop().ok_or_else(nothing)
     }
 
-    /// As [`window`](Self::window), of several ranks of one process.
+    /// As [`window`](Self::window), for several ranks of one process.
     ///
     /// # Errors
-    /// Those of [`window`](Self::window).
+    /// The errors of [`window`](Self::window).
     #[doc(alias = "ncclCommWindowRegister")]
     pub fn window_all<'a, T: Pod>(
         ranks: impl IntoIterator<Item = (&'a Self, DeviceBuffer<T>)>,
@@ -304,7 +309,7 @@ impl Communicator {
         library::expect("ncclCommWindowRegister")?;
         expect_same(&ranks, |memory| Ok(memory.byte_len()), "the bytes of a window")?;
         if symmetric {
-            // The library takes the offset that this rank's memory has in its allocation for that of the others.
+            // The library assumes that the other ranks' memory has the same offset in its allocation as this rank's.
             expect_same(&ranks, offset, "the offset of a symmetric window in its allocation, in bytes")?;
         }
         // SAFETY: memory of the devices, which is kept until the registrations have ended.
@@ -312,7 +317,7 @@ impl Communicator {
         let registrations = match made {
             Ok(registrations) => registrations,
             Err(error) => {
-                // The library may know some of it.
+                // The library may have registered some of it.
                 ranks.into_iter().for_each(|(_, memory)| std::mem::forget(memory));
                 return Err(error);
             }
@@ -322,7 +327,7 @@ impl Communicator {
     }
 }
 
-/// How many bytes of its allocation there are before a buffer.
+/// Returns the offset of a buffer in its allocation, in bytes.
 fn offset<T: Pod>(memory: &DeviceBuffer<T>) -> Result<usize> {
     let address: *mut c_void = std::ptr::with_exposed_provenance_mut(memory.as_device_ptr().address() as usize);
     let (mut begin, mut bytes) = (std::ptr::null_mut(), 0);
@@ -336,13 +341,14 @@ fn offset<T: Pod>(memory: &DeviceBuffer<T>) -> Result<usize> {
     Ok(address.addr().saturating_sub(begin.addr()))
 }
 
-/// Compares a number of all ranks' memories. What one rank sees of another's window is as large as its own, and at the same place.
+/// Compares a number across the memories of all ranks. A rank assumes that other ranks' windows have the size and
+/// offset of its own.
 fn expect_same<T: Pod>(
     ranks: &[(&Communicator, DeviceBuffer<T>)],
     number: impl Fn(&DeviceBuffer<T>) -> Result<usize>,
     what: &'static str,
 ) -> Result<()> {
-    // A rank without a number takes part, so that none waits for it in vain.
+    // A rank without a number takes part, so that the others do not wait for it forever.
     let numbers: Vec<_> = ranks.iter().map(|(_, memory)| number(memory)).collect();
     let mut memories = Vec::new();
     for ((rank, _), number) in ranks.iter().zip(&numbers) {

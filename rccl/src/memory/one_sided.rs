@@ -1,7 +1,7 @@
-//! One-sided operations: a rank writes to another's window, which does not take part, and signals it.
+//! One-sided operations: a rank writes to the window of another, which does not take part, and signals it.
 //!
-//! Since ROCm 10.0, NCCL 2.29. The calls of [`foreign::Communicator`](crate::foreign::Communicator) ran with NCCL (`NCCL.md`); no RCCL that has them was
-//! at hand.
+//! Since ROCm 10.0, NCCL 2.29. The calls of [`foreign::Communicator`](crate::foreign::Communicator) were tested with
+//! NCCL (`NCCL.md`); no RCCL with these functions was available.
 
 use std::ffi::{c_int, c_void};
 use std::fmt;
@@ -19,12 +19,13 @@ use crate::error::{Context, Error, Result, check};
 use crate::handle::Handle;
 use crate::raw::{self, RawStream, RawWaitSignal, RawWindow, ncclComm_t, ncclResult_t};
 
-/// A window that other ranks write to: of [`Window::into_target`].
+/// A window that other ranks write to. [`Window::into_target`] creates it.
 ///
-/// Other ranks may write to it until all have [closed](Self::close) theirs. One that is dropped without that leaks its buffer.
+/// Other ranks may write to it until all have [closed](Self::close) theirs. Dropping one without closing it leaks its
+/// buffer.
 ///
-/// What is written comes from a symmetric window, too: the library refuses other memory. Operations of a communicator are done one after the other. Those of
-/// one rank to another arrive in the order of the calls.
+/// The data of a put must be in a symmetric window, too: the library rejects other memory. Operations of a communicator
+/// run one after the other. Those from one rank to another arrive in the order of the calls.
 ///
 /// ```no_run
 /// # use rccl::Communicator;
@@ -42,16 +43,17 @@ use crate::raw::{self, RawStream, RawWaitSignal, RawWindow, ncclComm_t, ncclResu
 #[must_use = "the buffer is leaked unless the target is closed"]
 #[doc(alias("ncclPutSignal", "ncclSignal", "ncclWaitSignal"))]
 pub struct Target<'a, T: Pod> {
-    /// There until it is closed.
+    /// Present until it is closed.
     window: ManuallyDrop<Window<'a, T>>,
 }
 
 impl<'a, T: Pod> Window<'a, T> {
-    /// Lets other ranks write to it. All ranks do so, each on a thread of its own.
+    /// Allows other ranks to write to it. All ranks must call it, each on its own thread.
     ///
     /// # Errors
-    /// [`Error::NoSymbol`] before ROCm 10.0; [`Error::Invalid`] if the window is not symmetric, and if the library does not [use](Self::is_used) it;
-    /// those of [`Target::signal`] and of [`Communicator::barrier`], after which the buffer is leaked.
+    /// [`Error::NoSymbol`] before ROCm 10.0; [`Error::Invalid`] if the window is not symmetric, and if the library does
+    /// not [use](Self::is_used) it; the errors of [`Target::signal`] and of [`Communicator::barrier`], after which the
+    /// buffer is leaked.
     pub fn into_target(self) -> Result<Target<'a, T>> {
         ["ncclPutSignal", "ncclSignal", "ncclWaitSignal"].into_iter().try_for_each(library::expect)?;
         let communicator = self.0.communicator;
@@ -61,7 +63,7 @@ impl<'a, T: Pod> Window<'a, T> {
         let (rank, size) = (communicator.rank(), communicator.size());
         target.signal((rank + 1) % size)?;
         target.wait(&[((rank + size - 1) % size, 1)])?;
-        // Nobody writes before all have agreed.
+        // No rank writes before all have agreed.
         communicator.barrier()?;
         Ok(target)
     }
@@ -72,19 +74,20 @@ impl<T: Pod> Target<'_, T> {
         self.window.0.communicator
     }
 
-    /// All of the buffer. After [`wait`](Self::wait), reading it waits for the signals.
+    /// Returns the whole buffer. After [`wait`](Self::wait), reading it waits for the signals.
     #[must_use]
     pub fn as_slice(&self) -> DeviceSlice<'_, T> {
         self.window.as_slice()
     }
 
-    /// Writes elements to a rank's window, from its element `at` on, and signals the rank (`ncclPutSignal`). No elements are a [signal](Self::signal).
+    /// Writes elements to a rank's window, starting at element `at`, and signals the rank (`ncclPutSignal`). Without
+    /// elements, it only [signals](Self::signal).
     ///
-    /// `send` is of a symmetric [`Window`] of this communicator, or of a target.
+    /// `send` must be in a symmetric [`Window`] of this communicator, or in a target.
     ///
     /// # Errors
-    /// [`Error::Invalid`] for a rank that is not there, for elements beyond the window's end, and for elements that are not of a symmetric window;
-    /// [`Error::InGroup`]; those of [`Group::end`](crate::Group::end).
+    /// [`Error::Invalid`] for a rank that does not exist, for elements beyond the window's end, and for elements that
+    /// are not in a symmetric window; [`Error::InGroup`]; the errors of [`Group::end`](crate::Group::end).
     #[doc(alias = "ncclPutSignal")]
     pub fn put<'b>(&'b self, send: impl Into<DeviceSlice<'b, T>>, peer: usize, at: usize) -> Result<()> {
         let (send, communicator, len) = (send.into(), self.communicator(), self.as_slice().len());
@@ -98,15 +101,15 @@ impl<T: Pod> Target<'_, T> {
         let mut uses = Uses::on(communicator.stream());
         let send = uses.read("the elements to write", send)?.cast();
         let put = Put { window: &self.window.0.registration, send, count, data_type, peer, offset };
-        // SAFETY: memory of so many elements, kept until the work is done. The peer's window is as large as this one, which was checked when they were
-        // made, and stays until all ranks close theirs.
+        // SAFETY: memory of this many elements, kept until the work is done. The peer's window is as large as this one, which was checked
+        // when they were made, and stays until all ranks close theirs.
         queue(communicator, uses, |handle, stream| unsafe { self::put(handle, stream, &put) })
     }
 
-    /// Signals a rank (`ncclSignal`): after all that was [put](Self::put) there before.
+    /// Signals a rank (`ncclSignal`), after all earlier [puts](Self::put) to it.
     ///
     /// # Errors
-    /// Those of [`put`](Self::put).
+    /// The errors of [`put`](Self::put).
     #[doc(alias = "ncclSignal")]
     pub fn signal(&self, peer: usize) -> Result<()> {
         let communicator = self.communicator();
@@ -115,31 +118,33 @@ impl<T: Pod> Target<'_, T> {
         queue(communicator, uses, |handle, stream| unsafe { self::signal(handle, stream, peer) })
     }
 
-    /// Has the communicator's stream wait for so many signals of these ranks (`ncclWaitSignal`). What is queued afterwards, and what reads the buffer, sees
-    /// what was put with them.
+    /// Makes the communicator's stream wait for this many signals from these ranks (`ncclWaitSignal`). Work that is
+    /// queued afterwards, and reads of the buffer, see the data that was put with them.
     ///
-    /// Each signal is waited for once: a rank has its own count of each other rank's signals. If a signal never comes, the stream never goes on:
-    /// aborting the communicator does not end the wait, and only the end of the process does (NCCL 2.32).
+    /// Each signal is waited for once: a rank counts the signals of each other rank separately. If a signal never
+    /// comes, the stream never continues: aborting the communicator does not end the wait, and only the end of the
+    /// process does (NCCL 2.32).
     ///
     /// # Errors
-    /// [`Error::Invalid`] for no ranks, for one that is not there, and for no signals; those of [`put`](Self::put).
+    /// [`Error::Invalid`] for an empty list of ranks, for a rank that does not exist, and for 0 signals; the errors of
+    /// [`put`](Self::put).
     #[doc(alias = "ncclWaitSignal")]
     pub fn wait(&mut self, signals: &[(usize, usize)]) -> Result<()> {
         let communicator = self.window.0.communicator;
         let mut uses = Uses::on(communicator.stream());
-        // Its elements are those of other ranks from then on.
+        // Other ranks write its elements from then on.
         uses.write("the window", self.window.as_slice_mut())?;
         // SAFETY: the stream is the communicator's.
         queue(communicator, uses, |handle, stream| unsafe { self::wait(handle, stream, signals) })
     }
 
-    /// Waits for the communicator's work and for all ranks to do the same, and gives the buffer back.
+    /// Waits for the communicator's work and until all ranks do the same, and returns the buffer.
     ///
     /// # Errors
-    /// Those of [`Communicator::barrier`] and [`Window::close`]. The buffer is leaked then.
+    /// The errors of [`Communicator::barrier`] and [`Window::close`], after which the buffer is leaked.
     pub fn close(self) -> Result<DeviceBuffer<T>> {
         let communicator = self.window.0.communicator;
-        // What this rank has put is there, and so is what the others have.
+        // The puts of this rank have arrived, and so have those of the others.
         communicator.synchronize()?;
         communicator.barrier()?;
         ManuallyDrop::into_inner(self.window).close()
@@ -163,11 +168,11 @@ fn queue<'a>(
         uses.tracked(tracked);
     }
     let stream = communicator.stream().as_raw().cast();
-    // SAFETY: the library queues its work on this stream, and uses nothing but what was named: on this rank.
+    // SAFETY: on this rank, the library queues its work on this stream, and uses only the named memory.
     unsafe { call_on_streams(&[uses], || call(&communicator.handle, stream)) }
 }
 
-/// What is written to a rank's window.
+/// A write to a rank's window.
 pub(super) struct Put<'a> {
     pub(super) window: &'a Registration,
     pub(super) send: *const c_void,
@@ -179,7 +184,7 @@ pub(super) struct Put<'a> {
 }
 
 impl Put<'_> {
-    /// An error for what the library would refuse, or would write beyond the window.
+    /// Returns an error for operations that the library would reject, or that would write beyond the window.
     fn check(&self, handle: &Arc<Handle>) -> Result<()> {
         let Self { window, send, count, data_type, peer, offset } = *self;
         check_rank(peer, handle.size())?;
@@ -191,7 +196,7 @@ impl Put<'_> {
             let found = format!("{count} {data_type:?} from byte {offset} on");
             return Err(Error::invalid("what is written", found, format!("within the {room} bytes of the window")));
         };
-        // A refusal by the library would end a communicator that does not block.
+        // An error of the library would end a communicator that does not block.
         let from = send.addr();
         if count != 0 && !handle.windows().iter().any(|of| of.contains(&from) && of.end - from >= bytes) {
             let found = format!("{bytes} bytes at {send:?}");
@@ -202,12 +207,12 @@ impl Put<'_> {
 }
 
 /// # Safety
-/// That of [`foreign::Communicator::put`](crate::foreign::Communicator::put).
+/// The requirements of [`foreign::Communicator::put`](crate::foreign::Communicator::put).
 pub(super) unsafe fn put(handle: &Arc<Handle>, stream: RawStream, put: &Put<'_>) -> Result<()> {
     put.check(handle)?;
     let Put { window, send, count, data_type, peer, offset } = *put;
     if count == 0 {
-        // SAFETY: the caller's.
+        // SAFETY: as the caller ensures.
         return unsafe { signal(handle, stream, peer) };
     }
     let window: RawWindow = window.raw();
@@ -215,24 +220,24 @@ pub(super) unsafe fn put(handle: &Arc<Handle>, stream: RawStream, put: &Put<'_>)
     let context = Context { call: "put", peer: Some(peer), asked, ..Context::default() };
     make(handle, context, "ncclPutSignal", |comm| {
         let (ty, peer) = (data_type.as_raw(), peer as c_int);
-        // SAFETY: the caller's. Signal, context and flags are 0, as the library demands.
+        // SAFETY: as the caller ensures. Signal, context and flags are 0, as the library requires.
         unsafe { raw::ncclPutSignal(send, count, ty, peer, window, offset, 0, 0, 0, comm, stream) }
     })
 }
 
 /// # Safety
-/// The stream is alive, and of the communicator's device.
+/// The stream must be alive, and of the communicator's device.
 pub(super) unsafe fn signal(handle: &Arc<Handle>, stream: RawStream, peer: usize) -> Result<()> {
     check_rank(peer, handle.size())?;
     let context = Context { call: "signal", peer: Some(peer), ..Context::default() };
     make(handle, context, "ncclSignal", |comm| {
-        // SAFETY: the caller's.
+        // SAFETY: as the caller ensures.
         unsafe { raw::ncclSignal(peer as c_int, 0, 0, 0, comm, stream) }
     })
 }
 
 /// # Safety
-/// The stream is alive, and of the communicator's device.
+/// The stream must be alive, and of the communicator's device.
 pub(super) unsafe fn wait(handle: &Arc<Handle>, stream: RawStream, signals: &[(usize, usize)]) -> Result<()> {
     let mut list = signals
         .iter()
@@ -250,7 +255,7 @@ pub(super) unsafe fn wait(handle: &Arc<Handle>, stream: RawStream, signals: &[(u
     }
     let context = Context { call: "wait", asked: format!("{signals:?}"), ..Context::default() };
     make(handle, context, "ncclWaitSignal", |comm| {
-        // SAFETY: so many entries, which are read before the call returns; the rest is the caller's.
+        // SAFETY: a list of this length, which is read before the call returns; the caller ensures the rest.
         unsafe { raw::ncclWaitSignal(list.len() as c_int, list.as_mut_ptr(), comm, stream) }
     })
 }
@@ -271,7 +276,7 @@ fn make(
     let status = call(live.comm);
     drop(live);
     let made = check(status, function, || asked);
-    // The library has nothing to do if it has no such function.
+    // If the library lacks the function, it has nothing to do.
     if matches!(made, Err(Error::NoSymbol { .. } | Error::NoLibrary { .. })) {
         return made;
     }
@@ -286,11 +291,11 @@ mod tests {
     use super::*;
     use crate::handle::Kept;
 
-    /// What a put of so many numbers fails with, before any call of the library.
+    /// Returns the error of a put with this many numbers, before any call of the library.
     fn refused(window: &Registration, handle: &Arc<Handle>, (send, count): (usize, usize), peer: usize, offset: usize) {
         let put =
             Put { window, send: std::ptr::without_provenance(send), count, data_type: DataType::F32, peer, offset };
-        // SAFETY: refused before the call.
+        // SAFETY: the put is rejected before the call.
         let error = unsafe { super::put(handle, std::ptr::null_mut(), &put) }.unwrap_err();
         assert!(matches!(error, Error::Invalid { .. }), "{error}");
     }
@@ -300,7 +305,7 @@ mod tests {
         let new = || Handle::new(0, 2, Duration::from_secs(1), true, Kept::default());
         let (handle, other) = (new(), new());
         let window = Registration::of_addresses(&handle, Some(4096..8192));
-        // Of the last four bytes to the first: all is right, but there is no library.
+        // From the last four bytes to the first: all arguments are valid, but no library is loaded.
         let right = |send, count, offset| {
             let put = Put {
                 window: &window,

@@ -1,49 +1,49 @@
-//! What can go wrong when ranks are to find together.
+//! Errors of starting ranks.
 
 use std::fmt;
 use std::time::Duration;
 
-/// Why the ranks of a program did not find together.
+/// The reason that the ranks of a program did not find each other.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Error {
-    /// A variable that a launcher sets is missing, or says something that cannot be.
+    /// A variable that a launcher sets is missing, or has an invalid value.
     Environment {
         /// The variable.
         variable: String,
-        /// What it is set to, if it is set.
+        /// Its value, if it is set.
         value: Option<String>,
-        /// What is needed.
+        /// The required value.
         needed: String,
     },
-    /// Ranks did not come before the deadline.
+    /// Ranks did not connect before the deadline.
     Missing {
-        /// Those ranks.
+        /// The missing ranks.
         ranks: Vec<usize>,
-        /// How many there are to be.
+        /// The total number of ranks.
         size: usize,
-        /// How long they were waited for.
+        /// The length of the wait.
         waited: Duration,
     },
-    /// The hub could not be reached, or the connection with it broke.
+    /// The hub could not be reached, or the connection to it broke.
     Connection {
         /// Its address.
         address: String,
-        /// What happened.
+        /// The reason.
         reason: String,
     },
-    /// The hub refused this rank.
+    /// The hub rejected this rank.
     Refused {
         /// Its address.
         address: String,
-        /// Why.
+        /// The reason.
         reason: String,
     },
     /// MPI is not available, or returned an error.
     #[cfg(feature = "mpi")]
     #[cfg_attr(docsrs, doc(cfg(feature = "mpi")))]
     Mpi {
-        /// What happened.
+        /// The reason.
         reason: String,
     },
 }

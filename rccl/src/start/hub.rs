@@ -1,4 +1,4 @@
-//! Where ranks meet.
+//! The hub, where ranks meet.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream, ToSocketAddrs as _};
@@ -10,15 +10,15 @@ use std::time::{Duration, Instant};
 use super::wire::{Caller, Channel, Request, Response, decode_request, encode_response};
 use super::{Error, Secret};
 
-/// How long a caller may take to say who it is.
+/// Limit of the handshake of a caller.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// Callers at a time that have not said who they are.
+/// Maximum number of concurrent callers that have not authenticated.
 const STRANGERS: usize = 64;
-/// Between two looks for callers and deadlines.
+/// Interval between checks for callers and deadlines.
 const PERIOD: Duration = Duration::from_millis(10);
 
-/// Where the ranks of a program meet: it hands out what they tell each other, and knows who is gone. It runs on threads of its own, in
-/// rank 0 or in the launcher, until it is dropped.
+/// The meeting point of a program's ranks: it distributes the data that they exchange, and tracks lost ranks. It runs
+/// on its own threads, in rank 0 or in the launcher, until it is dropped.
 #[derive(Debug)]
 pub struct Hub {
     address: SocketAddr,
@@ -28,11 +28,11 @@ pub struct Hub {
 }
 
 impl Hub {
-    /// Listens at `host:port` for `size` ranks. A host of this machine's own loopback is reached from there alone; else the hub listens on all
-    /// addresses of the machine. Port 0 is any free one.
+    /// Listens at `host:port` for `size` ranks. If the host is a loopback address, the hub is only reachable from this
+    /// machine; otherwise it listens on all addresses of the machine. Port 0 selects a free one.
     ///
     /// # Errors
-    /// [`Error::Connection`] if the port is taken, or the name unknown.
+    /// [`Error::Connection`] if the port is in use, or the name is unknown.
     pub fn listen(address: &str, size: usize, secret: &Secret) -> Result<Self, Error> {
         let failed = |error: std::io::Error| Error::connection(address, error);
         let resolved: Vec<SocketAddr> = address.to_socket_addrs().map_err(failed)?.collect();
@@ -70,13 +70,13 @@ impl Hub {
         Ok(Self { address, stop, refused, threads })
     }
 
-    /// The address that it listens at.
+    /// Returns the address that it listens at.
     #[must_use]
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Who was refused so far, and why. The same lines go to stderr.
+    /// Returns the rejected callers so far, with the reasons. The same lines are written to stderr.
     #[must_use]
     pub fn refused(&self) -> Vec<String> {
         self.refused.lock().unwrap_or_else(PoisonError::into_inner).clone()
@@ -100,7 +100,7 @@ impl Log {
         let line = format!("{who} was refused: {why}");
         eprintln!("rccl: {line}");
         let mut lines = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        // A stranger who calls for ever must not fill the memory.
+        // A caller that retries forever must not fill the memory.
         if lines.len() < 1000 {
             lines.push(line);
         }
@@ -109,7 +109,7 @@ impl Log {
 
 enum Event {
     Knock(Caller, String),
-    /// From a member, by its number.
+    /// A message from a member, by its number.
     Message(u64, Vec<u8>),
     Gone(u64),
 }
@@ -156,7 +156,7 @@ fn greet(stream: TcpStream, from: SocketAddr, secret: &Secret, tell: &mpsc::Send
 }
 
 struct Member {
-    /// Tells members apart that had the same rank one after the other.
+    /// Distinguishes members that had the same rank one after the other.
     number: u64,
     channel: Channel,
 }
@@ -168,14 +168,14 @@ struct Gathering<T> {
 }
 
 struct State {
-    /// Ranks of the world as it is.
+    /// Number of ranks of the current world.
     size: usize,
     members: BTreeMap<usize, Member>,
-    /// Ranks that were there and are no more.
+    /// Ranks that were connected and are lost.
     gone: BTreeSet<usize>,
     exchange: Option<Gathering<Vec<u8>>>,
     regroup: Option<Gathering<()>>,
-    /// Ranks of the world at first.
+    /// Number of ranks of the initial world.
     places: usize,
     next: u64,
     secret: Secret,
@@ -272,7 +272,7 @@ impl State {
         }
     }
 
-    /// Answers those that need not wait any longer.
+    /// Answers the requests that need not wait any longer.
     fn settle(&mut self, now: Instant) {
         if let Some(exchange) = &self.exchange {
             let missing: Vec<usize> = (0..self.size).filter(|rank| !exchange.arrived.contains_key(rank)).collect();

@@ -1,7 +1,8 @@
-//! Starting: how ranks that are processes find each other, on one host or on many.
+//! Startup: how ranks in separate processes find each other, on one host or many.
 //!
-//! A launcher tells each process its rank by variables: `rccl-run`, Slurm's `srun`, Open MPI's or MPICH's `mpirun`. [`World::from_environment`] reads
-//! them, meets the other ranks at a [`Hub`], which rank 0 or `rccl-run` runs, and makes a [`Communicator`] with them.
+//! A launcher passes each process its rank in variables: `rccl-run`, Slurm's `srun`, Open MPI's or MPICH's `mpirun`.
+//! [`World::from_environment`] reads them, meets the other ranks at a [`Hub`], which rank 0 or `rccl-run` runs, and
+//! creates a [`Communicator`] with them.
 //!
 //! ```no_run
 //! use hip::DeviceBuffer;
@@ -21,20 +22,20 @@
 //!
 //! # Variables
 //!
-//! | variable | what it says |
+//! | variable | meaning |
 //! |---|---|
 //! | `RANK`, `WORLD_SIZE`, `LOCAL_RANK` | rank, number of ranks, rank on this host (`rccl-run`) |
 //! | `SLURM_PROCID`, `SLURM_NTASKS`, `SLURM_LOCALID` | the same, from Slurm |
 //! | `OMPI_COMM_WORLD_RANK`, `..._SIZE`, `..._LOCAL_RANK` | the same, from Open MPI |
 //! | `PMI_RANK`, `PMI_SIZE`, `MPI_LOCALRANKID` | the same, from MPICH and Intel MPI |
-//! | `MASTER_ADDR`, `MASTER_PORT` | where rank 0 is. With Slurm, its first node and a port made of the job's number if they are not set |
-//! | `RCCL_RS_SECRET`, `RCCL_RS_SECRET_FILE` | the secret that all ranks share, or a file with it: any text of at least 16 bytes |
-//! | `RCCL_RS_HUB` | `launcher` if the launcher runs the hub, not rank 0 |
+//! | `MASTER_ADDR`, `MASTER_PORT` | the address of rank 0. If they are not set under Slurm, its first node and a port derived from the job number |
+//! | `RCCL_RS_SECRET`, `RCCL_RS_SECRET_FILE` | the secret that all ranks share, or a file that contains it: any text of at least 16 bytes |
+//! | `RCCL_RS_HUB` | `launcher` if the launcher runs the hub, and not rank 0 |
 //!
 //! # Security
-//! Each side proves that it knows the secret (keyed BLAKE3 over fresh random numbers), and each message is authenticated. Who does not know it is
-//! refused and logged. Messages are not encrypted. The library's own connections between ranks are not authenticated: use a network
-//! that you trust.
+//! Each side proves that it knows the secret (keyed BLAKE3 over fresh random numbers), and each message is
+//! authenticated. A caller that does not know it is rejected and logged. Messages are not encrypted. The library's own
+//! connections between ranks are not authenticated: use a trusted network.
 
 mod error;
 mod hub;
@@ -60,7 +61,7 @@ use crate::communicator::{Communicator, UniqueId};
 use crate::config::Config;
 use wire::{Channel, Request, Response};
 
-/// How long ranks are waited for if nothing is said.
+/// The default limit of waits for ranks.
 const TIMEOUT: Duration = Duration::from_secs(300);
 
 /// The secret that ranks of a program share.
@@ -68,10 +69,10 @@ const TIMEOUT: Duration = Duration::from_secs(300);
 pub struct Secret(pub(crate) [u8; 32]);
 
 impl Secret {
-    /// From any text.
+    /// Creates a secret from any text.
     ///
     /// # Errors
-    /// [`Error::Environment`] for one of less than 16 bytes.
+    /// [`Error::Environment`] for a text of less than 16 bytes.
     pub fn new(text: &str) -> Result<Self, Error> {
         let text = text.trim();
         if text.len() < 16 {
@@ -80,10 +81,10 @@ impl Secret {
         Ok(Self(blake3::derive_key("rccl 2026-11 ranks of one program", text.as_bytes())))
     }
 
-    /// A new one, as text.
+    /// Generates a new secret, as text.
     ///
     /// # Errors
-    /// [`Error::Connection`] if the system has no random numbers.
+    /// [`Error::Connection`] if the system cannot provide random numbers.
     pub fn generate() -> Result<String, Error> {
         let random: [u8; 32] = wire::random().map_err(|error| Error::connection("/dev/urandom", error))?;
         Ok(random.iter().map(|byte| format!("{byte:02x}")).collect())
@@ -110,31 +111,31 @@ impl std::fmt::Debug for Secret {
     }
 }
 
-/// The ranks of a program, seen by one of them: a connection with the hub.
+/// The ranks of a program, as seen by one of them: a connection to the hub.
 #[derive(Debug)]
 pub struct World {
     placement: Placement,
     address: String,
     timeout: Duration,
     channel: Mutex<Channel>,
-    /// On rank 0, unless the launcher has it.
+    /// `Some` on rank 0, unless the launcher runs the hub.
     _hub: Option<Hub>,
 }
 
 impl World {
-    /// The world that the launcher's variables describe. Waits for all ranks, for up to five minutes.
+    /// Joins the world that the launcher's variables describe. Waits for all ranks, for up to five minutes.
     ///
     /// # Errors
-    /// [`Error::Environment`] for variables that are missing or wrong; [`Error::Missing`] names the ranks that did not come; [`Error::Connection`];
-    /// [`Error::Refused`].
+    /// [`Error::Environment`] for missing or invalid variables; [`Error::Missing`] names the missing ranks;
+    /// [`Error::Connection`]; [`Error::Refused`].
     pub fn from_environment() -> Result<Self, Error> {
         Self::from_environment_with(TIMEOUT)
     }
 
-    /// As [`from_environment`](Self::from_environment), with another deadline: for the start, and for each wait later.
+    /// As [`from_environment`](Self::from_environment), with another deadline: for the start, and for each later wait.
     ///
     /// # Errors
-    /// Those of [`from_environment`](Self::from_environment).
+    /// The errors of [`from_environment`](Self::from_environment).
     pub fn from_environment_with(timeout: Duration) -> Result<Self, Error> {
         let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
         let placement = Placement::from_variables(&variable)?;
@@ -150,10 +151,10 @@ impl World {
         Self::join(placement, &secret, timeout, hub)
     }
 
-    /// Meets the other ranks at the hub at [`Placement::hub`]. `hub` is kept as long as the world, if it is given.
+    /// Meets the other ranks at the hub at [`Placement::hub`]. If `hub` is `Some`, it lives as long as the world.
     ///
     /// # Errors
-    /// Those of [`from_environment`](Self::from_environment).
+    /// The errors of [`from_environment`](Self::from_environment).
     pub fn join(placement: Placement, secret: &Secret, timeout: Duration, hub: Option<Hub>) -> Result<Self, Error> {
         let address = placement.hub.clone();
         let deadline = Instant::now() + timeout;
@@ -164,36 +165,36 @@ impl World {
         Ok(world)
     }
 
-    /// This rank.
+    /// Returns this rank.
     #[must_use]
     pub fn rank(&self) -> usize {
         self.placement.rank
     }
 
-    /// Number of ranks.
+    /// Returns the number of ranks.
     #[must_use]
     pub fn size(&self) -> usize {
         self.placement.size
     }
 
-    /// The rank among those of this host.
+    /// Returns the rank among those of this host.
     #[must_use]
     pub fn local_rank(&self) -> usize {
         self.placement.local_rank
     }
 
-    /// The device for this rank: that of its number on this host.
+    /// Returns the device for this rank: the device whose index is the rank on this host.
     ///
     /// # Errors
-    /// Those of [`Device::get`]; an error if there are fewer devices than ranks on this host.
+    /// The errors of [`Device::get`]; an error if there are fewer devices than ranks on this host.
     pub fn device(&self) -> crate::Result<Device> {
         device_of(self.local_rank())
     }
 
-    /// Gives all ranks the bytes of all, in their order. At most 64 KB each.
+    /// Gathers the bytes of all ranks on all ranks, in rank order. At most 64 KB each.
     ///
     /// # Errors
-    /// [`Error::Missing`] names the ranks that did not come, or are gone; [`Error::Connection`].
+    /// [`Error::Missing`] names the ranks that are missing or lost; [`Error::Connection`].
     pub fn exchange(&self, bytes: &[u8]) -> Result<Vec<Vec<u8>>, Error> {
         self.exchange_until(bytes, Instant::now() + self.timeout, self.timeout)
     }
@@ -210,24 +211,24 @@ impl World {
 
     fn ask(&self, request: &Request, timeout: Duration) -> Result<Response, Error> {
         let mut channel = self.channel.lock().unwrap_or_else(PoisonError::into_inner);
-        // The hub answers at the deadline; a hub that is gone does not.
+        // The hub answers at the deadline; a lost hub does not.
         channel.ask(request, timeout + Duration::from_secs(5)).map_err(|error| Error::connection(&self.address, error))
     }
 
     /// Waits for all ranks.
     ///
     /// # Errors
-    /// Those of [`exchange`](Self::exchange).
+    /// The errors of [`exchange`](Self::exchange).
     pub fn barrier(&self) -> Result<(), Error> {
         self.exchange(&[]).map(drop)
     }
 
-    /// A communicator of all ranks, each on its device: rank 0 makes an id, and all get it.
+    /// Creates a communicator of all ranks, each on its device: rank 0 creates an id, and all receive it.
     ///
     /// # Errors
-    /// Those of [`exchange`](Self::exchange) and of [`Communicator::init_rank`].
+    /// The errors of [`exchange`](Self::exchange) and of [`Communicator::init_rank`].
     pub fn communicator(&self, device: &Device, config: &Config) -> crate::Result<Communicator> {
-        // An error is passed on, too: the others are not to wait for an id that never comes.
+        // An error is sent, too: the other ranks must not wait for an id that never comes.
         let own = (self.rank() == 0).then(UniqueId::new);
         let bytes = match &own {
             Some(Ok(id)) => id.to_bytes().to_vec(),
@@ -245,11 +246,12 @@ impl World {
         Communicator::init_rank(device, id, self.rank(), self.size(), config)
     }
 
-    /// The world of the ranks that are left: all that call this before `window` is over, counted from the first. Those whose process is gone are not waited for.
-    /// They get new ranks, in the order of the old ones. A process that was started anew can [`join`](Self::join) in, under a rank that is free.
+    /// Forms the world of the remaining ranks: all that call this within `window`, counted from the first. Ranks whose
+    /// process has ended are not waited for. The ranks get new numbers, in the order of the old ones. A restarted
+    /// process can [`join`](Self::join), under a free rank.
     ///
     /// # Errors
-    /// [`Error::Connection`] if the hub is gone, or has gone on without this rank.
+    /// [`Error::Connection`] if the hub is lost, or has continued without this rank.
     pub fn regroup(&mut self, window: Duration) -> Result<(), Error> {
         match self.ask(&Request::Regroup { window }, window.max(self.timeout))? {
             Response::Regrouped { rank, size } => {
@@ -261,13 +263,13 @@ impl World {
     }
 }
 
-/// The device for a rank of this host.
+/// Returns the device for a rank of this host.
 fn device_of(local_rank: usize) -> crate::Result<Device> {
     let count = Device::count()?;
     if local_rank < count {
         return Ok(Device::get(local_rank)?);
     }
-    // A launcher may show each rank one device.
+    // A launcher may make only one device visible to each rank.
     if count == 1 {
         return Ok(Device::get(0)?);
     }
@@ -275,7 +277,7 @@ fn device_of(local_rank: usize) -> crate::Result<Device> {
     Err(crate::Error::invalid("the rank on this host", local_rank.to_string(), allowed))
 }
 
-/// A connection with the hub, which may not be there yet.
+/// Connects to the hub, which may not be running yet.
 fn connect(address: &str, deadline: Instant) -> Result<TcpStream, Error> {
     loop {
         let resolved: Result<Vec<SocketAddr>, _> = address.to_socket_addrs().map(Iterator::collect);

@@ -1,8 +1,8 @@
-//! Where a rank is among the others, by the variables of launchers.
+//! The position of a rank among the others, from the launcher's variables.
 
 use super::Error;
 
-/// Where a rank is among the others.
+/// The position of a rank among the others.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Placement {
     /// The rank.
@@ -15,7 +15,7 @@ pub struct Placement {
     pub hub: String,
 }
 
-/// The usual port of distributed programs, if nothing says another.
+/// The usual port of distributed programs, as the default.
 const PORT: u16 = 29500;
 
 /// A launcher's variables: rank, number of ranks, rank on the host.
@@ -36,8 +36,8 @@ fn number(variable: &dyn Fn(&str) -> Option<String>, name: &str) -> Result<usize
 }
 
 impl Placement {
-    /// Whether these are Slurm's own numbers, under the names of MPICH's launcher: `srun --mpi=pmi2` sets both. Under that launcher, in a job of Slurm, Slurm's
-    /// numbers are those of its helpers, one a node.
+    /// Returns whether these are Slurm's own numbers, under the names of MPICH's launcher: `srun --mpi=pmi2` sets both.
+    /// Under MPICH's launcher, in a Slurm job, Slurm's numbers are those of the launcher's helpers, one per node.
     fn are_of_slurm(variable: &dyn Fn(&str) -> Option<String>) -> bool {
         let same = |ours: &str, theirs: &[&str]| {
             let theirs = theirs.iter().find_map(|name| variable(name));
@@ -46,7 +46,7 @@ impl Placement {
         same("PMI_RANK", &["SLURM_PROCID"]) && same("PMI_SIZE", &["SLURM_STEP_NUM_TASKS", "SLURM_NTASKS"])
     }
 
-    /// What the variables say. The first launcher counts whose variable for the rank is set.
+    /// Reads the variables. The first launcher whose rank variable is set is used.
     pub(crate) fn from_variables(variable: &dyn Fn(&str) -> Option<String>) -> Result<Self, Error> {
         let set =
             |[rank, ..]: &[&str; 3]| variable(rank).is_some() && (*rank != "PMI_RANK" || !Self::are_of_slurm(variable));
@@ -67,7 +67,7 @@ impl Placement {
             let needed = format!("less than {number_of_ranks}, which {size_name} is");
             return Err(Error::environment(rank_name, Some(own.to_string()), needed));
         }
-        // Some launchers don't set it for programs of one host.
+        // Some launchers do not set it for programs on one host.
         let local_rank = if variable(local).is_some() { number(variable, local)? } else { own };
         let port = port(variable)?;
         let host = match variable("MASTER_ADDR") {
@@ -93,12 +93,12 @@ fn port(variable: &dyn Fn(&str) -> Option<String>) -> Result<u16, Error> {
             _ => Err(Error::environment("MASTER_PORT", Some(text), "a port from 1 to 65535")),
         };
     }
-    // Jobs that share a node have different ports.
+    // Jobs that share a node use different ports.
     let job = variable("SLURM_JOB_ID").and_then(|job| job.parse::<u32>().ok());
     Ok(job.map_or(PORT, |job| 20_000 + (job % 20_000) as u16))
 }
 
-/// The first of Slurm's list: `gpu[003-007,012],cpu1` begins with `gpu003`.
+/// Returns the first node of Slurm's list: `gpu[003-007,012],cpu1` begins with `gpu003`.
 fn first_node(nodes: &str) -> Result<String, Error> {
     let wrong = || Error::environment("SLURM_JOB_NODELIST", Some(nodes.to_owned()), "a list of nodes");
     let (before, rest) = match nodes.find(['[', ',']) {
@@ -111,7 +111,7 @@ fn first_node(nodes: &str) -> Result<String, Error> {
     }
     let (inside, after) = rest.split_once(']').ok_or_else(wrong)?;
     let first = inside.split([',', '-']).next().filter(|first| !first.is_empty()).ok_or_else(wrong)?;
-    // What follows the brackets belongs to the name, up to the next one.
+    // Text after the brackets belongs to the name, up to the next one.
     let after = after.split(',').next().unwrap_or("");
     if after.contains('[') {
         return Err(wrong());
@@ -169,7 +169,7 @@ mod tests {
         assert_eq!(of(&step).unwrap(), expected);
         let pmi = [("PMI_RANK", "3"), ("PMI_SIZE", "4")];
         assert_eq!(of(&[&step[..], &pmi].concat()).unwrap(), expected);
-        // MPICH's launcher has started 8 ranks, by one helper a node.
+        // MPICH's launcher has started 8 ranks, with one helper per node.
         let hydra = [("PMI_RANK", "6"), ("PMI_SIZE", "8"), ("MPI_LOCALRANKID", "2"), ("MASTER_ADDR", "node02")];
         let found = of(&[&step[..], &hydra].concat()).unwrap();
         assert_eq!((found.rank, found.size, found.local_rank), (6, 8, 2));

@@ -1,7 +1,8 @@
-//! What ranks and the hub tell each other: authenticated messages over TCP.
+//! The protocol between ranks and the hub: authenticated messages over TCP.
 //!
-//! The hub sends a magic text and 32 random bytes; the rank answers with 32 of its own, its rank, the number of ranks, and a keyed hash of all that. The hub proves
-//! that it knows the secret in its answer. A key is made of the secret and both random numbers; each later message has a number and a keyed hash.
+//! The hub sends a magic text and 32 random bytes; the rank answers with 32 random bytes, its rank, the number of
+//! ranks, and a keyed hash of all that. The hub proves in its answer that it knows the secret. A key is derived from
+//! the secret and both random numbers; each later message has a number and a keyed hash.
 
 use std::io::{self, Read as _, Write as _};
 use std::net::TcpStream;
@@ -10,21 +11,21 @@ use std::time::{Duration, Instant};
 use super::{Error, Secret};
 
 const MAGIC: &[u8; 8] = b"RCCLRS1\n";
-/// The longest message: of a thousand ranks with 64 KB each.
+/// The longest message: a thousand ranks with 64 KB each.
 const LONGEST: usize = 64 << 20;
 /// The longest refusal.
 const LONGEST_REASON: usize = 1 << 10;
 
-/// What a rank asks.
+/// A request of a rank.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Request {
-    /// All ranks' bytes.
+    /// Exchanges the bytes of all ranks.
     Exchange { timeout: Duration, bytes: Vec<u8> },
-    /// A world of those that are left.
+    /// Forms a world of the remaining ranks.
     Regroup { window: Duration },
 }
 
-/// What the hub answers.
+/// The hub's answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Response {
     All(Vec<Vec<u8>>),
@@ -32,14 +33,14 @@ pub(super) enum Response {
     Regrouped { rank: usize, size: usize },
 }
 
-/// Who knocks.
+/// The greeting of a rank.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Knock {
     pub(super) rank: usize,
     pub(super) size: usize,
 }
 
-/// Random bytes of the system.
+/// Returns random bytes of the system.
 pub(super) fn random<const N: usize>() -> io::Result<[u8; N]> {
     let mut bytes = [0; N];
     std::fs::File::open("/dev/urandom")?.read_exact(&mut bytes)?;
@@ -53,7 +54,7 @@ fn invalid(what: impl Into<String>) -> io::Error {
 fn hash(key: &[u8; 32], parts: &[&[u8]]) -> blake3::Hash {
     let mut hasher = blake3::Hasher::new_keyed(key);
     for part in parts {
-        // With lengths, so that parts cannot be cut otherwise.
+        // Includes lengths, so that the split into parts is unambiguous.
         hasher.update(&(part.len() as u64).to_le_bytes());
         hasher.update(part);
     }
@@ -69,7 +70,7 @@ fn number(number: usize) -> [u8; 4] {
 pub(super) struct Channel {
     stream: TcpStream,
     key: [u8; 32],
-    /// What this side sends begins with it, what it gets with the other one.
+    /// Messages of this side start with it, messages of the other side with the other value.
     own: u8,
     sent: u64,
     received: u64,
@@ -80,7 +81,7 @@ impl Channel {
         Self { stream, key, own, sent: 0, received: 0 }
     }
 
-    /// The rank's side of a handshake.
+    /// Performs the rank's side of a handshake.
     pub(super) fn knock(
         mut stream: TcpStream,
         address: &str,
@@ -125,7 +126,7 @@ impl Channel {
         Ok(Self::new(stream, key, b'r'))
     }
 
-    /// Asks the hub, and waits for its answer.
+    /// Sends a request to the hub, and waits for its answer.
     pub(super) fn ask(&mut self, request: &Request, timeout: Duration) -> io::Result<Response> {
         self.send(&encode_request(request))?;
         self.stream.set_read_timeout(Some(timeout))?;
@@ -159,7 +160,7 @@ impl Channel {
         Ok(bytes)
     }
 
-    /// The same connection, to write from another thread: one of the two writes, the other reads.
+    /// Clones the connection for another thread: one of the two writes, the other reads.
     pub(super) fn try_clone(&self) -> io::Result<Self> {
         Ok(Self { stream: self.stream.try_clone()?, ..*self })
     }
@@ -173,7 +174,7 @@ impl Channel {
     }
 }
 
-/// A connection that has proved itself to the hub and waits for its answer.
+/// A rank that has authenticated itself to the hub and waits for its answer.
 pub(super) struct Caller {
     stream: TcpStream,
     pub(super) knock: Knock,
@@ -182,7 +183,7 @@ pub(super) struct Caller {
 }
 
 impl Caller {
-    /// The hub's side of a handshake, up to the proof.
+    /// Performs the hub's side of a handshake, up to the proof.
     pub(super) fn greet(mut stream: TcpStream, secret: &Secret, patience: Duration) -> io::Result<Self> {
         let deadline = Instant::now() + patience;
         let _ = stream.set_nodelay(true);
@@ -190,7 +191,7 @@ impl Caller {
         let ours: [u8; 32] = random()?;
         stream.write_all(&[&MAGIC[..], &ours].concat())?;
         let mut knock = [0; 72];
-        // Byte by byte it must not take longer, either.
+        // Reading byte by byte must not take longer, either.
         let mut read = 0;
         while read < knock.len() {
             stream.set_read_timeout(Some(left(deadline)))?;
@@ -226,20 +227,20 @@ impl Caller {
         self.stream.write_all(&[&status[..], &length, proof.as_bytes(), reason].concat())
     }
 
-    /// Lets it in.
+    /// Accepts the rank.
     pub(super) fn accept(mut self, secret: &Secret) -> io::Result<Channel> {
         self.answer(secret, None)?;
         let key = *hash(&secret.0, &[b"messages", &self.ours, &self.theirs]).as_bytes();
         Ok(Channel::new(self.stream, key, b'h'))
     }
 
-    /// Says why not.
+    /// Rejects the rank with a reason.
     pub(super) fn refuse(mut self, secret: &Secret, reason: &str) {
         let _ = self.answer(secret, Some(reason));
     }
 }
 
-/// What is left until a deadline, as a time-out of a socket, which cannot be zero.
+/// Returns the time left until a deadline, as a socket timeout, which cannot be zero.
 fn left(deadline: Instant) -> Duration {
     deadline.saturating_duration_since(Instant::now()).max(Duration::from_millis(1))
 }
@@ -258,7 +259,7 @@ fn encode_request(request: &Request) -> Vec<u8> {
 pub(super) fn decode_request(bytes: &[u8]) -> Option<Request> {
     let (kind, rest) = bytes.split_first()?;
     let (time, rest) = rest.split_at_checked(8)?;
-    // No wait of a hub is longer than a year.
+    // A hub never waits longer than a year.
     let time = Duration::from_millis(u64::from_le_bytes(time.try_into().ok()?).min(31_536_000_000));
     match kind {
         0 => Some(Request::Exchange { timeout: time, bytes: rest.to_vec() }),

@@ -212,9 +212,10 @@ fn a_collective_that_others_do_not_call_is_a_timeout_and_all_begins_anew() {
     assert_eq!(sum(&ranks.iter().collect::<Vec<_>>()), 3);
 }
 
-/// Has a rank wait for a collective that its peer never calls, while another thread makes and ends communicators: RCCL waits for whole devices there, and
-/// HIP answers nobody who asks for the collective's stream until it ends. The deadline is kept nevertheless, and the
-/// other thread goes on: else both hang. The wait has the deadline that is given, or that of the communicator.
+/// Has a rank wait for a collective that its peer never calls, while another thread makes and ends communicators: RCCL
+/// waits for whole devices there, and HIP answers nobody who asks for the collective's stream until it ends. The
+/// deadline is kept nevertheless, and the other thread goes on: else both hang. The wait has the deadline that is
+/// given, or that of the communicator.
 fn is_late_while_others_wait_for_the_device(
     deadline: Option<Duration>,
     wait: impl FnOnce(&Communicator, DeviceBuffer<f32>) -> Result<(), Error>,

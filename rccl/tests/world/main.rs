@@ -1,5 +1,6 @@
-//! RCCL in one process: as many ranks as there are devices. They are GPUs, or software GPUs under `hip-sim run --devices 4`. Every result is held to
-//! a reference on the host: to the bit, or where sums are rounded, within the bound of any order of additions.
+//! RCCL in one process: as many ranks as there are devices. They are GPUs, or software GPUs under `hip-sim run
+//! --devices 4`. Every result is held to a reference on the host: to the bit, or where sums are rounded, within the
+//! bound of any order of additions.
 //!
 //! RCCL takes seconds and a gigabyte to load its code: the tests of one process share the ranks.
 
@@ -43,7 +44,7 @@ pub(crate) fn devices() -> Option<Vec<Device>> {
     Some(devices)
 }
 
-/// Whether the library has configurations, and with them deadlines: all but that of ROCm 5.7.
+/// Returns whether the library has configurations, and with them deadlines: all but that of ROCm 5.7.
 pub(crate) fn has_deadlines() -> bool {
     rccl::version().unwrap() >= (2, 14, 0)
 }

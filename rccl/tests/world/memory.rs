@@ -8,7 +8,7 @@ use rccl::{Communicator, Config, Error, Group, Op};
 
 use crate::{World, devices, has_deadlines, world};
 
-/// Whether the library has these functions: `result` says so otherwise.
+/// Returns whether the library has these functions: `result` says so otherwise.
 fn lacks<T: std::fmt::Debug>(result: &Result<T, Error>, function: &str) -> bool {
     match result {
         Err(error @ Error::NoSymbol { function: missing, .. }) => {

@@ -1,4 +1,5 @@
-//! MPI's C functions, in the two ABIs that there are. In Open MPI's, handles are addresses of objects of the library; in MPICH's, numbers.
+//! MPI's C functions, in the two existing ABIs. In Open MPI's, handles are addresses of objects of the library; in
+//! MPICH's, numbers.
 
 use std::ffi::{CStr, OsString, c_char, c_int, c_void};
 use std::fmt;
@@ -10,12 +11,12 @@ use libloading::os::unix::{Library as File, RTLD_GLOBAL, RTLD_NOW};
 
 use super::super::Error;
 
-/// The variable that names the library: an absolute path.
+/// The variable with the library's absolute path.
 const VARIABLE: &str = "RCCL_RS_MPI";
 const OPEN_MPI: [&str; 1] = ["libmpi.so.40"];
 const MPICH: [&str; 2] = ["libmpich.so.12", "libmpi.so.12"];
 
-/// What launchers set: the number of ranks.
+/// The variable in which Open MPI's launcher passes the number of ranks.
 const OPEN_MPI_SIZE: &str = "OMPI_COMM_WORLD_SIZE";
 const SIZES: [&str; 2] = [OPEN_MPI_SIZE, "PMI_SIZE"];
 
@@ -42,9 +43,9 @@ struct Functions<H> {
     shared: c_int,
 }
 
-// SAFETY: addresses and numbers; who calls MPI is checked in `init`.
+// SAFETY: addresses and numbers; `init` checks which thread calls MPI.
 unsafe impl<H> Send for Functions<H> {}
-// SAFETY: as above; nothing is changed.
+// SAFETY: as above; nothing is modified.
 unsafe impl<H> Sync for Functions<H> {}
 
 enum Abi {
@@ -67,7 +68,7 @@ impl fmt::Debug for Library {
     }
 }
 
-/// Finds it, once.
+/// Finds the library, once.
 pub(super) fn library() -> Result<&'static Library, Error> {
     static FOUND: OnceLock<Result<Library, Error>> = OnceLock::new();
     FOUND.get_or_init(find).as_ref().map_err(Clone::clone)
@@ -81,14 +82,14 @@ fn find() -> Result<Library, Error> {
         }
         return open(&path, RTLD_NOW | RTLD_GLOBAL).and_then(|file| bind(&path, file)).map_err(Error::mpi);
     }
-    // The launcher's own first.
+    // The launcher's own library comes first.
     let names: Vec<OsString> = if std::env::var_os(OPEN_MPI_SIZE).is_some() {
         OPEN_MPI.into_iter().chain(MPICH).map(OsString::from).collect()
     } else {
         MPICH.into_iter().chain(OPEN_MPI).map(OsString::from).collect()
     };
     let mut tried = Vec::new();
-    // What the process has already, then what can be loaded.
+    // First libraries that the process has already loaded, then those that can be loaded.
     for flags in [RTLD_NOW | libc::RTLD_NOLOAD, RTLD_NOW | RTLD_GLOBAL] {
         for name in &names {
             match open(name, flags).and_then(|file| bind(name, file)) {
@@ -103,21 +104,21 @@ fn find() -> Result<Library, Error> {
 }
 
 fn open(name: &OsString, flags: c_int) -> Result<File, String> {
-    // SAFETY: an MPI library, whose initialisers do what they do for any program. Its own plugins need its symbols to be global.
+    // SAFETY: an MPI library, whose initializers are trusted. Its own plugins need its symbols to be global.
     unsafe { File::open(Some(name), flags) }.map_err(|error| error.to_string())
 }
 
 fn bind(name: &OsString, file: File) -> Result<Library, String> {
     let name = name.to_string_lossy().into_owned();
     let object = |symbol: &CStr| -> Option<*mut c_void> {
-        // SAFETY: only the address is taken.
+        // SAFETY: only the address is read.
         unsafe { file.get::<*mut c_void>(symbol.to_bytes_with_nul()) }.ok().map(|symbol| symbol.into_raw())
     };
     let open_mpi = [c"ompi_mpi_comm_world", c"ompi_mpi_byte", c"ompi_mpi_info_null"].map(object);
     let abi = if let [Some(world), Some(byte), Some(no_info)] = open_mpi {
         Abi::OpenMpi(functions(&name, &file, [world, byte, no_info], 0)?)
     } else if version(&file).is_some_and(|text| has_abi_of_mpich(&text)) {
-        // Fixed by the MPICH ABI Compatibility Initiative.
+        // Defined by the MPICH ABI Compatibility Initiative.
         Abi::Mpich(functions(&name, &file, [0x4400_0000, 0x4c00_010d, 0x1c00_0000], 1)?)
     } else {
         return Err(format!("{name} is neither Open MPI nor MPICH"));
@@ -129,11 +130,11 @@ fn has_abi_of_mpich(version: &str) -> bool {
     ["MPICH", "Intel", "MVAPICH", "CRAY"].iter().any(|name| version.contains(name))
 }
 
-/// What it says of itself, which may be asked for before MPI is initialised.
+/// Returns the library's version text, which is available before MPI is initialized.
 fn version(file: &File) -> Option<String> {
     // `MPI_MAX_LIBRARY_VERSION_STRING` is 8192 in MPICH.
     let (mut text, mut len) = (vec![0_u8; 16384], 0);
-    // SAFETY: MPI's function has this type. The text is longer than any that MPI writes.
+    // SAFETY: MPI's function has this type. The buffer is longer than any text that MPI writes.
     let status = unsafe {
         let get: unsafe extern "C" fn(*mut c_char, *mut c_int) -> c_int =
             *file.get(b"MPI_Get_library_version\0").ok()?;
@@ -188,14 +189,14 @@ fn check(status: c_int, function: &str) -> Result<(), Error> {
     if status == SUCCESS { Ok(()) } else { Err(Error::mpi(format!("{function} returned {status}"))) }
 }
 
-/// What a function writes.
+/// Returns the value that a function writes.
 fn ask(function: &str, call: impl FnOnce(*mut c_int) -> c_int) -> Result<c_int, Error> {
     let mut value = 0;
     check(call(&mut value), function).map(|()| value)
 }
 
 impl<H: Copy> Functions<H> {
-    /// Whether this has initialised it.
+    /// Initializes MPI if needed. Returns whether it did.
     fn init(&self) -> Result<bool, Error> {
         // SAFETY: these may be called at any time, by any thread; the values are valid for the writes.
         unsafe {
@@ -207,7 +208,7 @@ impl<H: Copy> Functions<H> {
                 let level = ask("MPI_Init_thread", |value| {
                     (self.init_thread)(ptr::null_mut(), ptr::null_mut(), SERIALIZED, value)
                 })?;
-                let _ = level; // this thread has become the main one, which may call at every level
+                let _ = level; // this thread is now the main thread, which may call at every level
                 return Ok(true);
             }
             let level = ask("MPI_Query_thread", |value| (self.query_thread)(value))?;
@@ -221,7 +222,7 @@ impl<H: Copy> Functions<H> {
     }
 
     fn rank_and_size(&self, of: H) -> Result<(usize, usize), Error> {
-        // SAFETY: MPI is initialised, and the communicator is alive.
+        // SAFETY: MPI is initialized, and the communicator is alive.
         let (rank, size) = unsafe {
             let rank = ask("MPI_Comm_rank", |value| (self.comm_rank)(of, value))?;
             (rank, ask("MPI_Comm_size", |value| (self.comm_size)(of, value))?)
@@ -231,7 +232,7 @@ impl<H: Copy> Functions<H> {
 
     fn local_rank(&self, rank: usize) -> Result<usize, Error> {
         let mut host = self.world;
-        // SAFETY: MPI is initialised; all ranks call it, in `Mpi::init`; `host` is valid for the write.
+        // SAFETY: MPI is initialized; all ranks call it, in `Mpi::init`; `host` is valid for the write.
         let status = unsafe { (self.comm_split_type)(self.world, self.shared, rank as c_int, self.no_info, &mut host) };
         check(status, "MPI_Comm_split_type")?;
         let (rank, _) = self.rank_and_size(host)?;
@@ -244,7 +245,7 @@ impl<H: Copy> Functions<H> {
         let count = c_int::try_from(bytes.len()).map_err(|_| {
             Error::mpi(format!("the bytes to broadcast are {}, but must be less than 2^31", bytes.len()))
         })?;
-        // SAFETY: MPI is initialised; so many bytes are valid for reads and writes until the call returns.
+        // SAFETY: MPI is initialized; this many bytes are valid for reads and writes until the call returns.
         let status = unsafe { (self.bcast)(bytes.as_mut_ptr().cast(), count, self.byte, root as c_int, self.world) };
         check(status, "MPI_Bcast")
     }
@@ -255,7 +256,7 @@ impl Library {
         &self.name
     }
 
-    /// Whether this has initialised it.
+    /// Initializes MPI if needed. Returns whether it did.
     pub(super) fn init(&self) -> Result<bool, Error> {
         with!(self, |functions| functions.init())
     }
@@ -273,12 +274,12 @@ impl Library {
     }
 
     pub(super) fn finalize(&self) {
-        // SAFETY: MPI was initialised here, by this thread, and nothing of it is used any more.
+        // SAFETY: MPI was initialized here, by this thread, and is no longer used.
         let _ = with!(self, |functions| unsafe { (functions.finalize)() });
     }
 }
 
-/// An error where the launcher has started more ranks than the library knows of: it is that of another MPI.
+/// Returns an error if the launcher has started more ranks than the library knows: it then belongs to another MPI.
 pub(super) fn expect_size(size: usize, library: &str) -> Result<(), Error> {
     let said = SIZES.iter().find_map(|name| {
         let ranks: usize = std::env::var(name).ok()?.parse().ok()?;

@@ -1,6 +1,6 @@
-//! Ranks that MPI has started: the id is handed out by MPI, without a hub, a secret or variables.
+//! Ranks that MPI has started: MPI distributes the id, without a hub, a secret or variables.
 //!
-//! MPI is loaded at run time, that of Open MPI or of MPICH (Intel MPI, MVAPICH and Cray MPICH have its ABI).
+//! MPI is loaded at run time: Open MPI or MPICH (Intel MPI, MVAPICH and Cray MPICH share its ABI).
 
 mod library;
 
@@ -14,13 +14,14 @@ use crate::communicator::{Communicator, UniqueId};
 use crate::config::Config;
 use library::Library;
 
-/// The ranks of `MPI_COMM_WORLD`, seen by one of them.
+/// The ranks of `MPI_COMM_WORLD`, as seen by one of them.
 ///
-/// The library is the one that the process has loaded, or that `RCCL_RS_MPI` names, or that of the launcher: `libmpi.so.40` or
-/// `libmpich.so.12`. MPI is initialised if it is not, and finalized by the drop of the value that did so.
+/// The library is the one that the process has loaded, or that `RCCL_RS_MPI` names, or that of the launcher:
+/// `libmpi.so.40` or `libmpich.so.12`. MPI is initialized if needed, and finalized when the value that did so is
+/// dropped.
 ///
-/// MPI calls have no deadline. A rank that fails ends all ranks, if MPI's error handler is the one that it has at first. To go on without a
-/// rank that is gone, use [`World`](super::World), which works under `mpirun`, too.
+/// MPI calls have no deadline. A rank that fails ends all ranks, with MPI's default error handler. To continue without
+/// a lost rank, use [`World`](super::World), which works under `mpirun`, too.
 ///
 /// ```no_run
 /// use rccl::Config;
@@ -42,16 +43,16 @@ pub struct Mpi {
     size: usize,
     local_rank: usize,
     finalize: bool,
-    /// Of the thread that calls MPI.
+    /// Bound to the thread that calls MPI.
     _thread: PhantomData<Rc<()>>,
 }
 
 impl Mpi {
-    /// Finds MPI, and initialises it if the program has not (`MPI_Init_thread` with `MPI_THREAD_SERIALIZED`).
+    /// Finds MPI, and initializes it if the program has not (`MPI_Init_thread` with `MPI_THREAD_SERIALIZED`).
     ///
     /// # Errors
-    /// [`Error::Mpi`] if no MPI can be loaded, with what was tried; if MPI was finalized before; if this thread may not call it; and if the launcher
-    /// is of another MPI than the library, so that each rank is alone.
+    /// [`Error::Mpi`] if no MPI can be loaded, with the names that were tried; if MPI was finalized before; if this
+    /// thread may not call it; and if the launcher belongs to another MPI than the library, so that each rank is alone.
     pub fn init() -> Result<Self, Error> {
         let library = library::library()?;
         let finalize = library.init()?;
@@ -62,36 +63,36 @@ impl Mpi {
         Ok(mpi)
     }
 
-    /// This rank.
+    /// Returns this rank.
     #[must_use]
     pub fn rank(&self) -> usize {
         self.rank
     }
 
-    /// Number of ranks.
+    /// Returns the number of ranks.
     #[must_use]
     pub fn size(&self) -> usize {
         self.size
     }
 
-    /// The rank among those of this host (`MPI_Comm_split_type`).
+    /// Returns the rank among those of this host (`MPI_Comm_split_type`).
     #[must_use]
     pub fn local_rank(&self) -> usize {
         self.local_rank
     }
 
-    /// The device for this rank: that of its number on this host.
+    /// Returns the device for this rank: the device whose index is the rank on this host.
     ///
     /// # Errors
-    /// Those of [`World::device`](super::World::device).
+    /// The errors of [`World::device`](super::World::device).
     pub fn device(&self) -> crate::Result<Device> {
         super::device_of(self.local_rank)
     }
 
-    /// Gives all ranks the bytes of one (`MPI_Bcast`): all call it, with as many bytes.
+    /// Copies the bytes of one rank to all ranks (`MPI_Bcast`): all must call it, with the same number of bytes.
     ///
     /// # Errors
-    /// [`Error::Mpi`] for a root that is not a rank, for 2 GiB or more, and for what MPI returns.
+    /// [`Error::Mpi`] for a root that is not a rank, for 2 GiB or more, and for errors of MPI.
     #[doc(alias = "MPI_Bcast")]
     pub fn broadcast(&self, bytes: &mut [u8], root: usize) -> Result<(), Error> {
         if root >= self.size {
@@ -100,12 +101,12 @@ impl Mpi {
         self.library.broadcast(bytes, root)
     }
 
-    /// A communicator of all ranks, each on its device: rank 0 makes an id, and all get it.
+    /// Creates a communicator of all ranks, each on its device: rank 0 creates an id, and all receive it.
     ///
     /// # Errors
-    /// Those of [`broadcast`](Self::broadcast) and of [`Communicator::init_rank`].
+    /// The errors of [`broadcast`](Self::broadcast) and of [`Communicator::init_rank`].
     pub fn communicator(&self, device: &Device, config: &Config) -> crate::Result<Communicator> {
-        // A byte more: whether there is an id. The others are not to wait for one that never comes.
+        // One more byte states whether there is an id. The other ranks must not wait for one that never comes.
         let own = (self.rank == 0).then(UniqueId::new);
         let mut bytes = [0; 129];
         if let Some(Ok(id)) = &own {
