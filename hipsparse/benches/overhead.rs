@@ -1,7 +1,8 @@
-//! What the crate adds to hipSPARSE: products through it and through the raw functions on the same library.
+//! The overhead of the crate over hipSPARSE: products through the crate and through the raw functions of the same
+//! library.
 //!
-//! `cargo bench -p hipsparse`, with an AMD GPU and hipSPARSE. A small matrix shows what a call costs, a large one the whole. Both
-//! take turns within one run, `ROUNDS` times.
+//! `cargo bench -p hipsparse`, with an AMD GPU and hipSPARSE. A small matrix shows the cost of a call, a large one the
+//! whole. Both variants take turns within one run, `ROUNDS` times.
 
 use std::ffi::c_void;
 use std::hint::black_box;
@@ -25,14 +26,14 @@ const I32: u32 = 2;
 const F32: u32 = 0;
 const DEFAULT: u32 = 0;
 
-/// A function of the library that the crate has opened.
+/// Returns a function of the library that the crate has opened.
 fn function<F: Copy>(name: &std::ffi::CStr) -> F {
     let address = hipsparse_sys::BINDING.symbol(name).expect("hipSPARSE has it");
     // SAFETY: a function pointer of the type that the caller names.
     unsafe { std::mem::transmute_copy(&address) }
 }
 
-/// The address of a buffer's memory.
+/// Returns the address of a buffer's memory.
 fn address<T: hip::Pod>(buffer: &DeviceBuffer<T>) -> Ptr {
     buffer.as_device_ptr().address() as Ptr
 }
@@ -62,7 +63,7 @@ fn main() {
     let (destroy_mat, destroy_vec): (Destroy, Destroy) =
         (function(c"hipsparseDestroySpMat"), function(c"hipsparseDestroyDnVec"));
     let mut handle = ptr::null_mut();
-    // SAFETY: a handle is written, and set to a stream that is alive.
+    // SAFETY: the calls write a handle, and set it to a stream that is alive.
     assert_eq!(unsafe { create(&mut handle) | set_stream(handle, stream.as_raw().cast()) }, 0);
     let rounds: Option<usize> = std::env::var("ROUNDS").ok().and_then(|rounds| rounds.parse().ok());
     let (one, zero) = (1.0_f32, 0.0_f32);
@@ -77,7 +78,7 @@ fn main() {
         let describe = |to: &mut [Ptr; 3]| {
             let [to_a, to_x, to_y] = to;
             let mut bytes = 0_usize;
-            // SAFETY: a matrix and vectors that live to the end of the loop, and places for descriptions and a size.
+            // SAFETY: a matrix and vectors that live to the end of the loop, and room for the descriptors and a size.
             unsafe {
                 let made = create_csr(to_a, n, n, entries, first, second, address(values), I32, I32, 0, F32)
                     | create_vec(to_x, n, at_x, F32)
@@ -91,12 +92,12 @@ fn main() {
         let work = DeviceBuffer::<u8>::zeroed(&device, describe(&mut kept).max(1)).expect("memory");
         let multiply = |[of_a, of_x, of_y]: [Ptr; 3], bytes: usize| {
             let work = if bytes == 0 { ptr::null_mut() } else { address(&work) };
-            // SAFETY: descriptions of operands that are alive, and the workspace that was asked for.
+            // SAFETY: descriptors of operands that are alive, and a workspace of the required size.
             assert_eq!(unsafe { spmv(handle, 0, &one, of_a, of_x, &zero, of_y, F32, DEFAULT, work) }, 0);
         };
         let rounds = rounds.unwrap_or(if whole { 200 } else { 3000 / calls as usize });
         let turns = Turns { stream: &stream, rounds, whole, calls };
-        // Both describe the operands for each product.
+        // Both variants describe the operands for each product.
         let what = format!("spmv of order {order}, {calls} at once");
         turns.compare(
             &what,
@@ -105,7 +106,7 @@ fn main() {
                 let mut new = [ptr::null_mut(); 3];
                 let bytes = describe(&mut new);
                 multiply(new, bytes);
-                // SAFETY: descriptions that were just made.
+                // SAFETY: descriptors that were just made.
                 unsafe { assert_eq!(destroy_mat(new[0]) | destroy_vec(new[1]) | destroy_vec(new[2]), 0) };
             },
         );

@@ -1,4 +1,5 @@
-//! Heat in a plate: conjugate gradients with ILU(0) on a Laplacian. The residual is drawn to `conjugate_gradient.svg` in the current folder.
+//! Heat in a plate: conjugate gradients with ILU(0) on a Laplacian. The residual is drawn to `conjugate_gradient.svg`
+//! in the current folder.
 //!
 //! `cargo run -p hipsparse --example conjugate_gradient`, with an AMD GPU and hipSPARSE; without:
 //! `rocm-sdk install 7.2 --with hipsparse`, then `hip-sim run --rocm 7.2 -- target/debug/examples/conjugate_gradient`
@@ -9,14 +10,14 @@ use plotters::prelude::*;
 
 /// Points of the plate in each direction.
 const SIDE: usize = 16;
-/// How small the residual becomes, to the right-hand side.
+/// The norm of the residual to reach, relative to the right-hand side.
 const GOAL: f64 = 1e-10;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let device = Device::get(0)?;
     let sparse = Sparse::new(&Stream::new(&device)?)?;
     let a = laplacian(&device)?;
-    // The plate is heated everywhere. Conjugate gradients are short on the host: it keeps the vectors, and the device the matrices.
+    // The plate is heated everywhere. For brevity, the vectors are on the host and only the matrices on the device.
     let b = vec![1.0; a.rows()];
     let plain = solve(&sparse, &a, &b, |r| Ok(r.to_vec()))?;
 
@@ -41,7 +42,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-/// The five-point stencil: 4 on the diagonal, -1 for each neighbour.
+/// Returns the five-point stencil: 4 on the diagonal, -1 for each neighbour.
 fn laplacian(device: &Device) -> hipsparse::Result<Csr<f64>> {
     let (mut offsets, mut cols, mut values) = (vec![0], Vec::new(), Vec::new());
     for at in 0..SIDE * SIDE {
@@ -66,7 +67,7 @@ fn dot(x: &[f64], y: &[f64]) -> f64 {
     x.iter().zip(y).map(|(x, y)| x * y).sum()
 }
 
-/// Solves A x = b, checks x, and returns the norm of the residual to that of b, before each step.
+/// Solves A x = b, checks x, and returns the norm of the residual relative to that of b, before each step.
 fn solve(
     sparse: &Sparse,
     a: &Csr<f64>,
@@ -99,7 +100,7 @@ fn solve(
         p.iter_mut().zip(&z).for_each(|(p, z)| *p = z + turn * *p);
         residuals.push(dot(&r, &r).sqrt() / norm);
     }
-    // The residual that was carried along is the true one.
+    // The residual of the recurrence matches the true one.
     let error: Vec<f64> = times_a(&x)?.iter().zip(b).map(|(product, b)| product - b).collect();
     let found = dot(&error, &error).sqrt() / norm;
     if found.is_nan() || found > 10.0 * GOAL {

@@ -1,4 +1,4 @@
-//! PageRank: which pages of a small web are the most important, by products of a sparse matrix and a vector.
+//! PageRank: finds the most important pages of a small web, with products of a sparse matrix and a vector.
 //!
 //! `cargo run -p hipsparse --example page_rank`, with an AMD GPU and hipSPARSE; without:
 //! `rocm-sdk install 7.2 --with hipsparse`, then `hip-sim run --rocm 7.2 -- target/debug/examples/page_rank`
@@ -6,16 +6,16 @@
 use hip::{Device, DeviceBuffer, Stream};
 use hipsparse::{Base, Coo, Csr, Sparse};
 
-/// Pages.
+/// Number of pages.
 const N: usize = 300;
-/// How often a reader follows a link, and does not jump to any page.
+/// The probability that a reader follows a link instead of jumping to any page.
 const DAMPING: f64 = 0.85;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let device = Device::get(0)?;
     let sparse = Sparse::new(&Stream::new(&device)?)?;
     let links = web();
-    // Entry (to, from) is the chance that a reader of `from` goes to `to`.
+    // Entry (to, from) is the probability that a reader of `from` goes to `to`.
     let of = |page: usize| links.iter().filter(|(from, _)| *from == page).count();
     let chances: Vec<f64> = links.iter().map(|(from, _)| 1.0 / of(*from) as f64).collect();
     let to: Vec<i32> = links.iter().map(|(_, to)| *to as i32).collect();
@@ -23,7 +23,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let matrix = sparse.sort(Coo::from_host(&device, (N, N), Base::Zero, &to, &from, &chances)?)?;
     let matrix: Csr<f64> = sparse.coo_to_csr(&matrix)?;
 
-    // rank ← d A rank + (1 - d) / n, until it changes no more.
+    // rank ← d A rank + (1 - d) / n, until it no longer changes.
     let start = vec![1.0 / N as f64; N];
     let jump = DeviceBuffer::from_slice(&device, &[(1.0 - DAMPING) / N as f64; N])?;
     let mut rank = DeviceBuffer::from_slice(&device, &start)?;
@@ -61,7 +61,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-/// Links from page to page: each page to the first one, the next one, and others that are chosen by a linear congruential generator.
+/// Links between pages: each page links to the first one, the next one, and others that a linear congruential generator
+/// chooses.
 fn web() -> Vec<(usize, usize)> {
     let mut state = 1_u32;
     let mut links = Vec::new();
@@ -72,7 +73,7 @@ fn web() -> Vec<(usize, usize)> {
         }
         for _ in 0..4 {
             state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-            // Pages with small numbers are linked to more often.
+            // Pages with small numbers have more incoming links.
             let part = f64::from(state) / f64::from(u32::MAX);
             links.push((from, (part * part * (N - 1) as f64) as usize));
         }

@@ -1,4 +1,4 @@
-//! Sparse matrices from and to dense arrays of the crate `ndarray`.
+//! Conversions between sparse matrices and dense `ndarray` arrays.
 
 use std::ops::AddAssign;
 
@@ -10,7 +10,7 @@ use crate::format::Format;
 use crate::matrix::{Coo, Csc, Csr, SpMat};
 use crate::{Base, Index, Result, Value};
 
-/// The elements that are not zero, row after row: their rows, columns and values.
+/// Returns the nonzero elements, row after row: their rows, columns and values.
 fn nonzeros<T: Value, I: Index>(array: ArrayView2<'_, T>) -> Result<(Vec<usize>, Vec<I>, Vec<T>)> {
     if i64::try_from(array.len()).map_or(true, |len| len >= I::LARGEST) {
         let allowed = format!("less than {}, which the indices can count", I::LARGEST);
@@ -25,7 +25,7 @@ fn nonzeros<T: Value, I: Index>(array: ArrayView2<'_, T>) -> Result<(Vec<usize>,
     Ok((rows, cols, values))
 }
 
-/// The matrix of compressed rows of an array; for compressed columns, of its transpose.
+/// Makes the matrix of compressed rows of an array; for compressed columns, of its transpose.
 fn compress<F: Format + Default, T: Value, I: Index>(
     device: &Device,
     size: (usize, usize),
@@ -43,17 +43,17 @@ fn compress<F: Format + Default, T: Value, I: Index>(
     SpMat::from_host(device, size, Base::Zero, &first, &second, &values)
 }
 
-/// Indices from zero of a matrix, which were checked.
+/// Converts the checked indices of a matrix to indices from zero.
 fn zero_based<I: Index>(indices: &[I], base: Base) -> Vec<usize> {
     indices.iter().map(|index| usize::try_from(index.wide() - base.first()).unwrap_or(0)).collect()
 }
 
-/// The line of each entry.
+/// Returns the line of each entry.
 fn lines(offsets: &[usize]) -> Vec<usize> {
     offsets.windows(2).enumerate().flat_map(|(line, ends)| std::iter::repeat_n(line, ends[1] - ends[0])).collect()
 }
 
-/// An array with these entries, added up where one place has several.
+/// Makes an array with these entries; entries at the same position are added.
 fn fill<T: Value + AddAssign>(size: (usize, usize), rows: &[usize], cols: &[usize], values: &[T]) -> Array2<T> {
     let mut array = Array2::from_elem(size, T::ZERO);
     for ((&row, &col), &value) in rows.iter().zip(cols).zip(values) {
@@ -63,7 +63,7 @@ fn fill<T: Value + AddAssign>(size: (usize, usize), rows: &[usize], cols: &[usiz
 }
 
 impl<T: Value, I: Index> Csr<T, I> {
-    /// The elements of an array that are not zero, found on the host and copied to the device.
+    /// Copies the nonzero elements of an array to the device. They are found on the host.
     ///
     /// ```
     /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -79,15 +79,16 @@ impl<T: Value, I: Index> Csr<T, I> {
     /// ```
     ///
     /// # Errors
-    /// [`CallError::Invalid`](crate::CallError::Invalid) for an array with more elements than `I` counts; those of the copies.
+    /// [`CallError::Invalid`](crate::CallError::Invalid) for an array with more elements than `I` can count; errors of
+    /// the copies.
     pub fn from_array(device: &Device, array: &ArrayRef2<T>) -> Result<Self> {
         compress(device, array.dim(), array.view())
     }
 
-    /// All elements as an array, copied to the host. Entries that are there twice are added.
+    /// Copies all elements to an array on the host. Duplicate entries are added.
     ///
     /// # Errors
-    /// Those of the copies.
+    /// An error from the copies.
     pub fn to_array(&self) -> Result<Array2<T>>
     where
         T: AddAssign,
@@ -99,7 +100,7 @@ impl<T: Value, I: Index> Csr<T, I> {
 }
 
 impl<T: Value, I: Index> Csc<T, I> {
-    /// The elements of an array that are not zero, found on the host and copied to the device.
+    /// Copies the nonzero elements of an array to the device. They are found on the host.
     ///
     /// # Errors
     /// As [`Csr::from_array`].
@@ -107,10 +108,10 @@ impl<T: Value, I: Index> Csc<T, I> {
         compress(device, array.dim(), array.view().reversed_axes())
     }
 
-    /// All elements as an array, copied to the host. Entries that are there twice are added.
+    /// Copies all elements to an array on the host. Duplicate entries are added.
     ///
     /// # Errors
-    /// Those of the copies.
+    /// An error from the copies.
     pub fn to_array(&self) -> Result<Array2<T>>
     where
         T: AddAssign,
@@ -122,7 +123,7 @@ impl<T: Value, I: Index> Csc<T, I> {
 }
 
 impl<T: Value, I: Index> Coo<T, I> {
-    /// The elements of an array that are not zero, row after row, found on the host and copied to the device.
+    /// Copies the nonzero elements of an array to the device, row after row. They are found on the host.
     ///
     /// # Errors
     /// As [`Csr::from_array`].
@@ -132,10 +133,10 @@ impl<T: Value, I: Index> Coo<T, I> {
         Self::from_host(device, array.dim(), Base::Zero, &rows, &cols, &values)
     }
 
-    /// All elements as an array, copied to the host. Entries that are there twice are added.
+    /// Copies all elements to an array on the host. Duplicate entries are added.
     ///
     /// # Errors
-    /// Those of the copies.
+    /// An error from the copies.
     pub fn to_array(&self) -> Result<Array2<T>>
     where
         T: AddAssign,

@@ -7,8 +7,8 @@ use crate::call::{alone, as_stored, dense_mut, fits, int, invalid, not_on_5};
 use crate::raw::{self, Ptr};
 use crate::{Result, Sparse, Value};
 
-/// The diagonals of a tridiagonal matrix: below the main one, the main one, above it. All have the length of the main one: the first element of
-/// the lower one and the last of the upper one are not used, and must be zero.
+/// The diagonals of a tridiagonal matrix: below the main one, the main one, above it. All have the length of the main
+/// one: the first element of the lower one and the last of the upper one are not used, and must be zero.
 #[derive(Clone, Copy, Debug)]
 pub struct Tridiagonal<'a, T> {
     /// Below the main diagonal.
@@ -19,7 +19,8 @@ pub struct Tridiagonal<'a, T> {
     pub upper: DeviceSlice<'a, T>,
 }
 
-/// The diagonals of many tridiagonal matrices, to write to: solves overwrite them. Element i of matrix k is at `i * count + k`.
+/// The diagonals of many tridiagonal matrices, to write to: solves overwrite them. Element i of matrix k is at `i *
+/// count + k`.
 #[derive(Debug)]
 pub struct Tridiagonals<'a, T> {
     /// Below the main diagonals.
@@ -30,7 +31,8 @@ pub struct Tridiagonals<'a, T> {
     pub upper: DeviceSliceMut<'a, T>,
 }
 
-/// The diagonals of many pentadiagonal matrices, to write to: solves overwrite them. Element i of matrix k is at `i * count + k`.
+/// The diagonals of many pentadiagonal matrices, to write to: solves overwrite them. Element i of matrix k is at `i *
+/// count + k`.
 #[derive(Debug)]
 pub struct Pentadiagonals<'a, T> {
     /// Two below the main diagonals.
@@ -70,7 +72,7 @@ impl<'a, T: Value> Tridiagonal<'a, T> {
     }
 }
 
-/// The order of a batch, in 32 bits, and its number of members.
+/// Returns the order of a batch, in 32 bits, and its number of members.
 fn batch(len: usize, count: usize) -> Result<(i32, i32)> {
     if count == 0 || len % count != 0 {
         return Err(invalid("the number of matrices", count.to_string(), format!("a divisor of {len} elements")));
@@ -78,7 +80,7 @@ fn batch(len: usize, count: usize) -> Result<(i32, i32)> {
     Ok((int("the order of A", len / count)?, int("the number of matrices", count)?))
 }
 
-/// The smallest order that the library takes.
+/// Returns an error for an order that is smaller than the library supports.
 fn long_enough(order: usize, least: usize) -> Result<()> {
     if order >= least {
         return Ok(());
@@ -88,7 +90,8 @@ fn long_enough(order: usize, least: usize) -> Result<()> {
 
 /// Solves with tridiagonal and pentadiagonal matrices.
 impl Sparse {
-    /// Solves A X = B with a tridiagonal A, with exchanges of rows if `pivoting`. B becomes X. A has three rows or more.
+    /// Solves A X = B with a tridiagonal A, with row exchanges if `pivoting`. B is overwritten with X. A must have at
+    /// least three rows.
     ///
     /// # Errors
     /// [`CallError::Invalid`](crate::CallError::Invalid) for lengths that do not fit.
@@ -115,7 +118,7 @@ impl Sparse {
         let b = dense_mut(&mut operands, "B", b)?.pointer;
         let asked = || format!("A of order {m}, {n} right-hand sides");
         let bytes = self.size(|handle, bytes| {
-            // SAFETY: diagonals of this order; it writes the size.
+            // SAFETY: diagonals of this order; the function writes the size.
             unsafe {
                 if pivoting {
                     raw::gtsv2_bufferSizeExt::<T>(handle, m, n, lower, main, upper, b, ld, bytes)
@@ -138,8 +141,8 @@ impl Sparse {
         }
     }
 
-    /// Solves `count` tridiagonal systems, without exchanges of rows. Those of matrix k are element `k * order` and behind of each diagonal and of
-    /// `x`, which has the right-hand sides and becomes the solutions.
+    /// Solves `count` tridiagonal systems, without row exchanges. The elements of matrix k start at `k * order` in each
+    /// diagonal and in `x`, which holds the right-hand sides and is overwritten with the solutions.
     ///
     /// # Errors
     /// [`CallError::Invalid`](crate::CallError::Invalid) for lengths that do not fit.
@@ -160,7 +163,7 @@ impl Sparse {
         let x = operands.slice_mut("x", x)?;
         let asked = || format!("{count} of order {m}");
         let bytes = self.size(|handle, bytes| {
-            // SAFETY: diagonals of this order; it writes the size.
+            // SAFETY: diagonals of this order; the function writes the size.
             unsafe { raw::gtsv2StridedBatch_bufferSizeExt::<T>(handle, m, lower, main, upper, x, count, m, bytes) }
                 .ok(asked)
         })?;
@@ -172,8 +175,8 @@ impl Sparse {
         }
     }
 
-    /// Solves `count` tridiagonal systems that lie side by side: element i of system k is at `i * count + k`. `x` has the right-hand sides and
-    /// becomes the solutions. The diagonals are overwritten.
+    /// Solves `count` interleaved tridiagonal systems: element i of system k is at `i * count + k`. `x` holds the
+    /// right-hand sides and is overwritten with the solutions. The diagonals are overwritten.
     ///
     /// # Errors
     /// [`CallError::Invalid`](crate::CallError::Invalid) for lengths that do not fit.
@@ -202,7 +205,7 @@ impl Sparse {
         let algorithm = method as i32;
         let asked = || format!("{count} of order {m}, {method:?}");
         let bytes = self.size(|handle, bytes| {
-            // SAFETY: diagonals of this order; it writes the size.
+            // SAFETY: diagonals of this order; the function writes the size.
             unsafe {
                 raw::gtsvInterleavedBatch_bufferSizeExt::<T>(handle, algorithm, m, lower, main, upper, x, count, bytes)
             }
@@ -216,11 +219,12 @@ impl Sparse {
         }
     }
 
-    /// Solves `count` pentadiagonal systems that lie side by side, as [`gtsv_interleaved`](Self::gtsv_interleaved), by QR. They have four rows or
-    /// more.
+    /// Solves `count` interleaved pentadiagonal systems, as [`gtsv_interleaved`](Self::gtsv_interleaved), with QR. They
+    /// must have at least four rows.
     ///
     /// # Errors
-    /// [`CallError::Invalid`](crate::CallError::Invalid) for lengths that do not fit, and on ROCm 5.7, whose library refuses every matrix.
+    /// [`CallError::Invalid`](crate::CallError::Invalid) for lengths that do not fit, and on ROCm 5.7, whose library
+    /// rejects every matrix.
     #[doc(alias("hipsparseDgpsvInterleavedBatch", "hipsparseDgpsvInterleavedBatch_bufferSizeExt"))]
     #[doc(alias("cusparseDgpsvInterleavedBatch", "cusparseDgpsvInterleavedBatch_bufferSizeExt"))]
     pub fn gpsv_interleaved<'a, T: Value>(
@@ -233,7 +237,7 @@ impl Sparse {
         let x = x.into();
         let len = x.len();
         let (m, count) = batch(len, count)?;
-        // With three rows, the kernel of rocSPARSE reads and writes the row before the first one.
+        // With three rows, rocSPARSE's kernel accesses the row before the first one.
         long_enough(m as usize, 4)?;
         let mut operands = Operands::on(self.stream());
         let mut named = |what: &'static str, slice: DeviceSliceMut<'a, T>| -> Result<Ptr> {
@@ -248,7 +252,7 @@ impl Sparse {
         let x = named("x", x)?;
         let asked = || format!("{count} of order {m}");
         let bytes = self.size(|handle, bytes| {
-            // SAFETY: diagonals of this order; it writes the size.
+            // SAFETY: diagonals of this order; the function writes the size.
             unsafe {
                 raw::gpsvInterleavedBatch_bufferSizeExt::<T>(
                     handle, 0, m, lowest, lower, main, upper, uppermost, x, count, bytes,

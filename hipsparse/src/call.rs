@@ -1,4 +1,4 @@
-//! What calls have in common: errors, descriptions, workspaces.
+//! Common parts of calls: errors, descriptors, workspaces.
 
 use std::ffi::c_void;
 use std::ptr;
@@ -18,17 +18,17 @@ pub(crate) fn invalid(what: &'static str, value: impl Into<String>, allowed: imp
     Error::Call(CallError::Invalid { what, value: value.into(), allowed: allowed.into() })
 }
 
-/// An error unless the sizes are the same.
+/// Returns an error unless the sizes are the same.
 pub(crate) fn fits(what: &'static str, found: usize, needed: usize, of: &str) -> Result<()> {
     if found == needed { Ok(()) } else { Err(invalid(what, found.to_string(), format!("{needed}, {of}"))) }
 }
 
-/// A size as functions with 32-bit sizes have it.
+/// Converts a size for functions with 32-bit sizes.
 pub(crate) fn int(what: &'static str, size: usize) -> Result<i32> {
     i32::try_from(size).map_err(|_| invalid(what, size.to_string(), "less than 2^31"))
 }
 
-/// HIPSPARSE_OPERATION_NON_TRANSPOSE, _TRANSPOSE or _CONJUGATE_TRANSPOSE.
+/// Returns HIPSPARSE_OPERATION_NON_TRANSPOSE, _TRANSPOSE or _CONJUGATE_TRANSPOSE.
 pub(crate) fn operation<T: Scalar>(what: &'static str, op: Op) -> Result<u32> {
     match (op.transposed, op.conjugated && T::COMPLEX) {
         (false, false) => Ok(0),
@@ -38,22 +38,22 @@ pub(crate) fn operation<T: Scalar>(what: &'static str, op: Op) -> Result<u32> {
     }
 }
 
-/// HIPSPARSE_FILL_MODE_LOWER or _UPPER.
+/// Returns HIPSPARSE_FILL_MODE_LOWER or _UPPER.
 pub(crate) fn fill_mode(uplo: Uplo) -> u32 {
     (uplo == Uplo::Upper).into()
 }
 
-/// The number of a type.
+/// Returns the code of a type.
 pub(crate) fn data_type<T: Scalar>() -> u32 {
     T::HIP_DATA_TYPE.0
 }
 
-/// An error unless the matrix is as it is in memory.
+/// Returns an error unless the matrix is used as stored.
 pub(crate) fn as_stored(what: &'static str, op: Op) -> Result<()> {
     if op == Op::default() { Ok(()) } else { Err(invalid(what, format!("{op:?}"), "as it is in memory")) }
 }
 
-/// An error unless the entries are sorted.
+/// Returns an error unless the entries are sorted.
 pub(crate) fn sorted<F: Format, I>(what: &'static str, pattern: &Pattern<'_, F, I>) -> Result<()> {
     if pattern.sorted {
         return Ok(());
@@ -61,24 +61,25 @@ pub(crate) fn sorted<F: Format, I>(what: &'static str, pattern: &Pattern<'_, F, 
     Err(invalid(what, "not sorted, or has entries twice", "sorted, with each entry once: `Sparse::sort` sorts"))
 }
 
-/// What is destroyed at the end of a call, or with what owns it.
+/// A library object that is destroyed at the end of a call, or together with its owner.
 pub(crate) struct Owned {
     raw: Ptr,
     destroy: unsafe fn(Ptr) -> Returned,
-    /// Whether the library may have memory of a device for it: destroying it waits for the device then.
+    /// Whether the library may have allocated device memory for it: destroying it then waits for the device.
     has_memory: bool,
 }
 
-// SAFETY: descriptions are of no thread; who has one uses it alone.
+// SAFETY: descriptors are not bound to a thread; only their owner uses them.
 unsafe impl Send for Owned {}
-// SAFETY: shared ones are only read.
+// SAFETY: shared descriptors are only read.
 unsafe impl Sync for Owned {}
 
 impl Owned {
-    /// What `create` makes at the place that it gets: something in which the library may keep results of work, as in descriptions of matrices.
+    /// Creates an object with `create`, which receives the place to write it to. The library may keep results of work
+    /// in it, as in matrix descriptors.
     ///
     /// # Safety
-    /// `create` writes there what `destroy` destroys, unless it fails.
+    /// `create` must write an object there that `destroy` destroys, unless it fails.
     pub(crate) unsafe fn new(
         create: impl FnOnce(Ptr) -> Returned,
         destroy: unsafe fn(Ptr) -> Returned,
@@ -89,21 +90,21 @@ impl Owned {
         Ok(Self { raw, destroy, has_memory: true })
     }
 
-    /// As [`new`](Self::new), for something that is on the host alone.
+    /// As [`new`](Self::new), for an object that only exists on the host.
     ///
     /// # Safety
-    /// That of [`new`](Self::new).
+    /// The requirements of [`new`](Self::new).
     pub(crate) unsafe fn on_host(
         create: impl FnOnce(Ptr) -> Returned,
         destroy: unsafe fn(Ptr) -> Returned,
         asked: impl FnOnce() -> String,
     ) -> Result<Self, CallError> {
-        // SAFETY: the caller's.
+        // SAFETY: as the caller ensures.
         let made = unsafe { Self::new(create, destroy, asked)? };
         Ok(made.released())
     }
 
-    /// The same, to be destroyed when it is dropped.
+    /// Gives up the object, which is destroyed when the result is dropped.
     fn released(mut self) -> Self {
         self.has_memory = false;
         self
@@ -113,7 +114,7 @@ impl Owned {
         self.raw
     }
 
-    /// What is left to do to destroy it, which may wait for the device.
+    /// Returns a closure that destroys the object, which may wait for the device.
     pub(crate) fn into_destroy(self) -> impl FnOnce() + Send {
         let this = self.released();
         move || drop(this)
@@ -126,21 +127,21 @@ impl Drop for Owned {
             let this = Self { raw: self.raw, destroy: self.destroy, has_memory: false };
             return Tracked::new().release_when_idle(&device, this.into_destroy());
         }
-        // SAFETY: `create` made it, and nobody has it any more.
+        // SAFETY: `create` made it, and nothing else has it any more.
         let _ = unsafe { (self.destroy)(self.raw) };
     }
 }
 
-/// A description of a matrix for the older functions.
+/// Creates a matrix descriptor for the older functions.
 pub(crate) fn mat_descr(base: Base, triangle: Option<(Uplo, bool)>) -> Result<Owned, CallError> {
-    // SAFETY: it writes a description there.
+    // SAFETY: the function writes a descriptor through a valid pointer.
     let descr = unsafe {
         let create = |place| raw::hipsparseCreateMatDescr(place);
         Owned::on_host(create, raw::hipsparseDestroyMatDescr, String::new)?
     };
     let raw = descr.raw();
     let asked = || format!("{base:?}, {triangle:?}");
-    // SAFETY: a description that was just made.
+    // SAFETY: a descriptor that was just made.
     unsafe {
         raw::hipsparseSetMatIndexBase(raw, base.code()).ok(asked)?;
         if let Some((uplo, unit)) = triangle {
@@ -151,7 +152,7 @@ pub(crate) fn mat_descr(base: Base, triangle: Option<(Uplo, bool)>) -> Result<Ow
     Ok(descr)
 }
 
-/// The addresses of a matrix of which only the memory is used, and no number is read on the host.
+/// The addresses of a matrix of which only the memory is used: no number is read on the host.
 #[derive(Clone, Copy)]
 pub(crate) struct Arrays {
     pub(crate) first: Ptr,
@@ -159,10 +160,10 @@ pub(crate) struct Arrays {
     pub(crate) values: Ptr,
 }
 
-/// What index arrays are called in errors of memory.
+/// The name of index arrays in errors about memory.
 pub(crate) const INDICES: &str = "the indices of a sparse operand";
 
-/// Names the index arrays of a pattern, which the call reads and relies on.
+/// Names the index arrays of a pattern, which the call reads and whose content it relies on.
 pub(crate) fn pattern<'a, F: Format, I: Index>(
     operands: &mut Operands<'a>,
     pattern: &Pattern<'a, F, I>,
@@ -191,7 +192,7 @@ pub(crate) fn matrix_mut<'a, F: Format, T: Value, I: Index>(
     Ok(Arrays { first, second, values: operands.slice_mut(what, matrix.values)? })
 }
 
-/// The description of a matrix for the generic functions.
+/// Creates the descriptor of a matrix for the generic functions.
 pub(crate) fn describe<F: Generic, T: Value, I: Index>(
     pattern: &Pattern<'_, F, I>,
     arrays: Arrays,
@@ -208,21 +209,21 @@ pub(crate) fn describe<F: Generic, T: Value, I: Index>(
         base: pattern.base.code(),
         data: data_type::<T>(),
     };
-    // SAFETY: the pattern was checked, and the arrays are its own.
+    // SAFETY: the pattern was checked, and the arrays belong to it.
     unsafe {
         let create = |place| pattern.format.describe(place, &raw);
         Owned::new(create, raw::hipsparseDestroySpMat, || asked(pattern))
     }
 }
 
-/// What was asked of a matrix, for errors.
+/// Describes a matrix, for errors.
 pub(crate) fn asked<F: Format, I: Index>(pattern: &Pattern<'_, F, I>) -> String {
     let (rows, cols, entries) = (pattern.rows, pattern.cols, pattern.entries());
     let bits = size_of::<I>() * 8;
     format!("{} of {rows} x {cols} with {entries} entries, {bits}-bit indices from {:?}", F::NAME, pattern.base)
 }
 
-/// A vector without gaps.
+/// Returns an error unless the vector is contiguous.
 pub(crate) fn side_by_side<P: Place>(what: &'static str, vector: &hip_linalg::Vector<P>) -> Result<()> {
     if vector.batch_size() != Batch::One {
         return Err(invalid(what, format!("{:?}", vector.batch_size()), "one vector"));
@@ -233,9 +234,9 @@ pub(crate) fn side_by_side<P: Place>(what: &'static str, vector: &hip_linalg::Ve
     Ok(())
 }
 
-/// The description of a dense vector.
+/// Creates the descriptor of a dense vector.
 pub(crate) fn dense_vector<T: Value>(len: usize, values: Ptr) -> Result<Owned, CallError> {
-    // SAFETY: the memory has so many elements.
+    // SAFETY: the memory has this many elements.
     unsafe {
         let create = |place| raw::hipsparseCreateDnVec(place, len as i64, values, data_type::<T>());
         Owned::on_host(create, raw::hipsparseDestroyDnVec, || format!("{len} elements"))
@@ -262,11 +263,11 @@ pub(crate) fn vector_mut<'a, T: Value>(
     Ok(operands.vector_mut(what, vector)?.pointer)
 }
 
-/// A dense matrix: its shape in memory, where its columns begin there, and whether that is the transpose of what is viewed.
+/// A dense matrix: its shape in memory, its memory layout, and its operation.
 #[derive(Clone, Copy)]
 pub(crate) struct Dense {
     pub(crate) pointer: Ptr,
-    /// As viewed.
+    /// The number of rows of the view.
     pub(crate) rows: usize,
     pub(crate) cols: usize,
     pub(crate) ld: i64,
@@ -276,9 +277,10 @@ pub(crate) struct Dense {
 }
 
 impl Dense {
-    /// The description of the matrix, row-major or column-major, and the operation that makes what is viewed of it.
+    /// Creates the descriptor of the matrix, row-major or column-major, and returns the operation that makes it the
+    /// viewed matrix.
     pub(crate) fn describe<T: Value>(&self, what: &'static str, row_major: bool) -> Result<(Owned, u32)> {
-        // As described, row-major memory is the transpose of column-major memory.
+        // In the descriptor, row-major memory is the transpose of column-major memory.
         let transposed = self.op.transposed != row_major;
         let op = operation::<T>(what, Op { transposed, conjugated: self.op.conjugated })?;
         let (rows, cols) = if transposed { (self.cols, self.rows) } else { (self.rows, self.cols) };
@@ -293,7 +295,7 @@ impl Dense {
         };
         if let Batch::Strided(count) = self.batch {
             let count = int("the number of matrices", count)?;
-            // SAFETY: a description that was just made.
+            // SAFETY: a descriptor that was just made.
             unsafe { raw::hipsparseDnMatSetStridedBatch(descr.raw(), count, self.stride) }.ok(asked)?;
         }
         Ok((descr, op))
@@ -322,12 +324,12 @@ pub(crate) fn dense_mut<'a, T: Value>(
     Ok(Dense { pointer: lowered.pointer, rows, cols, ld: lowered.step, op, batch, stride: lowered.stride })
 }
 
-/// An error for a batch where the library has none.
+/// Returns an error for a batch, for functions that do not support one.
 pub(crate) fn alone(what: &'static str, batch: Batch) -> Result<()> {
     if batch == Batch::One { Ok(()) } else { Err(invalid(what, format!("{batch:?}"), "one matrix")) }
 }
 
-/// A number on the host that stands for a scalar where only its place is looked at.
+/// A host number for calls that only need the address of a scalar.
 pub(crate) static ANY_SCALAR: [u64; 2] = [0; 2];
 
 pub(crate) fn any_scalar() -> Ptr {
@@ -335,7 +337,8 @@ pub(crate) fn any_scalar() -> Ptr {
 }
 
 impl Sparse {
-    /// An error while the stream is captured, for calls that make a matrix: its indices would be there after a launch only.
+    /// Returns an error while the stream is captured, for calls that make a matrix: its indices would only exist after
+    /// a launch.
     pub(crate) fn expect_running(&self) -> Result<()> {
         if self.stream().is_capturing()? {
             let reason =
@@ -345,7 +348,7 @@ impl Sparse {
         Ok(())
     }
 
-    /// Asks the library for a size. `ask` gets the handle and the place for it.
+    /// Queries a size from the library. `ask` receives the handle and the address for the size.
     pub(crate) fn size(&self, ask: impl FnOnce(Ptr, Ptr) -> Result<(), CallError>) -> Result<usize> {
         let mut bytes = 0_usize;
         let place = (&raw mut bytes).cast();
@@ -354,10 +357,10 @@ impl Sparse {
         Ok(bytes)
     }
 
-    /// Runs something with a workspace of so many bytes.
+    /// Runs a closure with a workspace of this many bytes.
     ///
     /// # Safety
-    /// What `run` queues with the operands is all that uses the workspace.
+    /// Only work that `run` queues with the operands may use the workspace.
     unsafe fn with_work<'a, R>(
         &'a self,
         mut operands: Operands<'a>,
@@ -366,17 +369,18 @@ impl Sparse {
     ) -> Result<R> {
         operands.form()?;
         let mut memory = self.take_work(bytes)?;
-        // SAFETY: the operands are gone when the call has returned, before the memory.
+        // SAFETY: the operands are dropped by the time the call returns, before the memory.
         let work = unsafe { operands.lend("the workspace", memory.as_slice_mut())? };
         let done = run(operands, work);
         self.put_work(memory);
         Ok(done?)
     }
 
-    /// Queues a call that has a workspace of so many bytes. `call` gets the handle, the scalars' addresses and the workspace's.
+    /// Queues a call that has a workspace of this many bytes. `call` receives the handle, and the addresses of the
+    /// scalars and of the workspace.
     ///
     /// # Safety
-    /// That of [`hip_linalg::Handle::call`].
+    /// The requirements of [`hip_linalg::Handle::call`].
     pub(crate) unsafe fn run<'a, const N: usize>(
         &'a self,
         operands: Operands<'a>,
@@ -394,10 +398,10 @@ impl Sparse {
         }
     }
 
-    /// As [`run`](Self::run), for a call that waits. Scalars and results are the host's.
+    /// As [`run`](Self::run), for a call that waits. Scalars and results are on the host.
     ///
     /// # Safety
-    /// That of [`hip_linalg::Handle::call_blocking`].
+    /// The requirements of [`hip_linalg::Handle::call_blocking`].
     pub(crate) unsafe fn run_blocking<'a, R>(
         &'a self,
         operands: Operands<'a>,
@@ -412,10 +416,10 @@ impl Sparse {
         }
     }
 
-    /// As [`run_blocking`](Self::run_blocking), for a call that waits for the whole device: it frees memory.
+    /// As [`run_blocking`](Self::run_blocking), for a call that waits for the whole device because it frees memory.
     ///
     /// # Safety
-    /// That of [`hip_linalg::Handle::call_waiting_for_device`].
+    /// The requirements of [`hip_linalg::Handle::call_waiting_for_device`].
     pub(crate) unsafe fn run_waiting_for_device<'a, R>(
         &'a self,
         operands: Operands<'a>,
@@ -431,28 +435,28 @@ impl Sparse {
     }
 }
 
-/// A slice that lives as long as this call.
+/// Returns a slice with the lifetime of the call.
 ///
 /// # Safety
-/// The operands that the result is made into are gone before the memory is.
+/// The operands that the result is added to must be dropped before the memory.
 pub(crate) unsafe fn lend_mut<'a, T>(buffer: &mut DeviceBuffer<T>) -> DeviceSliceMut<'a, T>
 where
     T: hip::Pod,
 {
-    // SAFETY: types that differ in the lifetime only; the caller's promise.
+    // SAFETY: the types differ in the lifetime only; the caller ensures that it holds.
     unsafe { std::mem::transmute::<DeviceSliceMut<'_, T>, DeviceSliceMut<'a, T>>(buffer.as_slice_mut()) }
 }
 
-/// As [`lend_mut`], to read from.
+/// As [`lend_mut`], for reading.
 ///
 /// # Safety
-/// That of [`lend_mut`].
+/// The requirements of [`lend_mut`].
 pub(crate) unsafe fn lend<'a, T: hip::Pod>(buffer: &DeviceBuffer<T>) -> DeviceSlice<'a, T> {
-    // SAFETY: types that differ in the lifetime only; the caller's promise.
+    // SAFETY: the types differ in the lifetime only; the caller ensures that it holds.
     unsafe { std::mem::transmute::<DeviceSlice<'_, T>, DeviceSlice<'a, T>>(buffer.as_slice()) }
 }
 
-/// A factor of one operand that is a scalar of the host or the device.
+/// Names a factor: a scalar on the host or the device.
 pub(crate) fn factor<'a, T: Value>(
     operands: &mut Operands<'a>,
     what: &'static str,
@@ -461,7 +465,7 @@ pub(crate) fn factor<'a, T: Value>(
     Ok(operands.factor(what, scalar)?)
 }
 
-/// An error on ROCm 5, where the library does not do what it says.
+/// Returns an error on ROCm 5, whose library has a bug here.
 pub(crate) fn not_on_5(what: &'static str, why: &'static str) -> Result<()> {
     if raw::is_5() { Err(invalid(what, "on ROCm 5", format!("on ROCm 6 or newer: in 5.7, {why}"))) } else { Ok(()) }
 }

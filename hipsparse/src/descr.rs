@@ -1,4 +1,4 @@
-//! Descriptions of hipSPARSE, for calls of the raw functions with matrices and vectors of this crate.
+//! hipSPARSE descriptors, for calls of the raw functions with matrices and vectors of this crate.
 //!
 //! ```
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -15,7 +15,8 @@
 //! # Ok(()) }
 //! ```
 //!
-//! Work that is queued with a raw function is not tracked: order it yourself, with an event or a wait, before the memory is used otherwise.
+//! Work that is queued with a raw function is not tracked. Before other uses of the memory, order it yourself, with an
+//! event or a wait.
 
 use std::ffi::c_void;
 use std::marker::PhantomData;
@@ -43,7 +44,7 @@ fn address<T: Pod>(slice: DeviceSlice<'_, T>) -> Ptr {
     slice.as_device_ptr().address() as Ptr
 }
 
-/// Whether the library has descriptions of what is only read.
+/// Returns whether the library has descriptors of read-only operands.
 fn has_const() -> bool {
     !raw::is_5()
 }
@@ -55,7 +56,7 @@ pub trait Described: Generic {
     #[doc(hidden)]
     unsafe fn describe_const(&self, to: Ptr, raw: &RawMatrix) -> Returned;
     /// # Safety
-    /// A description of this format, made with or without `const`.
+    /// `descr` must be a descriptor of this format, made with or without `const`.
     #[doc(hidden)]
     unsafe fn read(descr: Ptr, constant: bool, to: &mut RawMatrix) -> Returned;
 }
@@ -65,14 +66,14 @@ macro_rules! described {
         impl Described for format::$format {
             unsafe fn describe_const(&self, to: Ptr, raw: &RawMatrix) -> Returned {
                 let RawMatrix { rows, cols, entries, first, second, values, index, base, data } = *raw;
-                // SAFETY: the caller's matrix and place.
+                // SAFETY: the caller's matrix and pointer.
                 unsafe { raw::$create(to, rows, cols, entries, first, second, values, index, index, base, data) }
             }
 
             unsafe fn read(descr: Ptr, constant: bool, to: &mut RawMatrix) -> Returned {
                 let mut other = 0_u32;
                 let get = if constant { raw::$get_const } else { raw::$get };
-                // SAFETY: the caller's description, and places for what it holds.
+                // SAFETY: the caller's descriptor, and room for its fields.
                 unsafe {
                     get(
                         descr,
@@ -101,13 +102,13 @@ described! {
 impl Described for format::Coo {
     unsafe fn describe_const(&self, to: Ptr, raw: &RawMatrix) -> Returned {
         let RawMatrix { rows, cols, entries, first, second, values, index, base, data } = *raw;
-        // SAFETY: the caller's matrix and place.
+        // SAFETY: the caller's matrix and pointer.
         unsafe { raw::hipsparseCreateConstCoo(to, rows, cols, entries, first, second, values, index, base, data) }
     }
 
     unsafe fn read(descr: Ptr, constant: bool, to: &mut RawMatrix) -> Returned {
         let get = if constant { raw::hipsparseConstCooGet } else { raw::hipsparseCooGet };
-        // SAFETY: the caller's description, and places for what it holds.
+        // SAFETY: the caller's descriptor, and room for its fields.
         unsafe {
             get(
                 descr,
@@ -129,14 +130,14 @@ impl Described for format::BlockedEll {
     unsafe fn describe_const(&self, to: Ptr, raw: &RawMatrix) -> Returned {
         let RawMatrix { rows, cols, second, values, index, base, data, .. } = *raw;
         let (block, width) = (self.block as i64, self.width as i64);
-        // SAFETY: the caller's matrix and place.
+        // SAFETY: the caller's matrix and pointer.
         unsafe { raw::hipsparseCreateConstBlockedEll(to, rows, cols, block, width, second, values, index, base, data) }
     }
 
     unsafe fn read(descr: Ptr, constant: bool, to: &mut RawMatrix) -> Returned {
         let (mut block, mut width) = (0_i64, 0_i64);
         let get = if constant { raw::hipsparseConstBlockedEllGet } else { raw::hipsparseBlockedEllGet };
-        // SAFETY: the caller's description, and places for what it holds.
+        // SAFETY: the caller's descriptor, and room for its fields.
         let returned = unsafe {
             get(
                 descr,
@@ -151,13 +152,13 @@ impl Described for format::BlockedEll {
                 place(&mut to.data),
             )
         };
-        // Blocks.
+        // Number of blocks.
         to.entries = if block == 0 { 0 } else { (to.rows / block) * (width / block) };
         returned
     }
 }
 
-/// What the description of a sparse matrix holds.
+/// The fields of a sparse matrix descriptor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SpMatInfo {
@@ -165,7 +166,7 @@ pub struct SpMatInfo {
     pub rows: usize,
     /// Columns.
     pub cols: usize,
-    /// Entries; of blocked ELL, blocks.
+    /// Number of entries; of blocks for blocked ELL.
     pub entries: usize,
     /// The address of the first index array; null if the format has none.
     pub first: *mut c_void,
@@ -175,13 +176,13 @@ pub struct SpMatInfo {
     pub values: *mut c_void,
     /// Bits of an index.
     pub index_bits: u32,
-    /// Where indices begin.
+    /// The index base.
     pub base: Base,
     /// The `hipDataType` of the values.
     pub data_type: u32,
     /// The `hipsparseFormat_t`.
     pub format: u32,
-    /// Matrices of the batch.
+    /// Number of matrices in the batch.
     pub batch: usize,
 }
 
@@ -201,8 +202,8 @@ fn count(number: i64) -> usize {
     usize::try_from(number).unwrap_or(0)
 }
 
-/// The description of a sparse matrix, whose memory stays borrowed: `hipsparseSpMatDescr_t` of one that may be written, else
-/// `hipsparseConstSpMatDescr_t` where the library has it.
+/// The descriptor of a sparse matrix, whose memory stays borrowed: `hipsparseSpMatDescr_t` for a writable one,
+/// otherwise `hipsparseConstSpMatDescr_t` if the library has it.
 #[derive(Debug)]
 #[doc(alias("hipsparseSpMatDescr_t", "hipsparseConstSpMatDescr_t", "cusparseSpMatDescr_t"))]
 pub struct SpMatDescr<'a, F, T, I = i32> {
@@ -227,10 +228,10 @@ fn raw_of<F: Generic, T: Value, I: Index>(pattern: &crate::Pattern<'_, F, I>, va
 }
 
 impl<'a, F: Described, T: Value, I: Index> SpMatDescr<'a, F, T, I> {
-    /// The description of a matrix that is only read, as it is in memory.
+    /// Creates the descriptor of a read-only matrix, as it is in memory.
     ///
     /// # Errors
-    /// [`CallError::Invalid`] for a transpose; those of the library.
+    /// [`CallError::Invalid`] for a transpose; errors of the library.
     #[doc(alias("hipsparseCreateConstCsr", "hipsparseCreateConstCsc", "hipsparseCreateConstCoo"))]
     #[doc(alias("hipsparseCreateConstBlockedEll", "cusparseCreateConstCsr", "cusparseCreateConstBlockedEll"))]
     pub fn new(matrix: SpMatRef<'a, F, T, I>) -> Result<Self> {
@@ -238,7 +239,7 @@ impl<'a, F: Described, T: Value, I: Index> SpMatDescr<'a, F, T, I> {
         let raw = raw_of::<F, T, I>(&matrix.pattern, address(matrix.values));
         let format = matrix.pattern.format;
         let constant = has_const();
-        // SAFETY: the pattern was checked, and the arrays are its own.
+        // SAFETY: the pattern was checked, and the arrays belong to it.
         let descr = unsafe {
             let create = |to| if constant { format.describe_const(to, &raw) } else { format.describe(to, &raw) };
             Owned::new(create, raw::hipsparseDestroySpMat, || crate::call::asked(&matrix.pattern))?
@@ -246,14 +247,14 @@ impl<'a, F: Described, T: Value, I: Index> SpMatDescr<'a, F, T, I> {
         Ok(Self { descr, constant, values: matrix.values.len(), matrix: PhantomData })
     }
 
-    /// The description of a matrix whose values may be written.
+    /// Creates the descriptor of a matrix whose values may be written.
     ///
     /// # Errors
-    /// Those of the library.
+    /// An error from the library.
     pub fn new_mut(matrix: SpMatMut<'a, F, T, I>) -> Result<Self> {
         let pattern = matrix.pattern;
         let raw = raw_of::<F, T, I>(&pattern, address(matrix.values.as_slice()));
-        // SAFETY: the pattern was checked, and the arrays are its own.
+        // SAFETY: the pattern was checked, and the arrays belong to it.
         let descr = unsafe {
             let create = |to| pattern.format.describe(to, &raw);
             Owned::new(create, raw::hipsparseDestroySpMat, || crate::call::asked(&pattern))?
@@ -261,16 +262,16 @@ impl<'a, F: Described, T: Value, I: Index> SpMatDescr<'a, F, T, I> {
         Ok(Self { descr, constant: false, values: matrix.values.len(), matrix: PhantomData })
     }
 
-    /// The C description. It lives as long as this.
+    /// Returns the C descriptor. It lives as long as `self`.
     #[must_use]
     pub fn as_raw(&self) -> *mut c_void {
         self.descr.raw()
     }
 
-    /// What it holds.
+    /// Reads the descriptor's fields.
     ///
     /// # Errors
-    /// Those of the library; ROCm 5.7 cannot read descriptions of CSC.
+    /// An error from the library; ROCm 5.7 cannot read descriptors of CSC.
     #[doc(alias("hipsparseCsrGet", "hipsparseCscGet", "hipsparseCooGet", "hipsparseBlockedEllGet", "cusparseCsrGet"))]
     #[doc(alias("hipsparseSpMatGetFormat", "hipsparseSpMatGetIndexBase", "hipsparseSpMatGetStridedBatch"))]
     #[doc(alias("hipsparseSpMatGetValues", "hipsparseConstSpMatGetValues", "hipsparseConstCsrGet"))]
@@ -289,7 +290,7 @@ impl<'a, F: Described, T: Value, I: Index> SpMatDescr<'a, F, T, I> {
         };
         let (mut format, mut base, mut batch, mut values) = (0_u32, 0_u32, 0_i32, none);
         let descr = self.descr.raw();
-        // SAFETY: a description that is alive, and places for what it holds.
+        // SAFETY: a descriptor that is alive, and room for its fields.
         unsafe {
             F::read(descr, self.constant, &mut found).ok(String::new)?;
             raw::hipsparseSpMatGetFormat(descr, place(&mut format)).ok(String::new)?;
@@ -313,30 +314,30 @@ impl<'a, F: Described, T: Value, I: Index> SpMatDescr<'a, F, T, I> {
         })
     }
 
-    /// Has the description tell which triangle is used, and whether its diagonal is ones.
+    /// Sets which triangle is used, and whether its diagonal is ones.
     ///
     /// # Errors
-    /// Those of the library.
+    /// An error from the library.
     #[doc(alias("hipsparseSpMatSetAttribute", "cusparseSpMatSetAttribute"))]
     pub fn set_triangle(&mut self, uplo: Uplo, unit: bool) -> Result<()> {
         for (attribute, value) in [(FILL_MODE, fill_mode(uplo)), (DIAG_TYPE, u32::from(unit))] {
             let from = (&raw const value).cast_mut().cast();
-            // SAFETY: a description that is alive, and a number of the size that is named.
+            // SAFETY: a descriptor that is alive, and a number of the stated size.
             let set = unsafe { raw::hipsparseSpMatSetAttribute(self.descr.raw(), attribute, from, size_of::<u32>()) };
             set.ok(|| format!("attribute {attribute} is {value}"))?;
         }
         Ok(())
     }
 
-    /// Which triangle is used, and whether its diagonal is ones.
+    /// Returns which triangle is used, and whether its diagonal is ones.
     ///
     /// # Errors
-    /// Those of the library.
+    /// An error from the library.
     #[doc(alias("hipsparseSpMatGetAttribute", "cusparseSpMatGetAttribute"))]
     pub fn triangle(&self) -> Result<(Uplo, bool)> {
         let mut found = [0_u32; 2];
         for (attribute, value) in [FILL_MODE, DIAG_TYPE].into_iter().zip(&mut found) {
-            // SAFETY: a description that is alive, and a place of the size that is named.
+            // SAFETY: a descriptor that is alive, and room of the stated size.
             let got =
                 unsafe { raw::hipsparseSpMatGetAttribute(self.descr.raw(), attribute, place(value), size_of::<u32>()) };
             got.ok(|| format!("attribute {attribute}"))?;
@@ -344,22 +345,22 @@ impl<'a, F: Described, T: Value, I: Index> SpMatDescr<'a, F, T, I> {
         Ok((if found[0] == 0 { Uplo::Lower } else { Uplo::Upper }, found[1] != 0))
     }
 
-    /// Has the description stand for so many matrices.
+    /// Sets the number of matrices that the descriptor represents.
     ///
     /// # Errors
-    /// Those of the library.
+    /// An error from the library.
     #[doc(alias("hipsparseSpMatSetStridedBatch"))]
     pub fn set_batch(&mut self, matrices: usize) -> Result<()> {
         let matrices = int("the number of matrices", matrices)?;
-        // SAFETY: a description that is alive.
+        // SAFETY: a descriptor that is alive.
         let set = unsafe { raw::hipsparseSpMatSetStridedBatch(self.descr.raw(), matrices) };
         Ok(set.ok(|| format!("{matrices} matrices"))?)
     }
 
-    /// The same description of other values, of a matrix that may be written.
+    /// Replaces the values of a matrix that may be written.
     ///
     /// # Errors
-    /// [`CallError::Invalid`] for another number of values, and for a matrix that is only read.
+    /// [`CallError::Invalid`] for a different number of values, and for a read-only matrix.
     #[doc(alias("hipsparseSpMatSetValues", "cusparseSpMatSetValues"))]
     pub fn set_values(&mut self, values: impl Into<DeviceSliceMut<'a, T>>) -> Result<()> {
         let values = values.into();
@@ -367,19 +368,19 @@ impl<'a, F: Described, T: Value, I: Index> SpMatDescr<'a, F, T, I> {
         if self.constant {
             return Err(invalid("the values of a matrix", "that is only read", "of `new_mut`"));
         }
-        // SAFETY: a description that is alive; the values stay borrowed as long as it is.
+        // SAFETY: a descriptor that is alive; the values stay borrowed as long as it is.
         let set = unsafe { raw::hipsparseSpMatSetValues(self.descr.raw(), address(values.as_slice())) };
         Ok(set.ok(String::new)?)
     }
 }
 
-/// What the description of a vector holds.
+/// The fields of a vector descriptor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct VecInfo {
     /// Elements.
     pub len: usize,
-    /// Entries; of a dense vector, its elements.
+    /// Number of entries; of elements for a dense vector.
     pub entries: usize,
     /// The address of the indices; null for a dense vector.
     pub indices: *mut c_void,
@@ -387,13 +388,13 @@ pub struct VecInfo {
     pub values: *mut c_void,
     /// Bits of an index; 0 for a dense vector.
     pub index_bits: u32,
-    /// Where indices begin.
+    /// The index base.
     pub base: Base,
     /// The `hipDataType` of the values.
     pub data_type: u32,
 }
 
-/// The description of a sparse vector, whose memory stays borrowed.
+/// The descriptor of a sparse vector, whose memory stays borrowed.
 #[derive(Debug)]
 #[doc(alias("hipsparseSpVecDescr_t", "hipsparseConstSpVecDescr_t", "cusparseSpVecDescr_t"))]
 pub struct SpVecDescr<'a, T, I = i32> {
@@ -404,10 +405,10 @@ pub struct SpVecDescr<'a, T, I = i32> {
 }
 
 impl<'a, T: Value, I: Index> SpVecDescr<'a, T, I> {
-    /// The description of a vector that is only read.
+    /// Creates the descriptor of a read-only vector.
     ///
     /// # Errors
-    /// Those of the library.
+    /// An error from the library.
     #[doc(alias("hipsparseCreateConstSpVec", "cusparseCreateConstSpVec"))]
     pub fn new(vector: SpVecRef<'a, T, I>) -> Result<Self> {
         let (len, entries, base) = (vector.len as i64, vector.indices.len(), vector.base.code());
@@ -427,10 +428,10 @@ impl<'a, T: Value, I: Index> SpVecDescr<'a, T, I> {
         Ok(Self { descr, constant: true, entries, vector: PhantomData })
     }
 
-    /// The description of a vector whose values may be written.
+    /// Creates the descriptor of a vector whose values may be written.
     ///
     /// # Errors
-    /// Those of the library.
+    /// An error from the library.
     pub fn new_mut(vector: SpVecMut<'a, T, I>) -> Result<Self> {
         let shape = (vector.len, vector.indices.len(), vector.base);
         let (indices, values) = (address(vector.indices), address(vector.values.as_slice()));
@@ -438,23 +439,23 @@ impl<'a, T: Value, I: Index> SpVecDescr<'a, T, I> {
         Ok(Self { descr, constant: false, entries: shape.1, vector: PhantomData })
     }
 
-    /// The C description. It lives as long as this.
+    /// Returns the C descriptor. It lives as long as `self`.
     #[must_use]
     pub fn as_raw(&self) -> *mut c_void {
         self.descr.raw()
     }
 
-    /// What it holds.
+    /// Reads the descriptor's fields.
     ///
     /// # Errors
-    /// Those of the library.
+    /// An error from the library.
     #[doc(alias("hipsparseSpVecGet", "hipsparseConstSpVecGet", "hipsparseSpVecGetIndexBase", "cusparseSpVecGet"))]
     #[doc(alias("hipsparseSpVecGetValues", "hipsparseConstSpVecGetValues"))]
     pub fn read(&self) -> Result<VecInfo> {
         let (mut len, mut entries, mut indices, mut values) = (0_i64, 0_i64, ptr::null_mut(), ptr::null_mut());
         let (mut index, mut base, mut data) = (0_u32, 0_u32, 0_u32);
         let descr = self.descr.raw();
-        // SAFETY: a description that is alive, and places for what it holds.
+        // SAFETY: a descriptor that is alive, and room for its fields.
         unsafe {
             let (index, base, data) = (place(&mut index), place(&mut base), place(&mut data));
             let (len, entries, indices) = (place(&mut len), place(&mut entries), place(&mut indices));
@@ -472,10 +473,10 @@ impl<'a, T: Value, I: Index> SpVecDescr<'a, T, I> {
         Ok(VecInfo { len, entries, indices, values, index_bits, base, data_type: data })
     }
 
-    /// The same description of other values, of a vector that may be written.
+    /// Replaces the values of a vector that may be written.
     ///
     /// # Errors
-    /// [`CallError::Invalid`] for another number of values, and for a vector that is only read.
+    /// [`CallError::Invalid`] for a different number of values, and for a read-only vector.
     #[doc(alias("hipsparseSpVecSetValues", "cusparseSpVecSetValues"))]
     pub fn set_values(&mut self, values: impl Into<DeviceSliceMut<'a, T>>) -> Result<()> {
         let values = values.into();
@@ -483,13 +484,13 @@ impl<'a, T: Value, I: Index> SpVecDescr<'a, T, I> {
         if self.constant {
             return Err(invalid("the values of a vector", "that is only read", "of `new_mut`"));
         }
-        // SAFETY: a description that is alive; the values stay borrowed as long as it is.
+        // SAFETY: a descriptor that is alive; the values stay borrowed as long as it is.
         let set = unsafe { raw::hipsparseSpVecSetValues(self.descr.raw(), address(values.as_slice())) };
         Ok(set.ok(String::new)?)
     }
 }
 
-/// The description of a dense vector without gaps, whose memory stays borrowed. Of [`Sparse::vector_descr`].
+/// The descriptor of a contiguous dense vector, whose memory stays borrowed. [`Sparse::vector_descr`] creates it.
 #[derive(Debug)]
 #[doc(alias("hipsparseDnVecDescr_t", "hipsparseConstDnVecDescr_t", "cusparseDnVecDescr_t"))]
 pub struct DnVecDescr<'a, T> {
@@ -500,22 +501,22 @@ pub struct DnVecDescr<'a, T> {
 }
 
 impl<'a, T: Value> DnVecDescr<'a, T> {
-    /// The C description. It lives as long as this.
+    /// Returns the C descriptor. It lives as long as `self`.
     #[must_use]
     pub fn as_raw(&self) -> *mut c_void {
         self.descr.raw()
     }
 
-    /// What it holds.
+    /// Reads the descriptor's fields.
     ///
     /// # Errors
-    /// Those of the library.
+    /// An error from the library.
     #[doc(alias("hipsparseDnVecGet", "hipsparseConstDnVecGet", "cusparseDnVecGet"))]
     #[doc(alias("hipsparseDnVecGetValues", "hipsparseConstDnVecGetValues"))]
     pub fn read(&self) -> Result<VecInfo> {
         let (mut len, mut values, mut data) = (0_i64, ptr::null_mut(), 0_u32);
         let descr = self.descr.raw();
-        // SAFETY: a description that is alive, and places for what it holds.
+        // SAFETY: a descriptor that is alive, and room for its fields.
         unsafe {
             let (to_len, to_values, to_data) = (place(&mut len), place(&mut values), place(&mut data));
             if self.constant {
@@ -530,10 +531,10 @@ impl<'a, T: Value> DnVecDescr<'a, T> {
         Ok(VecInfo { len, entries: len, indices, values, index_bits: 0, base: Base::Zero, data_type: data })
     }
 
-    /// The same description of other elements, of a vector that may be written.
+    /// Replaces the elements of a vector that may be written.
     ///
     /// # Errors
-    /// [`CallError::Invalid`] for another number of elements, and for a vector that is only read.
+    /// [`CallError::Invalid`] for a different number of elements, and for a read-only vector.
     #[doc(alias("hipsparseDnVecSetValues", "cusparseDnVecSetValues"))]
     pub fn set_values(&mut self, values: impl Into<DeviceSliceMut<'a, T>>) -> Result<()> {
         let values = values.into();
@@ -541,13 +542,13 @@ impl<'a, T: Value> DnVecDescr<'a, T> {
         if self.constant {
             return Err(invalid("the elements of a vector", "that is only read", "of `vector_descr_mut`"));
         }
-        // SAFETY: a description that is alive; the elements stay borrowed as long as it is.
+        // SAFETY: a descriptor that is alive; the elements stay borrowed as long as it is.
         let set = unsafe { raw::hipsparseDnVecSetValues(self.descr.raw(), address(values.as_slice())) };
         Ok(set.ok(String::new)?)
     }
 }
 
-/// What the description of a dense matrix holds.
+/// The fields of a dense matrix descriptor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct DnMatInfo {
@@ -555,47 +556,47 @@ pub struct DnMatInfo {
     pub rows: usize,
     /// Columns.
     pub cols: usize,
-    /// From one column to the next; of row-major matrices, from one row to the next.
+    /// Distance between two columns, in elements; between two rows for row-major matrices.
     pub leading_dimension: usize,
     /// The address of the elements.
     pub values: *mut c_void,
     /// The `hipDataType` of the elements.
     pub data_type: u32,
-    /// Whether rows are side by side, and not columns.
+    /// Whether the matrix is row-major.
     pub row_major: bool,
-    /// Matrices of the batch, and from one to the next.
+    /// Number of matrices in the batch, and the distance between two of them.
     pub batch: (usize, usize),
 }
 
-/// The description of a dense matrix, whose memory stays borrowed. Of [`Sparse::matrix_descr`].
+/// The descriptor of a dense matrix, whose memory stays borrowed. [`Sparse::matrix_descr`] creates it.
 #[derive(Debug)]
 #[doc(alias("hipsparseDnMatDescr_t", "hipsparseConstDnMatDescr_t", "cusparseDnMatDescr_t"))]
 pub struct DnMatDescr<'a, T> {
     descr: Owned,
     constant: bool,
-    /// Elements that its memory must have.
+    /// Number of elements that its memory must have.
     span: usize,
     matrix: PhantomData<(&'a (), T)>,
 }
 
 impl<'a, T: Value> DnMatDescr<'a, T> {
-    /// The C description. It lives as long as this.
+    /// Returns the C descriptor. It lives as long as `self`.
     #[must_use]
     pub fn as_raw(&self) -> *mut c_void {
         self.descr.raw()
     }
 
-    /// What it holds.
+    /// Reads the descriptor's fields.
     ///
     /// # Errors
-    /// Those of the library.
+    /// An error from the library.
     #[doc(alias("hipsparseDnMatGet", "hipsparseConstDnMatGet", "hipsparseDnMatGetStridedBatch", "cusparseDnMatGet"))]
     #[doc(alias("hipsparseDnMatGetValues", "hipsparseConstDnMatGetValues"))]
     pub fn read(&self) -> Result<DnMatInfo> {
         let (mut rows, mut cols, mut ld, mut values) = (0_i64, 0_i64, 0_i64, ptr::null_mut());
         let (mut data, mut order, mut members, mut stride) = (0_u32, 0_u32, 0_i32, 0_i64);
         let descr = self.descr.raw();
-        // SAFETY: a description that is alive, and places for what it holds.
+        // SAFETY: a descriptor that is alive, and room for its fields.
         unsafe {
             let shape = (place(&mut rows), place(&mut cols), place(&mut ld), place(&mut values));
             let (data, order) = (place(&mut data), place(&mut order));
@@ -619,10 +620,10 @@ impl<'a, T: Value> DnMatDescr<'a, T> {
         })
     }
 
-    /// The same description of other elements, which must be as many as those that are described, gaps included.
+    /// Replaces the elements. There must be at least as many as the matrix spans, gaps included.
     ///
     /// # Errors
-    /// [`CallError::Invalid`] for too few elements, and for a matrix that is only read.
+    /// [`CallError::Invalid`] for too few elements, and for a read-only matrix.
     #[doc(alias("hipsparseDnMatSetValues", "cusparseDnMatSetValues"))]
     pub fn set_values(&mut self, values: impl Into<DeviceSliceMut<'a, T>>) -> Result<()> {
         let values = values.into();
@@ -632,15 +633,15 @@ impl<'a, T: Value> DnMatDescr<'a, T> {
         if self.constant {
             return Err(invalid("the elements of a matrix", "that is only read", "of `matrix_descr_mut`"));
         }
-        // SAFETY: a description that is alive; the elements stay borrowed as long as it is.
+        // SAFETY: a descriptor that is alive; the elements stay borrowed as long as it is.
         let set = unsafe { raw::hipsparseDnMatSetValues(self.descr.raw(), address(values.as_slice())) };
         Ok(set.ok(String::new)?)
     }
 }
 
-/// Descriptions of dense operands.
+/// Descriptors of dense operands.
 impl Sparse {
-    /// The description of a dense vector that is only read.
+    /// Creates the descriptor of a read-only dense vector.
     ///
     /// # Errors
     /// [`CallError::Invalid`] for vectors with increments, and of other devices.
@@ -653,7 +654,7 @@ impl Sparse {
             let descr = crate::call::dense_vector::<T>(len, values)?;
             return Ok(DnVecDescr { descr, constant: false, len, vector: PhantomData });
         }
-        // SAFETY: the memory has so many elements.
+        // SAFETY: the memory has this many elements.
         let descr = unsafe {
             let create = |to| raw::hipsparseCreateConstDnVec(to, len as i64, values, data_type::<T>());
             Owned::on_host(create, raw::hipsparseDestroyDnVec, || format!("{len} elements"))?
@@ -661,7 +662,7 @@ impl Sparse {
         Ok(DnVecDescr { descr, constant: true, len, vector: PhantomData })
     }
 
-    /// The description of a dense vector that may be written.
+    /// Creates the descriptor of a dense vector that may be written.
     ///
     /// # Errors
     /// As [`vector_descr`](Self::vector_descr).
@@ -674,7 +675,7 @@ impl Sparse {
         Ok(DnVecDescr { descr, constant: false, len, vector: PhantomData })
     }
 
-    /// The description of a dense column-major matrix that is only read.
+    /// Creates the descriptor of a read-only dense column-major matrix.
     ///
     /// # Errors
     /// [`CallError::Invalid`] for transposes, batches, and matrices of other devices.
@@ -699,7 +700,8 @@ impl Sparse {
         Ok(DnMatDescr { descr, constant: true, span, matrix: PhantomData })
     }
 
-    /// The description of a dense column-major matrix, or of a strided batch of them, that may be written.
+    /// Creates the descriptor of a dense column-major matrix, or of a strided batch of such matrices, that may be
+    /// written.
     ///
     /// # Errors
     /// [`CallError::Invalid`] for transposes, batches of pointers, and matrices of other devices.
@@ -721,12 +723,12 @@ impl Sparse {
     }
 }
 
-/// Elements from the first to the last one.
+/// Returns the number of elements from the first to the last one.
 fn span(rows: usize, cols: usize, ld: i64) -> usize {
     if rows == 0 { 0 } else { cols.saturating_sub(1) * count(ld) + rows * cols.min(1) }
 }
 
-/// What a matrix of the older functions is.
+/// The kind of a matrix in the older functions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[doc(alias("hipsparseMatrixType_t", "cusparseMatrixType_t"))]
 pub enum MatrixType {
@@ -741,29 +743,29 @@ pub enum MatrixType {
     Triangular,
 }
 
-/// The description of a matrix for the older functions.
+/// The matrix descriptor of the older functions.
 #[derive(Debug)]
 #[doc(alias("hipsparseMatDescr_t", "cusparseMatDescr_t"))]
 pub struct MatDescr(Owned);
 
-/// What a [`MatDescr`] holds.
+/// The fields of a [`MatDescr`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MatInfo {
-    /// What the matrix is.
+    /// The kind of matrix.
     pub kind: MatrixType,
-    /// Where indices begin.
+    /// The index base.
     pub base: Base,
     /// Which triangle is stored or used.
     pub uplo: Uplo,
-    /// Whether the diagonal is ones, whatever is stored.
+    /// Whether the diagonal is ones, regardless of the stored values.
     pub unit: bool,
 }
 
 impl MatDescr {
-    /// A description.
+    /// Creates a descriptor.
     ///
     /// # Errors
-    /// Those of the library.
+    /// An error from the library.
     #[doc(alias(
         "hipsparseCreateMatDescr",
         "hipsparseSetMatType",
@@ -772,33 +774,33 @@ impl MatDescr {
     ))]
     pub fn new(info: MatInfo) -> Result<Self> {
         let descr = crate::call::mat_descr(info.base, Some((info.uplo, info.unit)))?;
-        // SAFETY: a description that was just made.
+        // SAFETY: a descriptor that was just made.
         unsafe { raw::hipsparseSetMatType(descr.raw(), info.kind as u32) }.ok(|| format!("{info:?}"))?;
         Ok(Self(descr))
     }
 
-    /// A copy.
+    /// Copies the descriptor.
     ///
     /// # Errors
-    /// Those of the library.
+    /// An error from the library.
     #[doc(alias("hipsparseCopyMatDescr"))]
     pub fn try_clone(&self) -> Result<Self> {
         let descr = crate::call::mat_descr(Base::Zero, None)?;
-        // SAFETY: two descriptions that are alive.
+        // SAFETY: two descriptors that are alive.
         unsafe { raw::hipsparseCopyMatDescr(descr.raw(), self.0.raw()) }.ok(String::new)?;
         Ok(Self(descr))
     }
 
-    /// The C description. It lives as long as this.
+    /// Returns the C descriptor. It lives as long as `self`.
     #[must_use]
     pub fn as_raw(&self) -> *mut c_void {
         self.0.raw()
     }
 
-    /// What it holds.
+    /// Reads the descriptor's fields.
     ///
     /// # Errors
-    /// Those of the library.
+    /// An error from the library.
     #[doc(alias(
         "hipsparseGetMatType",
         "hipsparseGetMatIndexBase",
@@ -807,7 +809,7 @@ impl MatDescr {
     ))]
     pub fn read(&self) -> Result<MatInfo, CallError> {
         let descr = self.0.raw();
-        // SAFETY: a description that is alive.
+        // SAFETY: a descriptor that is alive.
         let (kind, base, uplo, unit) = unsafe {
             (
                 raw::hipsparseGetMatType(descr)?,

@@ -1,4 +1,4 @@
-//! Formats: how the entries of a sparse matrix lie in memory.
+//! Formats: the memory layouts of a sparse matrix's entries.
 
 use std::fmt::Debug;
 
@@ -13,53 +13,55 @@ mod sealed {
     pub trait Sealed {}
 }
 
-/// How the entries of a sparse matrix lie in memory: a type for each format, which [`SpMat`](crate::SpMat) and its views are of.
+/// The memory layout of a sparse matrix's entries: one type per format, which parameterizes [`SpMat`](crate::SpMat) and
+/// its views.
 pub trait Format: Copy + Debug + PartialEq + Send + Sync + sealed::Sealed + 'static {
-    /// Its name in errors.
+    /// The format's name in errors.
     #[doc(hidden)]
     const NAME: &'static str;
-    /// What is wrong with a matrix of so many rows and columns, if it cannot be: what, and what is allowed.
+    /// Checks the shape of a matrix. An error contains the invalid value, and the allowed values.
     #[doc(hidden)]
     fn shape(&self, rows: usize, cols: usize) -> Result<(), (String, String)> {
         let _ = (rows, cols);
         Ok(())
     }
-    /// How long the first index array is, if the second one has so many elements.
+    /// Returns the required length of the first index array, given the length of the second one.
     #[doc(hidden)]
     fn first_len(&self, rows: usize, cols: usize, second: usize) -> Option<usize>;
-    /// How many values belong to so many indices.
+    /// Returns the number of values for this many indices.
     #[doc(hidden)]
     fn values_len(&self, second: usize) -> Option<usize> {
         Some(second)
     }
-    /// How long the second array must be; any length if `None`.
+    /// Returns the required length of the second array; any length if `None`.
     #[doc(hidden)]
     fn second_len(&self, rows: usize) -> Option<usize> {
         let _ = rows;
         None
     }
-    /// An error if this crate has no products with it: with what is done to the matrix, or at all with the library that was found.
+    /// Returns an error if this crate has no products with the format: with this operation, or at all with the loaded
+    /// library.
     #[doc(hidden)]
     fn supported(&self, op: Op) -> Result<()> {
         let _ = op;
         Ok(())
     }
-    /// What its index arrays must be, for a matrix of so many rows and columns.
+    /// Returns the requirements on the index arrays of a matrix with this shape.
     #[doc(hidden)]
     fn layout(&self, size: (usize, usize)) -> Layout;
 }
 
-/// A format that the generic functions of hipSPARSE take.
+/// A format that hipSPARSE's generic functions support.
 pub trait Generic: Format {
-    /// Makes the description of a matrix at `place`.
+    /// Creates the descriptor of a matrix at `place`.
     ///
     /// # Safety
-    /// `place` takes a pointer; the memory is a matrix of this format.
+    /// `place` must be valid for writing a pointer; the memory must be a matrix of this format.
     #[doc(hidden)]
     unsafe fn describe(&self, place: Ptr, raw: &RawMatrix) -> Returned;
 }
 
-/// A matrix as C takes it.
+/// A matrix in the form that C expects.
 #[doc(hidden)]
 #[derive(Clone, Copy, Debug)]
 pub struct RawMatrix {
@@ -74,22 +76,22 @@ pub struct RawMatrix {
     pub(crate) data: u32,
 }
 
-/// Compressed rows: offsets of the rows, then for each entry its column.
+/// Compressed rows: offsets of the rows, then the column of each entry.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[doc(alias("HIPSPARSE_FORMAT_CSR", "CUSPARSE_FORMAT_CSR"))]
 pub struct Csr;
 
-/// Compressed columns: offsets of the columns, then for each entry its row.
+/// Compressed columns: offsets of the columns, then the row of each entry.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[doc(alias("HIPSPARSE_FORMAT_CSC", "CUSPARSE_FORMAT_CSC"))]
 pub struct Csc;
 
-/// Coordinates: for each entry its row, then for each its column.
+/// Coordinates: the row of each entry, then the column of each.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[doc(alias("HIPSPARSE_FORMAT_COO", "CUSPARSE_FORMAT_COO"))]
 pub struct Coo;
 
-/// How the elements of a block lie in memory.
+/// The memory order of a block's elements.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[doc(alias("hipsparseDirection_t", "cusparseDirection_t"))]
 pub enum BlockOrder {
@@ -106,7 +108,7 @@ impl BlockOrder {
     }
 }
 
-/// Compressed rows of dense blocks: offsets of the rows of blocks, then for each block its column of blocks.
+/// Compressed rows of dense blocks: offsets of the block rows, then the block column of each block.
 ///
 /// The rows and columns of the matrix are multiples of those of the blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -116,22 +118,23 @@ pub struct Bsr {
     pub rows: usize,
     /// Columns of a block.
     pub cols: usize,
-    /// How its elements lie in memory.
+    /// The memory order of its elements.
     pub order: BlockOrder,
 }
 
 impl Bsr {
-    /// Square blocks, row after row.
+    /// Square row-major blocks.
     #[must_use]
     pub fn square(size: usize) -> Self {
         Self { rows: size, cols: size, order: BlockOrder::Rows }
     }
 }
 
-/// Rows of square dense blocks, the same number in each. First come the columns of the first blocks of all rows, then those of the second ones,
-/// and so on, with −1 where there is none. The blocks come in the same order, each column after column.
+/// Rows of square dense blocks, with the same number of blocks in each row. The columns of the first blocks of all rows
+/// come first, then those of the second blocks, and so on, with −1 for a missing block. The blocks have the same
+/// order, each column-major.
 ///
-/// This is the layout of ROCm up to 7.2. That of cuSPARSE, which newer releases have, is row after row.
+/// This is the layout of ROCm up to 7.2. cuSPARSE's layout, which newer releases use, is row after row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[doc(alias("HIPSPARSE_FORMAT_BLOCKED_ELL", "CUSPARSE_FORMAT_BLOCKED_ELL"))]
 pub struct BlockedEll {
@@ -183,7 +186,7 @@ impl Format for Coo {
     }
 }
 
-/// Whether rows and columns are multiples of those of blocks.
+/// Checks that rows and columns are multiples of the block size.
 fn whole_blocks(rows: usize, cols: usize, block: (usize, usize)) -> Result<(), (String, String)> {
     let multiple = |size: usize, of: usize| of != 0 && size % of == 0;
     if multiple(rows, block.0) && multiple(cols, block.1) {
@@ -255,7 +258,7 @@ macro_rules! generic {
         impl Generic for $format {
             unsafe fn describe(&self, place: Ptr, raw: &RawMatrix) -> Returned {
                 let RawMatrix { rows, cols, entries, first, second, values, index, base, data } = *raw;
-                // SAFETY: the caller's matrix and place.
+                // SAFETY: the caller's matrix and pointer.
                 unsafe { raw::$create(place, rows, cols, entries, first, second, values, index, index, base, data) }
             }
         }
@@ -270,7 +273,7 @@ generic! {
 impl Generic for Coo {
     unsafe fn describe(&self, place: Ptr, raw: &RawMatrix) -> Returned {
         let RawMatrix { rows, cols, entries, first, second, values, index, base, data } = *raw;
-        // SAFETY: the caller's matrix and place.
+        // SAFETY: the caller's matrix and pointer.
         unsafe { raw::hipsparseCreateCoo(place, rows, cols, entries, first, second, values, index, base, data) }
     }
 }
@@ -279,13 +282,13 @@ impl Generic for BlockedEll {
     unsafe fn describe(&self, place: Ptr, raw: &RawMatrix) -> Returned {
         let RawMatrix { rows, cols, second, values, index, base, data, .. } = *raw;
         let (block, width) = (self.block as i64, self.width as i64);
-        // SAFETY: the caller's matrix and place.
+        // SAFETY: the caller's matrix and pointer.
         unsafe { raw::hipsparseCreateBlockedEll(place, rows, cols, block, width, second, values, index, base, data) }
     }
 }
 
 impl Base {
-    /// The number of an index that counts from zero.
+    /// Converts an index that counts from zero.
     pub(crate) fn of(self, index: usize) -> i64 {
         index as i64 + self.first()
     }

@@ -1,4 +1,4 @@
-//! Incomplete factorisations, ILU(0) and IC(0), of CSR and BSR.
+//! Incomplete factorizations, ILU(0) and IC(0), of CSR and BSR.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -14,7 +14,7 @@ use crate::raw::{self, Ptr, Returned};
 use crate::solve::{Legacy, POLICY, pivot, square};
 use crate::{Result, Sparse, Value};
 
-/// Kinds of factorisations.
+/// Kinds of factorizations.
 pub mod kind {
     /// A ≈ L U with ones on the diagonal of L.
     #[derive(Clone, Copy, Debug)]
@@ -30,7 +30,7 @@ mod sealed {
     impl Sealed for super::kind::Ic {}
 }
 
-/// A kind of factorisation of matrices of a format: ILU(0) and IC(0) of CSR, and of BSR with square blocks.
+/// A kind of factorization for matrices of a format: ILU(0) and IC(0) for CSR, and for BSR with square blocks.
 pub trait Factorization<F: Format>: sealed::Sealed + Send + Sync + 'static {
     #[doc(hidden)]
     const NAME: &'static str;
@@ -61,7 +61,7 @@ macro_rules! factorizations {
             }
 
             unsafe fn create(place: Ptr) -> Returned {
-                // SAFETY: the caller's place.
+                // SAFETY: the caller's pointer.
                 unsafe { raw::$create(place) }
             }
 
@@ -101,7 +101,7 @@ macro_rules! factorizations {
             }
 
             unsafe fn zero_pivot(handle: Ptr, info: Ptr, place: Ptr) -> Returned {
-                // SAFETY: the caller's information and place.
+                // SAFETY: the caller's information object and pointer.
                 unsafe { raw::$pivot(handle, info, place) }
             }
         }
@@ -124,7 +124,7 @@ factorizations! {
         bsric02_bufferSize, bsric02_analysis, bsric02, [direction], [block];
 }
 
-/// What both states have.
+/// The common parts of both states.
 struct State<'a, K: Factorization<F>, F: Format, T> {
     sparse: &'a Sparse,
     matrix: SpMatMut<'a, F, T>,
@@ -134,7 +134,7 @@ struct State<'a, K: Factorization<F>, F: Format, T> {
     kind: PhantomData<fn() -> K>,
 }
 
-// SAFETY: the addresses in `raw` are of what is borrowed or owned beside them, all of which may be sent.
+// SAFETY: the addresses in `raw` belong to memory that the other fields borrow or own, all of which may be sent.
 unsafe impl<K: Factorization<F>, F: Format, T: Send> Send for State<'_, K, F, T> {}
 
 impl<K: Factorization<F>, F: Format, T: Value> State<'_, K, F, T> {
@@ -142,7 +142,7 @@ impl<K: Factorization<F>, F: Format, T: Value> State<'_, K, F, T> {
         call::asked(&self.matrix.pattern)
     }
 
-    /// Queues the factorisation.
+    /// Queues the factorization.
     fn factorise(&mut self) -> Result<()> {
         let Some((_, _, tracked)) = &self.owned else { return Ok(()) };
         let mut operands = Operands::on(self.sparse.stream());
@@ -153,7 +153,7 @@ impl<K: Factorization<F>, F: Format, T: Value> State<'_, K, F, T> {
         let work = operands.slice_mut("the workspace", self.work.as_slice_mut())?;
         operands.form()?;
         let raw = &self.raw;
-        // SAFETY: the matrix and the workspace are those of the analysis.
+        // SAFETY: the matrix and the workspace of the analysis.
         unsafe {
             self.sparse
                 .handle
@@ -168,7 +168,7 @@ impl<K: Factorization<F>, F: Format, T: Value> State<'_, K, F, T> {
         operands.uses().tracked(tracked);
         let base = self.matrix.pattern.base.code() as i32;
         pivot(self.sparse, operands, (K::NAME, base), |handle, place| {
-            // SAFETY: information that is alive, and a place for the position.
+            // SAFETY: information that is alive, and room for the position.
             unsafe { K::zero_pivot(handle, self.raw.info, place) }
         })
     }
@@ -182,16 +182,16 @@ impl<K: Factorization<F>, F: Format, T> Drop for State<'_, K, F, T> {
     }
 }
 
-/// A matrix that was analysed for an incomplete factorisation. Of [`Sparse::ilu0`] and [`Sparse::ic0`].
+/// A matrix that was analysed for an incomplete factorization. [`Sparse::ilu0`] and [`Sparse::ic0`] create it.
 pub struct Analyzed<'a, K: Factorization<F>, F: Format, T> {
     state: State<'a, K, F, T>,
     boost: Option<Box<(f64, T)>>,
 }
 
-/// A matrix that became its incomplete factors. Of [`Analyzed::factorize`].
+/// A matrix that was overwritten with its incomplete factors. [`Analyzed::factorize`] creates it.
 pub struct Factors<'a, K: Factorization<F>, F: Format, T> {
     state: State<'a, K, F, T>,
-    /// The library keeps its address.
+    /// The library keeps the address of this memory.
     _boost: Option<Box<(f64, T)>>,
 }
 
@@ -208,16 +208,17 @@ impl<K: Factorization<F>, F: Format, T: Value> fmt::Debug for Factors<'_, K, F, 
 }
 
 impl<'a, K: Factorization<F>, F: Format, T: Value> Analyzed<'a, K, F, T> {
-    /// The values of the matrix, to write to.
+    /// Returns the values of the matrix, to write to.
     #[must_use]
     pub fn values_mut(&mut self) -> DeviceSliceMut<'_, T> {
         self.state.matrix.values_mut()
     }
 
-    /// Queues the factorisation: the values of the matrix become those of the factors. [`Factors::wait`] says whether it was possible.
+    /// Queues the factorization: the values of the matrix are overwritten with those of the factors. [`Factors::wait`]
+    /// returns whether it succeeded.
     ///
     /// # Errors
-    /// Those of the library.
+    /// An error from the library.
     #[doc(alias("hipsparseDcsrilu02", "hipsparseDcsric02", "hipsparseDbsrilu02", "hipsparseDbsric02"))]
     #[doc(alias("cusparseDcsrilu02", "cusparseDcsric02", "cusparseDbsrilu02", "cusparseDbsric02"))]
     pub fn factorize(mut self) -> Result<Factors<'a, K, F, T>> {
@@ -227,10 +228,10 @@ impl<'a, K: Factorization<F>, F: Format, T: Value> Analyzed<'a, K, F, T> {
 }
 
 impl<T: Value> Analyzed<'_, kind::Ilu, Csr, T> {
-    /// Has pivots whose absolute value is at most `tolerance` replaced with `value`.
+    /// Makes the library replace pivots whose absolute value is at most `tolerance` with `value`.
     ///
     /// # Errors
-    /// Those of the library.
+    /// An error from the library.
     #[doc(alias("hipsparseDcsrilu02_numericBoost", "cusparseDcsrilu02_numericBoost"))]
     pub fn boost(mut self, tolerance: f64, value: T) -> Result<Self> {
         let boost = Box::new((tolerance, value));
@@ -248,10 +249,10 @@ impl<T: Value> Analyzed<'_, kind::Ilu, Csr, T> {
 }
 
 impl<T: Value> Analyzed<'_, kind::Ilu, Bsr, T> {
-    /// Has pivots whose absolute value is at most `tolerance` replaced with `value`.
+    /// Makes the library replace pivots whose absolute value is at most `tolerance` with `value`.
     ///
     /// # Errors
-    /// Those of the library.
+    /// An error from the library.
     #[doc(alias("hipsparseDbsrilu02_numericBoost", "cusparseDbsrilu02_numericBoost"))]
     pub fn boost(mut self, tolerance: f64, value: T) -> Result<Self> {
         let boost = Box::new((tolerance, value));
@@ -269,26 +270,26 @@ impl<T: Value> Analyzed<'_, kind::Ilu, Bsr, T> {
 }
 
 impl<K: Factorization<F>, F: Format, T: Value> Factors<'_, K, F, T> {
-    /// Waits for the factorisation.
+    /// Waits for the factorization.
     ///
     /// # Errors
-    /// [`Error::ZeroPivot`](crate::Error::ZeroPivot) for the first row whose pivot became zero, or, for IC(0), not positive.
+    /// [`Error::ZeroPivot`](crate::Error::ZeroPivot) for the first row whose pivot is zero or, for IC(0), not positive.
     #[doc(alias("hipsparseXcsrilu02_zeroPivot", "hipsparseXcsric02_zeroPivot", "hipsparseXbsrilu02_zeroPivot"))]
     #[doc(alias("hipsparseXbsric02_zeroPivot", "cusparseXcsrilu02_zeroPivot", "cusparseXcsric02_zeroPivot"))]
     pub fn wait(&self) -> Result<()> {
         self.state.pivot()
     }
 
-    /// Both factors, in the places of the matrix.
+    /// Returns both factors, in the matrix's positions.
     #[must_use]
     pub fn view(&self) -> SpMatRef<'_, F, T> {
         self.state.matrix.view()
     }
 
-    /// Copies other values of the same pattern, and queues their factorisation. The analysis is used again.
+    /// Copies new values for the same pattern, and queues their factorization. The analysis is reused.
     ///
     /// # Errors
-    /// An error for another number of values; those of the library.
+    /// An error for a different number of values; an error from the library.
     pub fn refactorize<'s>(&mut self, values: impl Into<DeviceSlice<'s, T>>) -> Result<()> {
         let (values, needed) = (values.into(), self.state.matrix.values.len());
         if values.len() != needed {
@@ -304,18 +305,18 @@ impl<F: Format, T: Value> Factors<'_, kind::Ilu, F, T>
 where
     kind::Ilu: Factorization<F>,
 {
-    /// L, with ones on the diagonal.
+    /// Returns L, with ones on the diagonal.
     ///
     /// # Errors
-    /// As of now, none.
+    /// None at present.
     pub fn lower(&self) -> Result<SpTriangle<'_, F, T>> {
         Ok(self.view().lower()?.unit())
     }
 
-    /// U.
+    /// Returns U.
     ///
     /// # Errors
-    /// As of now, none.
+    /// None at present.
     pub fn upper(&self) -> Result<SpTriangle<'_, F, T>> {
         self.view().upper()
     }
@@ -325,22 +326,24 @@ impl<F: Format, T: Value> Factors<'_, kind::Ic, F, T>
 where
     kind::Ic: Factorization<F>,
 {
-    /// L. The other factor is `lower()?.h()`.
+    /// Returns L. The other factor is `lower()?.h()`.
     ///
     /// # Errors
-    /// As of now, none.
+    /// None at present.
     pub fn lower(&self) -> Result<SpTriangle<'_, F, T>> {
         self.view().lower()
     }
 }
 
-/// Incomplete factorisations.
+/// Incomplete factorizations.
 impl Sparse {
-    /// Analyses a square matrix of CSR or BSR for ILU(0): A ≈ L U, with no entries but those of A. The entries must be sorted. The call waits.
+    /// Analyses a square CSR or BSR matrix for ILU(0): A ≈ L U, with A's pattern. The entries must be sorted. The
+    /// call waits.
     ///
     /// # Errors
-    /// [`Error::ZeroPivot`](crate::Error::ZeroPivot) if an entry of the diagonal is not stored; [`CallError::Invalid`](crate::CallError::Invalid)
-    /// for a matrix that is not square, entries that are not sorted, and blocks that are not square.
+    /// [`Error::ZeroPivot`](crate::Error::ZeroPivot) if an entry of the diagonal is not stored;
+    /// [`CallError::Invalid`](crate::CallError::Invalid) for a matrix that is not square, entries that are not sorted,
+    /// and blocks that are not square.
     #[doc(alias("hipsparseDcsrilu02_analysis", "hipsparseDbsrilu02_analysis", "cusparseDcsrilu02_analysis"))]
     pub fn ilu0<'a, F: Format, T: Value>(
         &'a self,
@@ -352,8 +355,8 @@ impl Sparse {
         self.incomplete(a.into())
     }
 
-    /// Analyses a Hermitian matrix of CSR or BSR for IC(0): A ≈ L Lᴴ, with no entries but those of A. Its lower triangle is used. The entries must
-    /// be sorted. The call waits.
+    /// Analyses a Hermitian CSR or BSR matrix for IC(0): A ≈ L Lᴴ, with A's pattern. Its lower triangle is used.
+    /// The entries must be sorted. The call waits.
     ///
     /// # Errors
     /// As [`ilu0`](Self::ilu0).
@@ -380,7 +383,7 @@ impl Sparse {
         sorted("A", &pattern)?;
         let (block, direction) = K::block(&pattern.format)?;
         let descr = mat_descr(pattern.base, None)?;
-        // SAFETY: it writes information there.
+        // SAFETY: the function writes information through a valid pointer.
         let info = unsafe { Owned::new(|place| K::create(place), K::destroy, String::new)? };
         let mut operands = Operands::on(self.stream());
         let arrays = matrix_mut(&mut operands, "A", a.reborrow())?;
@@ -398,11 +401,11 @@ impl Sparse {
         };
         let asked = || call::asked(&pattern);
         let bytes = self.size(|handle, bytes| {
-            // SAFETY: a matrix that was checked; it writes the size, in 32 or 64 bits.
+            // SAFETY: a matrix that was checked; the function writes the size, in 32 or 64 bits.
             unsafe { K::size::<T>(handle, &raw, bytes) }.ok(asked)
         })?;
         let mut work = self.new_work(bytes)?;
-        // SAFETY: the operands are gone when the call has returned.
+        // SAFETY: the operands are dropped by the time the call returns, before the memory.
         let place = unsafe { operands.lend("the workspace", work.as_slice_mut())? };
         // SAFETY: the pattern was checked, and is sorted.
         unsafe {

@@ -1,8 +1,9 @@
-//! Safe Rust for hipSPARSE on AMD GPUs: sparse matrices, their products, triangular solves, incomplete factorisations and conversions.
+//! Safe Rust for hipSPARSE on AMD GPUs: sparse matrices, their products, triangular solves, incomplete factorizations
+//! and conversions.
 //!
-//! A [`Sparse`] queues work on a stream of [`hip`]. Sparse matrices are checked when they are made: an index that is out of range would
-//! make a kernel leave the memory of the matrix. Nothing is linked: hipSPARSE of ROCm 5.7 to 10.0 is loaded on first use, and the same
-//! program runs with each.
+//! A [`Sparse`] queues work on a stream of [`hip`]. Sparse matrices are checked when they are made: an index that is
+//! out of range would make a kernel access memory outside the matrix. Nothing is linked: hipSPARSE of ROCm 5.7 to 10.0
+//! is loaded on first use, and the same program runs with each.
 //!
 //! ```
 //! use hip::{Device, DeviceBuffer, Stream};
@@ -33,7 +34,7 @@
 //!
 //! # From hipSPARSE to this crate
 //!
-//! | hipSPARSE | here |
+//! | hipSPARSE | this crate |
 //! |---|---|
 //! | `S`, `D`, `C`, `Z` in a name; compute types | the element type: `sparse.spmv::<_, f64, _>(...)`, mostly inferred |
 //! | `hipsparseCreateCsr`, ... | [`Csr`], [`Csc`], [`Coo`], [`Bsr`], [`BlockedEll`], which own memory; views of them borrow it |
@@ -47,22 +48,26 @@
 //!
 //! # Rules
 //!
-//! - **Waiting.** What returns a new matrix or a number waits for it; the other calls queue work and return. Reading a buffer waits for its
-//!   work.
-//! - **Host functions.** A new handle, the older conversions and products, and [`Sparse::spgemm`] wait inside HIP for the device: such a call is made when no
-//!   host function is under way and no stream captured. A host function that waits for what its thread does after such a call is never done.
-//! - **Structure.** Unsorted and duplicate entries are found when a matrix is made. Calls that need sorted entries refuse it:
-//!   [`Sparse::sort`] sorts.
-//! - **Overlap.** What a call writes must not overlap its other operands.
-//! - **Graphs.** Calls of plans with scalars in device memory can be captured. A graph runs with the indices that were checked: an array that a graph
-//!   writes to is not accepted as indices, and while a graph exists that was captured with a matrix, writing to its index arrays is an error, also
-//!   after [`SpMat::into_buffers`]. Values can be written. What returns a new matrix cannot be captured. The library's handle, plans and analyses
-//!   are kept by graphs that use them.
-//! - **Releases.** What the library lacks, or does wrong in one release, is an error that says so.
+//! - **Waiting.** Calls that return a new matrix or a number wait for it; the other calls queue work and return.
+//!   Reading a buffer waits for its work.
+//! - **Host functions.** A new handle, the older conversions and products, and [`Sparse::spgemm`] wait inside HIP for
+//!   the device: such a call waits until no host function runs and no stream is captured. A host function that waits
+//!   for its thread to do something after such a call deadlocks.
+//! - **Structure.** Unsorted and duplicate entries are found when a matrix is made. Calls that need sorted entries
+//!   reject such a matrix: [`Sparse::sort`] sorts.
+//! - **Overlap.** An operand that a call writes must not overlap the others.
+//! - **Graphs.** Calls of plans with scalars in device memory can be captured. A graph relies on the indices that were
+//!   checked: an array that a graph writes to is not accepted as indices, and while a graph exists that was captured
+//!   with a matrix, writing to its index arrays is an error, also after [`SpMat::into_buffers`]. Values can be written.
+//!   Calls that return a new matrix cannot be captured. Graphs keep the library's handle, plans and analyses that they
+//!   use alive.
+//! - **Releases.** A function that the library lacks, or that is wrong in one release, is an error that names the
+//!   reason.
 //!
 //! # Features
 //!
-//! `sprs`: matrices and vectors from and to those of [sprs](https://docs.rs/sprs). `ndarray`: dense arrays from and to sparse matrices.
+//! `sprs`: conversions between matrices and vectors of this crate and of [sprs](https://docs.rs/sprs). `ndarray`:
+//! conversions between dense arrays and sparse matrices.
 //! `rocm-5-7` to `rocm-10-0` choose the API level of the crates below.
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
@@ -134,17 +139,17 @@ mod call_error {
 pub use call_error::Error as CallError;
 pub(crate) use call_error::check;
 
-/// Why a method failed.
+/// The reason that a method failed.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum Error {
     /// The call failed, or was not made.
     Call(CallError),
-    /// The index arrays of a sparse matrix or vector are not what they must be.
+    /// The index arrays of a sparse matrix or vector are invalid.
     Structure(Defect),
-    /// A row has a zero on the diagonal, or none: it cannot be divided by.
+    /// A diagonal entry is zero or missing, so its row cannot be divided by it.
     ZeroPivot {
-        /// What was computed.
+        /// The routine.
         routine: &'static str,
         /// The row, or row of blocks, counted from zero.
         row: usize,
@@ -188,14 +193,14 @@ impl From<hip::Error> for Error {
     }
 }
 
-/// Whether hipSPARSE can be loaded. [`Sparse::new`] returns the reason if not.
+/// Returns whether hipSPARSE can be loaded. [`Sparse::new`] returns the reason if not.
 #[must_use]
 pub fn is_available() -> bool {
     raw::load_error().is_none()
 }
 
-/// What the library itself says of a status of hipSPARSE: the name of its own status, and a description. `None` if it has no such function:
-/// before ROCm 6.2.
+/// Returns the library's own text for a hipSPARSE status: the name of its own status, and a description. `None` if it
+/// has no such function: before ROCm 6.2.
 ///
 /// ```
 /// # if hip::sim_if_no_gpu().is_err() || hip::backend().ok() == Some(hip::Backend::Sim) || !hipsparse::is_available() { return }

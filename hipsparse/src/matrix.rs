@@ -11,7 +11,8 @@ use crate::on_device;
 use crate::structure::{Defect, sorted};
 use crate::{Base, Error, Index, Result, Value};
 
-/// Where the entries of a sparse matrix are: its format, shape and index arrays, without the values. Of [`SpMat::pattern`].
+/// The positions of a sparse matrix's entries: its format, shape and index arrays, without the values.
+/// [`SpMat::pattern`] returns it.
 ///
 /// It was checked when it was made, and does not change as long as it is borrowed.
 pub struct Pattern<'a, F, I> {
@@ -45,7 +46,7 @@ impl<F: Format, I> fmt::Debug for Pattern<'_, F, I> {
     }
 }
 
-/// The lengths, sizes and shape of a matrix fit each other and the type of its indices.
+/// Checks that the lengths, sizes and shape of a matrix fit each other and the index type.
 fn fits<F: Format, I: Index>(
     format: &F,
     (rows, cols): (usize, usize),
@@ -92,7 +93,7 @@ impl<'a, F: Format, I: Index> Pattern<'a, F, I> {
     }
 
     /// # Safety
-    /// The index arrays have no defect.
+    /// The index arrays must not have a defect.
     unsafe fn unchecked(
         format: F,
         (rows, cols): (usize, usize),
@@ -110,69 +111,70 @@ impl<'a, F: Format, I: Index> Pattern<'a, F, I> {
         on_device::find(self.format.layout((self.rows, self.cols)), self.base.first(), self.first, self.second)
     }
 
-    /// Finds the first defect of the index arrays: first those that are unsafe, then entries that are not sorted or are there twice.
+    /// Finds the first defect of the index arrays: unsafe defects come first, then unsorted and duplicate entries.
     ///
-    /// The device looks for them, and the call waits for it. A device that the crate has no code for (it has for gfx90a, gfx942, gfx1100 and
-    /// gfx1201) copies the index arrays to the host, which looks.
+    /// The check runs on the device, and the call waits for it. If the crate has no code for the device (it has for
+    /// gfx90a, gfx942, gfx1100 and gfx1201), the index arrays are copied to the host and checked there.
     ///
     /// # Errors
-    /// [`Error::Structure`], with the defect; those of the launch and of copies.
+    /// [`Error::Structure`], with the defect; errors of the launch and of copies.
     pub fn validate(&self) -> Result<()> {
         self.find()?.map_err(Error::Structure)
     }
 
-    /// The format.
+    /// Returns the format.
     #[must_use]
     pub fn format(&self) -> F {
         self.format
     }
 
-    /// Rows.
+    /// Returns the number of rows.
     #[must_use]
     pub fn rows(&self) -> usize {
         self.rows
     }
 
-    /// Columns.
+    /// Returns the number of columns.
     #[must_use]
     pub fn cols(&self) -> usize {
         self.cols
     }
 
-    /// Entries that are stored; of BSR and blocked ELL, blocks.
+    /// Returns the number of stored entries; of blocks for BSR and blocked ELL.
     #[must_use]
     pub fn entries(&self) -> usize {
         self.second.len()
     }
 
-    /// Where indices begin.
+    /// Returns the index base.
     #[must_use]
     pub fn base(&self) -> Base {
         self.base
     }
 
-    /// Whether the entries are sorted, and none is there twice: row after row, or column after column.
+    /// Returns whether the entries are sorted and unique: row after row, or column after column.
     #[must_use]
     pub fn is_sorted(&self) -> bool {
         self.sorted
     }
 
-    /// The first index array: offsets, or the rows of COO.
+    /// Returns the first index array: offsets, or the rows of COO.
     #[must_use]
     pub fn first(&self) -> DeviceSlice<'a, I> {
         self.first
     }
 
-    /// The second index array: columns, or the rows of CSC.
+    /// Returns the second index array: columns, or the rows of CSC.
     #[must_use]
     pub fn second(&self) -> DeviceSlice<'a, I> {
         self.second
     }
 }
 
-/// A sparse matrix in device memory that owns its arrays. [`Csr`], [`Csc`], [`Coo`], [`Bsr`] and [`BlockedEll`] are the formats.
+/// A sparse matrix that owns its arrays in device memory. [`Csr`], [`Csc`], [`Coo`], [`Bsr`] and [`BlockedEll`] are the
+/// formats.
 ///
-/// The index arrays are checked when it is made and do not change afterwards. The values do.
+/// The index arrays are checked when the matrix is made, and do not change afterwards. The values can change.
 pub struct SpMat<F, T, I = i32> {
     format: F,
     rows: usize,
@@ -204,7 +206,7 @@ pub struct SpMat<F, T, I = i32> {
 pub type Csr<T, I = i32> = SpMat<format::Csr, T, I>;
 /// A matrix of compressed columns.
 pub type Csc<T, I = i32> = SpMat<format::Csc, T, I>;
-/// A matrix of entries with a row and a column each.
+/// A matrix of entries with their rows and columns.
 pub type Coo<T, I = i32> = SpMat<format::Coo, T, I>;
 /// A matrix of compressed rows of dense blocks.
 pub type Bsr<T, I = i32> = SpMat<format::Bsr, T, I>;
@@ -225,13 +227,13 @@ impl<F: Format, T, I> fmt::Debug for SpMat<F, T, I> {
 }
 
 impl<F: Format + Default, T: Pod, I: Index> SpMat<F, T, I> {
-    /// A matrix of `size` rows and columns with these index arrays and values, which are in device memory.
+    /// Creates a matrix of `size` rows and columns from index arrays and values in device memory.
     ///
-    /// The index arrays are checked: see [`Pattern::validate`] for what that costs.
+    /// The index arrays are checked: [`Pattern::validate`] documents the cost.
     ///
     /// # Errors
-    /// [`Error::Structure`] for index arrays that are unsafe; [`CallError::Invalid`](crate::CallError::Invalid) for lengths that do not fit;
-    /// [`hip::Error::Graph`] if a graph can write to an index array.
+    /// [`Error::Structure`] for index arrays that are unsafe; [`CallError::Invalid`](crate::CallError::Invalid) for
+    /// lengths that do not fit; [`hip::Error::Graph`] if a graph can write to an index array.
     #[doc(alias("hipsparseCreateCsr", "hipsparseCreateCsc", "hipsparseCreateCoo"))]
     #[doc(alias("cusparseCreateCsr", "cusparseCreateCsc", "cusparseCreateCoo"))]
     pub fn new(
@@ -244,10 +246,10 @@ impl<F: Format + Default, T: Pod, I: Index> SpMat<F, T, I> {
         Self::with_format(F::default(), size, base, first, second, values)
     }
 
-    /// As [`new`](Self::new), of arrays on the host, which are checked there.
+    /// As [`new`](Self::new), from arrays on the host, which are checked there.
     ///
     /// # Errors
-    /// As [`new`](Self::new); those of the copies.
+    /// As [`new`](Self::new); errors of the copies.
     pub fn from_host(
         device: &Device,
         size: (usize, usize),
@@ -261,7 +263,8 @@ impl<F: Format + Default, T: Pod, I: Index> SpMat<F, T, I> {
 }
 
 impl<F: Format, T: Pod, I: Index> SpMat<F, T, I> {
-    /// As [`new`](Self::new), for formats with properties: [`format::Bsr`], [`format::BlockedEll`], whose first index array is empty.
+    /// As [`new`](Self::new), for formats with parameters: [`format::Bsr`], [`format::BlockedEll`], whose first index
+    /// array is empty.
     ///
     /// # Errors
     /// As [`new`](Self::new); an error if the shape does not fit the format.
@@ -279,7 +282,7 @@ impl<F: Format, T: Pod, I: Index> SpMat<F, T, I> {
         Ok(Self { format, rows: size.0, cols: size.1, base, sorted, first, second, values })
     }
 
-    /// As [`from_host`](Self::from_host), for formats with properties.
+    /// As [`from_host`](Self::from_host), for formats with parameters.
     ///
     /// # Errors
     /// As [`with_format`](Self::with_format).
@@ -299,13 +302,13 @@ impl<F: Format, T: Pod, I: Index> SpMat<F, T, I> {
         Ok(Self { format, rows: size.0, cols: size.1, base, sorted, first, second, values })
     }
 
-    /// As [`with_format`](Self::with_format), without looking at the index arrays. Only lengths are checked.
+    /// As [`with_format`](Self::with_format), without checking the index arrays. Only lengths are checked.
     ///
     /// # Errors
     /// [`CallError::Invalid`](crate::CallError::Invalid) for lengths that do not fit.
     ///
     /// # Safety
-    /// The index arrays have none of the defects of [`Defect`], when queued work that writes to them is over.
+    /// The index arrays must not have any defect of [`Defect`] once queued work that writes to them is done.
     pub unsafe fn new_unchecked(
         format: F,
         size: (usize, usize),
@@ -314,18 +317,18 @@ impl<F: Format, T: Pod, I: Index> SpMat<F, T, I> {
         second: DeviceBuffer<I>,
         values: DeviceBuffer<T>,
     ) -> Result<Self> {
-        // SAFETY: the caller's promise.
+        // SAFETY: as the caller ensures.
         unsafe { Pattern::unchecked(format, size, base, (first.as_slice(), second.as_slice()), values.len())? };
         Ok(Self { format, rows: size.0, cols: size.1, base, sorted: true, first, second, values })
     }
 
-    /// The matrix, to read from.
+    /// Returns a view to read from.
     #[must_use]
     pub fn view(&self) -> SpMatRef<'_, F, T, I> {
         SpMatRef { pattern: self.pattern(), values: self.values.as_slice(), op: Op::default() }
     }
 
-    /// The matrix, to write values to.
+    /// Returns a view to write values to.
     #[must_use]
     pub fn view_mut(&mut self) -> SpMatMut<'_, F, T, I> {
         let Self { format, rows, cols, base, sorted, ref first, ref second, ref mut values } = *self;
@@ -333,7 +336,7 @@ impl<F: Format, T: Pod, I: Index> SpMat<F, T, I> {
         SpMatMut { pattern: Pattern { format, rows, cols, base, sorted, first, second }, values: values.as_slice_mut() }
     }
 
-    /// Where the entries are.
+    /// Returns the pattern.
     #[must_use]
     pub fn pattern(&self) -> Pattern<'_, F, I> {
         let Self { format, rows, cols, base, sorted, ref first, ref second, .. } = *self;
@@ -343,27 +346,27 @@ impl<F: Format, T: Pod, I: Index> SpMat<F, T, I> {
     /// Finds the first defect of the index arrays, unsorted and duplicate entries included. See [`Pattern::validate`].
     ///
     /// # Errors
-    /// [`Error::Structure`], with the defect; those of the launch and of copies.
+    /// [`Error::Structure`], with the defect; errors of the launch and of copies.
     pub fn validate(&self) -> Result<()> {
         self.pattern().validate()
     }
 
-    /// Its transpose, to read from. Nothing is moved.
+    /// Returns a view of the transpose. No data is moved.
     #[must_use]
     pub fn t(&self) -> SpMatRef<'_, F, T, I> {
         self.view().t()
     }
 
-    /// Its conjugate transpose, to read from. Nothing is moved.
+    /// Returns a view of the conjugate transpose. No data is moved.
     #[must_use]
     pub fn h(&self) -> SpMatRef<'_, F, T, I> {
         self.view().h()
     }
 
-    /// The same pattern with these values.
+    /// Copies the pattern to a new matrix with these values.
     ///
     /// # Errors
-    /// [`CallError::Invalid`](crate::CallError::Invalid) for another number of values; those of a copy on the device.
+    /// [`CallError::Invalid`](crate::CallError::Invalid) for a different number of values; errors of the device copy.
     pub fn with_values<U: Pod>(&self, values: DeviceBuffer<U>) -> Result<SpMat<F, U, I>> {
         if values.len() != self.values.len() {
             let needed = format!("{}, as the pattern has", self.values.len());
@@ -374,80 +377,80 @@ impl<F: Format, T: Pod, I: Index> SpMat<F, T, I> {
         Ok(SpMat { format, rows, cols, base, sorted, first, second, values })
     }
 
-    /// A copy on the device.
+    /// Copies the matrix on the device.
     ///
     /// # Errors
-    /// Those of allocations and copies.
+    /// An error from an allocation or a copy.
     pub fn try_clone(&self) -> Result<Self> {
         self.with_values(self.values.try_clone()?)
     }
 
-    /// The first index array, the second one, and the values, on the host.
+    /// Copies the arrays to the host: the first index array, the second one, and the values.
     ///
     /// # Errors
-    /// Those of [`DeviceBuffer::to_vec`].
+    /// The errors of [`DeviceBuffer::to_vec`].
     pub fn to_vecs(&self) -> Result<(Vec<I>, Vec<I>, Vec<T>)> {
         Ok((self.first.to_vec()?, self.second.to_vec()?, self.values.to_vec()?))
     }
 }
 
 impl<F: Format, T: Pod, I> SpMat<F, T, I> {
-    /// The format.
+    /// Returns the format.
     #[must_use]
     pub fn format(&self) -> F {
         self.format
     }
 
-    /// Rows.
+    /// Returns the number of rows.
     #[must_use]
     pub fn rows(&self) -> usize {
         self.rows
     }
 
-    /// Columns.
+    /// Returns the number of columns.
     #[must_use]
     pub fn cols(&self) -> usize {
         self.cols
     }
 
-    /// Entries that are stored; of BSR and blocked ELL, blocks.
+    /// Returns the number of stored entries; of blocks for BSR and blocked ELL.
     #[must_use]
     pub fn entries(&self) -> usize {
         self.second.len()
     }
 
-    /// Where indices begin.
+    /// Returns the index base.
     #[must_use]
     pub fn base(&self) -> Base {
         self.base
     }
 
-    /// Whether the entries are sorted, and none is there twice: row after row, or column after column.
+    /// Returns whether the entries are sorted and unique: row after row, or column after column.
     #[must_use]
     pub fn is_sorted(&self) -> bool {
         self.sorted
     }
 
-    /// The values.
+    /// Returns the values.
     #[must_use]
     pub fn values(&self) -> &DeviceBuffer<T> {
         &self.values
     }
 
-    /// The values, to write to. The buffer cannot be exchanged, only its elements.
+    /// Returns the values, to write to. Only the elements can be changed, not the buffer.
     #[must_use]
     pub fn values_mut(&mut self) -> DeviceSliceMut<'_, T> {
         (&mut self.values).into()
     }
 
-    /// The arrays: the first index array, the second one, the values. While a graph exists that was captured with the matrix, writing to
-    /// the index arrays is an [`hip::Error::Graph`].
+    /// Returns the arrays: the first index array, the second one, the values. While a graph exists that was captured
+    /// with the matrix, writing to the index arrays is a [`hip::Error::Graph`].
     #[must_use]
     pub fn into_buffers(self) -> (DeviceBuffer<I>, DeviceBuffer<I>, DeviceBuffer<T>) {
         (self.first, self.second, self.values)
     }
 
-    /// What a call of the library has made.
+    /// Wraps a matrix that a library call has made.
     pub(crate) fn made(
         (format, base): (F, Base),
         (rows, cols): (usize, usize),
@@ -461,13 +464,13 @@ impl<F: Format, T: Pod, I> SpMat<F, T, I> {
         self
     }
 
-    /// The index arrays, for calls that write numbers of this shape.
+    /// Returns the index arrays and values, for calls that write a matrix of this shape.
     pub(crate) fn parts_mut(&mut self) -> (&mut DeviceBuffer<I>, &mut DeviceBuffer<I>, &mut DeviceBuffer<T>) {
         (&mut self.first, &mut self.second, &mut self.values)
     }
 }
 
-/// A sparse matrix to read from, whose arrays are borrowed. A [`SpMat`] becomes one with `into`.
+/// A sparse matrix to read from, whose arrays are borrowed. A [`SpMat`] converts with `into`.
 pub struct SpMatRef<'a, F, T, I = i32> {
     pub(crate) pattern: Pattern<'a, F, I>,
     pub(crate) values: DeviceSlice<'a, T>,
@@ -478,7 +481,7 @@ pub struct SpMatRef<'a, F, T, I = i32> {
 pub type CsrRef<'a, T, I = i32> = SpMatRef<'a, format::Csr, T, I>;
 /// A view of a matrix of compressed columns.
 pub type CscRef<'a, T, I = i32> = SpMatRef<'a, format::Csc, T, I>;
-/// A view of a matrix of entries with a row and a column each.
+/// A view of a matrix of entries with their rows and columns.
 pub type CooRef<'a, T, I = i32> = SpMatRef<'a, format::Coo, T, I>;
 /// A view of a matrix of compressed rows of dense blocks.
 pub type BsrRef<'a, T, I = i32> = SpMatRef<'a, format::Bsr, T, I>;
@@ -515,10 +518,11 @@ impl<F: Format, T, I> fmt::Debug for SpMatMut<'_, F, T, I> {
 }
 
 impl<'a, F: Format, T, I: Index> SpMatRef<'a, F, T, I> {
-    /// A matrix of `size` rows and columns in arrays that others own. They are checked, as in [`SpMat::new`].
+    /// Creates a view of a matrix of `size` rows and columns in borrowed arrays. They are checked, as in
+    /// [`SpMat::new`].
     ///
     /// # Errors
-    /// Those of [`SpMat::with_format`].
+    /// The errors of [`SpMat::with_format`].
     #[doc(alias("hipsparseCreateConstCsr", "hipsparseCreateConstCsc", "hipsparseCreateConstCoo"))]
     pub fn new(
         format: F,
@@ -533,13 +537,13 @@ impl<'a, F: Format, T, I: Index> SpMatRef<'a, F, T, I> {
         Ok(Self { pattern, values, op: Op::default() })
     }
 
-    /// As [`new`](Self::new), without looking at the index arrays.
+    /// As [`new`](Self::new), without checking the index arrays.
     ///
     /// # Errors
     /// [`CallError::Invalid`](crate::CallError::Invalid) for lengths that do not fit.
     ///
     /// # Safety
-    /// That of [`SpMat::new_unchecked`].
+    /// The requirements of [`SpMat::new_unchecked`].
     pub unsafe fn new_unchecked(
         format: F,
         size: (usize, usize),
@@ -549,27 +553,27 @@ impl<'a, F: Format, T, I: Index> SpMatRef<'a, F, T, I> {
         values: impl Into<DeviceSlice<'a, T>>,
     ) -> Result<Self> {
         let values = values.into();
-        // SAFETY: the caller's promise.
+        // SAFETY: as the caller ensures.
         let pattern = unsafe { Pattern::unchecked(format, size, base, (first.into(), second.into()), values.len())? };
         Ok(Self { pattern, values, op: Op::default() })
     }
 
-    /// Where the entries are, as they are in memory.
+    /// Returns the pattern, as it is in memory.
     #[must_use]
     pub fn pattern(&self) -> Pattern<'a, F, I> {
         self.pattern
     }
 
-    /// The values.
+    /// Returns the values.
     #[must_use]
     pub fn values(&self) -> DeviceSlice<'a, T> {
         self.values
     }
 
-    /// The same pattern with other values.
+    /// Returns a view with the same pattern and other values.
     ///
     /// # Errors
-    /// [`CallError::Invalid`](crate::CallError::Invalid) for another number of values.
+    /// [`CallError::Invalid`](crate::CallError::Invalid) for a different number of values.
     pub fn with_values<U>(self, values: impl Into<DeviceSlice<'a, U>>) -> Result<SpMatRef<'a, F, U, I>> {
         let values = values.into();
         if values.len() != self.values.len() {
@@ -579,45 +583,45 @@ impl<'a, F: Format, T, I: Index> SpMatRef<'a, F, T, I> {
         Ok(SpMatRef { pattern: self.pattern, values, op: self.op })
     }
 
-    /// Rows.
+    /// Returns the number of rows.
     #[must_use]
     pub fn rows(&self) -> usize {
         if self.op.transposed { self.pattern.cols } else { self.pattern.rows }
     }
 
-    /// Columns.
+    /// Returns the number of columns.
     #[must_use]
     pub fn cols(&self) -> usize {
         if self.op.transposed { self.pattern.rows } else { self.pattern.cols }
     }
 
-    /// Entries that are stored; of BSR and blocked ELL, blocks.
+    /// Returns the number of stored entries; of blocks for BSR and blocked ELL.
     #[must_use]
     pub fn entries(&self) -> usize {
         self.pattern.entries()
     }
 
-    /// The transpose. Nothing is moved: the call that uses it is told.
+    /// Returns the transpose. No data is moved: the call that uses it gets a flag.
     #[must_use]
     pub fn t(mut self) -> Self {
         self.op.transposed ^= true;
         self
     }
 
-    /// The conjugate transpose, as [`t`](Self::t).
+    /// Returns the conjugate transpose, as [`t`](Self::t).
     #[must_use]
     pub fn h(mut self) -> Self {
         self.op.conjugated ^= true;
         self.t()
     }
 
-    /// What is done to the matrix in memory.
+    /// Returns the operation that is applied to the matrix in memory.
     #[must_use]
     pub fn op(&self) -> Op {
         self.op
     }
 
-    /// Its lower triangle: the rest is not used.
+    /// Returns the lower triangle: the rest is not used.
     ///
     /// # Errors
     /// [`CallError::Invalid`](crate::CallError::Invalid) if the matrix is not square.
@@ -625,7 +629,7 @@ impl<'a, F: Format, T, I: Index> SpMatRef<'a, F, T, I> {
         self.triangle(Uplo::Lower)
     }
 
-    /// Its upper triangle: the rest is not used.
+    /// Returns the upper triangle: the rest is not used.
     ///
     /// # Errors
     /// [`CallError::Invalid`](crate::CallError::Invalid) if the matrix is not square.
@@ -633,7 +637,7 @@ impl<'a, F: Format, T, I: Index> SpMatRef<'a, F, T, I> {
         self.triangle(Uplo::Upper)
     }
 
-    /// One of its triangles.
+    /// Returns one of the triangles.
     ///
     /// # Errors
     /// [`CallError::Invalid`](crate::CallError::Invalid) if the matrix is not square.
@@ -648,10 +652,11 @@ impl<'a, F: Format, T, I: Index> SpMatRef<'a, F, T, I> {
 }
 
 impl<'a, F: Format, T, I: Index> SpMatMut<'a, F, T, I> {
-    /// A matrix of `size` rows and columns in arrays that others own. They are checked, as in [`SpMat::new`].
+    /// Creates a view of a matrix of `size` rows and columns in borrowed arrays. They are checked, as in
+    /// [`SpMat::new`].
     ///
     /// # Errors
-    /// Those of [`SpMat::with_format`].
+    /// The errors of [`SpMat::with_format`].
     pub fn new(
         format: F,
         size: (usize, usize),
@@ -665,24 +670,24 @@ impl<'a, F: Format, T, I: Index> SpMatMut<'a, F, T, I> {
         Ok(Self { pattern, values })
     }
 
-    /// Where the entries are.
+    /// Returns the pattern.
     #[must_use]
     pub fn pattern(&self) -> Pattern<'a, F, I> {
         self.pattern
     }
 
-    /// The same, borrowed for a while.
+    /// Reborrows the view.
     pub fn reborrow(&mut self) -> SpMatMut<'_, F, T, I> {
         SpMatMut { pattern: self.pattern, values: (&mut self.values).into() }
     }
 
-    /// The same, to read from.
+    /// Returns a view to read from.
     #[must_use]
     pub fn view(&self) -> SpMatRef<'_, F, T, I> {
         SpMatRef { pattern: self.pattern, values: self.values.as_slice(), op: Op::default() }
     }
 
-    /// The values, to write to.
+    /// Returns the values, to write to.
     #[must_use]
     pub fn values_mut(&mut self) -> DeviceSliceMut<'_, T> {
         (&mut self.values).into()
@@ -707,10 +712,10 @@ impl<'a, F: Format, T, I: Index> From<&'a mut SpMatMut<'_, F, T, I>> for SpMatMu
     }
 }
 
-/// One triangle of a square sparse matrix. Of [`SpMatRef::lower`] and [`SpMatRef::upper`].
+/// One triangle of a square sparse matrix. [`SpMatRef::lower`] and [`SpMatRef::upper`] return it.
 pub struct SpTriangle<'a, F, T, I = i32> {
     pub(crate) matrix: SpMatRef<'a, F, T, I>,
-    /// In memory.
+    /// The triangle in memory.
     pub(crate) stored: Uplo,
     pub(crate) unit: bool,
 }
@@ -731,27 +736,27 @@ impl<F: Format, T, I> fmt::Debug for SpTriangle<'_, F, T, I> {
 }
 
 impl<F: Format, T: Value, I: Index> SpTriangle<'_, F, T, I> {
-    /// Rows and columns.
+    /// Returns the number of rows and columns.
     #[must_use]
     pub fn order(&self) -> usize {
         self.matrix.pattern.rows
     }
 
-    /// With ones on the diagonal, whatever is stored there.
+    /// Treats the diagonal as ones; the stored diagonal is ignored.
     #[must_use]
     pub fn unit(mut self) -> Self {
         self.unit = true;
         self
     }
 
-    /// The transpose: of a lower triangle, an upper one.
+    /// Returns the transpose: an upper triangle for a lower one.
     #[must_use]
     pub fn t(mut self) -> Self {
         self.matrix = self.matrix.t();
         self
     }
 
-    /// The conjugate transpose.
+    /// Returns the conjugate transpose.
     #[must_use]
     pub fn h(mut self) -> Self {
         self.matrix = self.matrix.h();

@@ -1,4 +1,5 @@
-//! What only the older functions have: products with BSR, products of a dense matrix with a sparse one or a sparse vector, colours.
+//! Operations that only the older functions have: products with BSR, products of a dense matrix with a sparse one or a
+//! sparse vector, colours.
 
 mod convert;
 mod hyb;
@@ -23,12 +24,13 @@ use crate::solve::square;
 use crate::vector::SpVecRef;
 use crate::{Result, Sparse, Value};
 
-/// What only the older functions have.
+/// Operations that only the older functions have.
 impl Sparse {
-    /// y = α A x + β y, with A in square blocks. Not its transpose, which the library does not support.
+    /// y = α A x + β y, with A in square blocks. Transposes are not supported by the library.
     ///
     /// # Errors
-    /// [`CallError::Invalid`](crate::CallError::Invalid) for lengths that do not fit, transposes, and blocks that are not square.
+    /// [`CallError::Invalid`](crate::CallError::Invalid) for lengths that do not fit, transposes, and blocks that are
+    /// not square.
     #[doc(alias("hipsparseDbsrmv", "cusparseDbsrmv"))]
     pub fn bsrmv<'a, T: Value>(
         &'a self,
@@ -52,7 +54,7 @@ impl Sparse {
         let x = vector(&mut operands, "x", &x)?;
         let y = vector_mut(&mut operands, "y", y)?;
         operands.form()?;
-        // SAFETY: the pattern was checked, and the vectors have the lengths that it asks for.
+        // SAFETY: the pattern was checked, and the vectors have the lengths that it requires.
         unsafe {
             self.handle.call(operands, &factors, |handle, [alpha, beta]| {
                 raw::bsrmv::<T>(
@@ -195,8 +197,8 @@ impl Sparse {
     /// y = α A x + β y, with a dense column-major A and a sparse x.
     ///
     /// # Errors
-    /// [`CallError::Invalid`](crate::CallError::Invalid) for lengths that do not fit, for transposes, which the library does not support,
-    /// and on ROCm 5.7, whose results are wrong for 64-bit numbers.
+    /// [`CallError::Invalid`](crate::CallError::Invalid) for lengths that do not fit, for transposes, which the library
+    /// does not support, and on ROCm 5.7, whose results are wrong for 64-bit numbers.
     #[doc(alias("hipsparseDgemvi", "hipsparseDgemvi_bufferSize", "cusparseDgemvi"))]
     pub fn gemvi<'a, T: Value>(
         &'a self,
@@ -224,7 +226,7 @@ impl Sparse {
         let y = vector_mut(&mut operands, "y", y)?;
         let asked = || format!("A of {m} x {n}, x with {entries} entries");
         let bytes = self.size(|handle, bytes| {
-            // SAFETY: it writes the size, in 32 bits.
+            // SAFETY: the function writes the size, in 32 bits.
             unsafe { raw::gemvi_bufferSize::<T>(handle, 0, m, n, entries, bytes) }.ok(asked)
         })?;
         // SAFETY: the indices were checked, and the lengths fit.
@@ -235,13 +237,14 @@ impl Sparse {
         }
     }
 
-    /// Colours for the rows of a matrix with a symmetric pattern, so that no two rows with an entry between them have the same one. Returns how many
-    /// there are, and the colour of each row. The call waits.
+    /// Colours the rows of a matrix with a symmetric pattern, so that two rows with an entry between them have
+    /// different colours. Returns the number of colours, and the colour of each row. The call waits.
     ///
-    /// The first colours are given until `fraction` of the rows have one; each of the others gets a colour of its own.
+    /// The library colours rows until `fraction` of them have a colour; each of the others gets a colour of its own.
     ///
     /// # Errors
-    /// [`CallError::Invalid`](crate::CallError::Invalid) for a matrix that is not square, and for a fraction that is not in 0 to 1.
+    /// [`CallError::Invalid`](crate::CallError::Invalid) for a matrix that is not square, and for a fraction outside 0
+    /// to 1.
     #[doc(alias("hipsparseDcsrcolor", "cusparseDcsrcolor"))]
     pub fn colors<'a, T: Value>(
         &'a self,
@@ -263,20 +266,20 @@ impl Sparse {
         }
         let mut order = DeviceBuffer::<i32>::zeroed(&self.stream().device(), a.rows())?;
         let descr = mat_descr(a.pattern.base, None)?;
-        // SAFETY: it writes information there.
+        // SAFETY: the function writes information through a valid pointer.
         let info = unsafe {
             Owned::new(|place| raw::hipsparseCreateColorInfo(place), raw::hipsparseDestroyColorInfo, String::new)?
         };
         let mut operands = Operands::on(self.stream());
         let of = matrix(&mut operands, "A", &a)?;
-        // SAFETY: the operands are gone when the call has returned.
+        // SAFETY: the operands are dropped by the time the call returns, before the memory.
         let (to, to_order) = unsafe {
             (
                 operands.lend("the colours", colors.as_slice_mut())?,
                 operands.lend("the order by colours", order.as_slice_mut())?,
             )
         };
-        // Of the real type of the values.
+        // The real type of the values.
         let (single, double) = (fraction as f32, fraction);
         let fraction: *const std::ffi::c_void = match size_of::<T::Real>() {
             4 => (&raw const single).cast(),

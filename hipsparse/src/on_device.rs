@@ -1,4 +1,4 @@
-//! Finds defects of index arrays on the device, by kernels that this crate ships.
+//! Finds defects of index arrays on the device, with kernels that this crate ships.
 
 use hip::{Device, DeviceBuffer, DeviceSlice, Kernel, LaunchConfig, Stream};
 use hip_linalg::Shipped;
@@ -6,17 +6,17 @@ use hip_linalg::Shipped;
 use crate::structure::{Defect, Layout};
 use crate::{Index, Result};
 
-/// Made of `structure.hip` by `cargo xtask kernels`.
+/// `cargo xtask kernels` builds it from `structure.hip`.
 static BUNDLE: &[u8] = include_bytes!("kernels/structure.hipfb");
 
-/// What is loaded on a device: a stream for the launches, and the kernels for indices of 32 and of 64 bits.
+/// The loaded state of a device: a stream for the launches, and the kernels for 32-bit and 64-bit indices.
 #[derive(Clone)]
 struct Loaded {
     stream: Stream,
     kernels: [Kernel; 2],
 }
 
-/// `None` for a device that there is no code for.
+/// Returns `None` for a device without code.
 fn loaded(device: &Device) -> Result<Option<Loaded>> {
     static SHIPPED: Shipped<Loaded> = Shipped::new(BUNDLE);
     let loaded = SHIPPED.on(device, |module| {
@@ -26,18 +26,18 @@ fn loaded(device: &Device) -> Result<Option<Loaded>> {
     Ok(loaded)
 }
 
-/// Threads of a block, and blocks at most: each thread looks at several entries.
+/// Threads per block, and maximum number of blocks: each thread checks several entries.
 const THREADS: u32 = 256;
 const BLOCKS: usize = 4096;
 
-/// The kinds of defects that the kernels look for, by their places in what they find.
+/// The kinds of defects that the kernels look for, as indices into their results.
 const DECREASES: usize = 0;
 const FIRST_OUTSIDE: usize = 1;
 const SECOND_OUTSIDE: usize = 2;
 const UNSORTED: usize = 3;
 const DUPLICATE: usize = 4;
 
-/// Finds the first defect that is unsafe, or else the first one of the others, as [`Layout::check`] does. It waits for the device.
+/// Finds the first unsafe defect, or else the first of the others, as [`Layout::check`] does. It waits for the device.
 pub(crate) fn find<I: Index>(
     layout: Layout,
     base: i64,
@@ -64,8 +64,8 @@ pub(crate) fn find<I: Index>(
         let blocks = work.div_ceil(THREADS as usize).min(BLOCKS) as u32;
         let kernel = &kernels[usize::from(size_of::<I>() == 8)];
         let sizes = (lines as i64, entries as i64, first_size as i64, second_size as i64);
-        // SAFETY: it reads `lines + 1` offsets, or as many of the first indices as there are entries, if it reads any, and the entries; it
-        // writes to five places. Its indices are of as many bits as `I`.
+        // SAFETY: the kernel reads `lines + 1` offsets, or as many of the first indices as there are entries, if it reads any, and the
+        // entries; it writes to five positions. Its index type has as many bits as `I`.
         unsafe {
             let arguments = (first, second, sizes.0, sizes.1, sizes.2, sizes.3, base, kind, &mut places);
             kernel.launch(&stream, LaunchConfig::new(blocks, THREADS), arguments)?;
@@ -107,7 +107,7 @@ mod tests {
 
     use super::*;
 
-    /// It need not have hipSPARSE: the embedded software GPU is one, too.
+    /// Returns a device, which need not have hipSPARSE: the embedded software GPU works too.
     fn device() -> Option<Device> {
         if let Err(error) = hip::sim_if_no_gpu() {
             linalg_testing::skipped(&error);
@@ -116,7 +116,7 @@ mod tests {
         Some(Device::get(0).unwrap())
     }
 
-    /// The device finds what the host finds.
+    /// Checks that the device finds the same defects as the host.
     fn same<I: Index>(device: &Device, layout: Layout, base: i64, first: &[i64], second: &[i64]) {
         let narrow = |numbers: &[i64]| numbers.iter().map(|&number| I::narrow(number + base)).collect::<Vec<_>>();
         let (first, second) = (narrow(first), narrow(second));
@@ -162,7 +162,7 @@ mod tests {
             all(&device, compressed, &offsets, &cols);
             all(&device, coordinates, &rows, &cols);
             all(&device, vector, &cols, &cols);
-            // Some are changed: out of range, twice, unsorted, an offset too large.
+            // Changes some entries: out of range, duplicate, unsorted, an offset too large.
             for _ in 0..=rng.below(3) {
                 let any = rng.below(size + 2) as i64 - 1;
                 let at = rng.below(cols.len().max(1));
@@ -195,7 +195,7 @@ mod tests {
         all_wide(&device, &extreme);
     }
 
-    /// Numbers that overflow when the base is taken off.
+    /// Numbers that overflow when the base is subtracted.
     fn all_wide(device: &Device, extreme: &[i64]) {
         same::<i64>(device, Layout::Vector { size: 3 }, 1, extreme, extreme);
         same::<i64>(device, Layout::Compressed { size: 3 }, 1, extreme, &[]);
@@ -205,7 +205,7 @@ mod tests {
     #[test]
     fn many_entries() {
         let Some(device) = device() else { return };
-        // More than the threads of a launch would be on a small device: each looks at several.
+        // More entries than a launch has threads on a small device: each thread checks several.
         let mut cols: Vec<i64> = (0..300_000).collect();
         let layout = Layout::Compressed { size: cols.len() };
         let offsets = [0, 0, 100_000, 300_000, 300_000];
@@ -214,7 +214,7 @@ mod tests {
         all(&device, layout, &offsets, &cols);
         cols.swap(250_000, 250_001);
         all(&device, layout, &offsets, &cols);
-        // The first entry of a line may be less than the last one of the line before.
+        // The first entry of a line may be less than the last one of the previous line.
         cols[100_000] = 3;
         all(&device, layout, &offsets, &cols);
     }

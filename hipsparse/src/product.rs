@@ -14,11 +14,11 @@ use crate::raw::{self, Ptr};
 use crate::vector::{SpVecMut, SpVecRef, unique};
 use crate::{Index, Result, Sparse, Value};
 
-/// HIPSPARSE_SPMV_ALG_DEFAULT, _SPMM_, _SDDMM_: the number under its first name in 5.7, too.
+/// HIPSPARSE_SPMV_ALG_DEFAULT, _SPMM_, _SDDMM_: in 5.7, the number has these names too.
 const DEFAULT: u32 = 0;
 
-/// The algorithm for products with vectors: the default one has none with transposes of CSR in 7.2. HIPSPARSE_SPMV_CSR_ALG2, which has the
-/// number in 5.7 as HIPSPARSE_CSRMV_ALG2, has.
+/// Returns the algorithm for products with vectors. In 7.2, the default one does not support transposes of CSR.
+/// HIPSPARSE_SPMV_CSR_ALG2 does; 5.7 has its number as HIPSPARSE_CSRMV_ALG2.
 fn algorithm<F: Generic>(op: u32) -> u32 {
     const ROWS: u32 = 3;
     match (F::NAME, op) {
@@ -31,21 +31,22 @@ fn shape<F: Generic, T, I: Index>(a: &SpMatRef<'_, F, T, I>) -> String {
     format!("A of {} x {}, {:?}, {}", a.rows(), a.cols(), a.op, call::asked(&a.pattern))
 }
 
-/// Products of a sparse matrix and vectors that are prepared once. Of [`Sparse::spmv_plan`].
+/// Products of a sparse matrix and vectors, prepared once. [`Sparse::spmv_plan`] creates it.
 ///
-/// The matrix stays borrowed. What the preparation has found depends on its pattern only.
+/// The matrix stays borrowed. The results of the preparation depend on its pattern only.
 #[derive(Debug)]
 pub struct SpMv<'a, F: Generic, T: Value, I: Index> {
     sparse: &'a Sparse,
     matrix: SpMatRef<'a, F, T, I>,
     op: u32,
-    /// There until it is dropped.
+    /// `Some` until dropped.
     prepared: Option<Prepared>,
-    /// As the library told it.
+    /// The size that the library returned.
     bytes: usize,
 }
 
-/// What a preparation has made. The workspace is used with the description only, in the order of `tracked`: it needs no name of its own.
+/// The result of a preparation. The workspace is only used together with the descriptor, in the order of `tracked`:
+/// calls need not name it separately.
 #[derive(Debug)]
 struct Prepared {
     descr: Owned,
@@ -58,14 +59,14 @@ impl Prepared {
         Self { descr, tracked: Tracked::new(), work }
     }
 
-    /// Where the workspace is.
+    /// Returns the address of the workspace.
     fn work(&self) -> Ptr {
         self.work.as_device_ptr().address() as Ptr
     }
 
     fn destroy_when_idle(self, device: Device) {
         let Self { descr, tracked, work } = self;
-        // It may free device memory.
+        // Dropping it may free device memory.
         tracked.release_when_idle(&device.clone(), move || {
             drop(device.with_current(descr.into_destroy()));
             drop(work);
@@ -73,7 +74,8 @@ impl Prepared {
     }
 }
 
-/// The workspace, or null where the library asks for none: rocSPARSE of 7.2 refuses another one for products with vectors.
+/// Returns the workspace, or null if the library needs none: rocSPARSE of 7.2 rejects another pointer for products with
+/// vectors.
 fn or_null(work: Ptr, bytes: usize) -> Ptr {
     if bytes == 0 { std::ptr::null_mut() } else { work }
 }
@@ -112,7 +114,7 @@ impl<F: Generic, T: Value, I: Index> SpMv<'_, F, T, I> {
         let work = or_null(prepared.work(), self.bytes);
         let alg = algorithm::<F>(op);
         let asked = || shape(&self.matrix);
-        // SAFETY: the matrix and its description are those of the preparation; the vectors have the lengths that its shape asks for.
+        // SAFETY: the matrix and its descriptor of the preparation; the vectors have the lengths that its shape requires.
         unsafe {
             self.sparse.handle.call(operands, &factors, |handle, [alpha, beta]| {
                 let (alpha, beta) = (alpha.cast_mut(), beta.cast_mut());
@@ -131,20 +133,20 @@ impl<F: Generic, T: Value, I: Index> Drop for SpMv<'_, F, T, I> {
     }
 }
 
-/// Products of a sparse matrix and dense matrices of one shape that are prepared once. Of [`Sparse::spmm_plan`].
+/// Products of a sparse matrix and dense matrices of one shape, prepared once. [`Sparse::spmm_plan`] creates it.
 #[derive(Debug)]
 pub struct SpMm<'a, F: Generic, T: Value, I: Index> {
     sparse: &'a Sparse,
     matrix: SpMatRef<'a, F, T, I>,
     op: u32,
-    /// Of B in memory, and whether B and C are row-major.
+    /// The operation of B in memory, and whether B and C are row-major.
     layout: (Op, bool),
     cols: usize,
     prepared: Option<Prepared>,
 }
 
 impl<F: Generic, T: Value, I: Index> SpMm<'_, F, T, I> {
-    /// C = α A B + β C, with B and C as wide and in the same orders as those that the plan was made for.
+    /// C = α A B + β C, with B and C of the width and orders that the plan was made for.
     ///
     /// # Errors
     /// As [`Sparse::spmm`].
@@ -192,7 +194,7 @@ impl<F: Generic, T: Value, I: Index> Drop for SpMm<'_, F, T, I> {
     }
 }
 
-/// Whether B and C are described as row-major: as C is.
+/// Returns whether B and C are described as row-major, as C is.
 fn fits_spmm<F: Generic, T: Value, I: Index>(
     a: &SpMatRef<'_, F, T, I>,
     b: &MatrixRef<'_, T>,
@@ -212,18 +214,18 @@ impl Sparse {
     pub(crate) fn destroy_when_idle(&self, tracked: Tracked, descr: Owned) {
         let device = self.stream().device();
         let destroy = descr.into_destroy();
-        // It may free device memory.
+        // Dropping it may free device memory.
         tracked.release_when_idle(&device.clone(), move || drop(device.with_current(destroy)));
     }
 
     /// y = α A x + β y, with a sparse A. `a.t()` and `a.h()` are its transposes.
     ///
-    /// Each call describes the matrix anew, and the library prepares what it needs to multiply with it. [`spmv_plan`](Self::spmv_plan) does both
-    /// once, for several products.
+    /// Each call creates a matrix descriptor, and the library prepares the product. [`spmv_plan`](Self::spmv_plan) does
+    /// both once, for several products.
     ///
     /// # Errors
-    /// [`CallError::Invalid`](crate::CallError::Invalid) for lengths that do not fit, and for vectors with increments; what the library does not
-    /// support, such as blocked ELL, is its own error.
+    /// [`CallError::Invalid`](crate::CallError::Invalid) for lengths that do not fit, and for vectors with increments;
+    /// the library's own error for formats that it does not support, such as blocked ELL.
     #[doc(alias("hipsparseSpMV", "hipsparseSpMV_bufferSize", "cusparseSpMV", "csrmv"))]
     pub fn spmv<'a, F: Generic, T: Value, I: Index>(
         &'a self,
@@ -248,11 +250,11 @@ impl Sparse {
         let asked = || shape(&a);
         let bytes = self.size(|handle, bytes| {
             let any = any_scalar();
-            // SAFETY: descriptions of operands that fit; it writes the size.
+            // SAFETY: descriptors of operands that fit; the function writes the size.
             unsafe { raw::hipsparseSpMV_bufferSize(handle, op, any, a_raw, x, any, y, kind, algorithm::<F>(op), bytes) }
                 .ok(asked)
         })?;
-        // SAFETY: the pattern was checked, and the vectors have the lengths that it asks for.
+        // SAFETY: the pattern was checked, and the vectors have the lengths that it requires.
         unsafe {
             self.run(operands, &factors, bytes, |handle, [alpha, beta], work| {
                 let work = or_null(work, bytes);
@@ -261,7 +263,7 @@ impl Sparse {
         }
     }
 
-    /// Prepares products of a sparse matrix and vectors: the library looks at the pattern once, for products that are faster.
+    /// Prepares products of a sparse matrix and vectors: the library analyses the pattern once, for faster products.
     ///
     /// The call waits.
     ///
@@ -278,18 +280,18 @@ impl Sparse {
         let arrays = matrix(&mut operands, "A", &a)?;
         let descr = describe::<F, T, I>(&a.pattern, arrays)?;
         let kind = data_type::<T>();
-        // Their elements are not read.
+        // The call does not read their elements.
         let (x, y) = (dense_vector::<T>(a.cols(), any_scalar())?, dense_vector::<T>(a.rows(), any_scalar())?);
         let (a_raw, x, y) = (descr.raw(), x.raw(), y.raw());
         let asked = || shape(&a);
         let any = any_scalar();
         let bytes = self.size(|handle, bytes| {
-            // SAFETY: descriptions of operands that fit; it writes the size.
+            // SAFETY: descriptors of operands that fit; the function writes the size.
             unsafe { raw::hipsparseSpMV_bufferSize(handle, op, any, a_raw, x, any, y, kind, algorithm::<F>(op), bytes) }
                 .ok(asked)
         })?;
         let mut work = self.new_work(bytes)?;
-        // SAFETY: the operands are gone when the call has returned.
+        // SAFETY: the operands are dropped by the time the call returns, before the memory.
         let place = unsafe { operands.lend("the workspace", work.as_slice_mut())? };
         // SAFETY: the pattern was checked; the vectors are not used, and α and β are zero.
         unsafe {
@@ -304,10 +306,12 @@ impl Sparse {
 
     /// C = α A B + β C, with a sparse A and dense B and C. `b.t()`, `b.h()` and `c.t()` are allowed.
     ///
-    /// B and C may be strided batches of as many matrices: A is multiplied with each. A of blocked ELL is supported here.
+    /// B and C may be strided batches of the same size: A is multiplied with each member. Blocked ELL is supported for
+    /// A.
     ///
     /// # Errors
-    /// [`CallError::Invalid`](crate::CallError::Invalid) for shapes that do not fit; what the library does not support is its own error.
+    /// [`CallError::Invalid`](crate::CallError::Invalid) for shapes that do not fit; the library's own error for an
+    /// unsupported operation.
     #[doc(alias("hipsparseSpMM", "hipsparseSpMM_bufferSize", "hipsparseDnMatSetStridedBatch", "cusparseSpMM"))]
     pub fn spmm<'a, F: Generic, T: Value, I: Index>(
         &'a self,
@@ -341,7 +345,7 @@ impl Sparse {
         let asked = || shape(&a);
         let bytes = self.size(|handle, bytes| {
             let any = any_scalar();
-            // SAFETY: descriptions of operands that fit; it writes the size.
+            // SAFETY: descriptors of operands that fit; the function writes the size.
             unsafe { raw::hipsparseSpMM_bufferSize(handle, op, op_b, any, a_raw, b, any, c, kind, DEFAULT, bytes) }
                 .ok(asked)
         })?;
@@ -353,7 +357,8 @@ impl Sparse {
         }
     }
 
-    /// Prepares products of a sparse matrix with dense ones of the shapes and orders of `b` and `c`, whose elements are not used.
+    /// Prepares products of a sparse matrix with dense ones of the shapes and orders of `b` and `c`, whose elements are
+    /// not used.
     ///
     /// The call waits.
     ///
@@ -375,7 +380,7 @@ impl Sparse {
         let mut operands = Operands::on(self.stream());
         let arrays = matrix(&mut operands, "A", &a)?;
         let descr = describe::<F, T, I>(&a.pattern, arrays)?;
-        // Their elements are not read.
+        // The call does not read their elements.
         let stand_in = |rows, cols, ld: usize, op| Dense {
             pointer: any_scalar(),
             rows,
@@ -392,14 +397,14 @@ impl Sparse {
         let (a_raw, b_raw, c_raw, kind) = (descr.raw(), b_descr.raw(), c_descr.raw(), data_type::<T>());
         let (asked, any) = (|| shape(&a), any_scalar());
         let bytes = self.size(|handle, bytes| {
-            // SAFETY: descriptions of operands that fit; it writes the size.
+            // SAFETY: descriptors of operands that fit; the function writes the size.
             unsafe {
                 raw::hipsparseSpMM_bufferSize(handle, op, op_b, any, a_raw, b_raw, any, c_raw, kind, DEFAULT, bytes)
             }
             .ok(asked)
         })?;
         let mut work = self.new_work(bytes)?;
-        // SAFETY: the operands are gone when the call has returned.
+        // SAFETY: the operands are dropped by the time the call returns, before the memory.
         let place = unsafe { operands.lend("the workspace", work.as_slice_mut())? };
         // SAFETY: the pattern was checked; the dense matrices are not used, and α and β are zero.
         unsafe {
@@ -412,10 +417,12 @@ impl Sparse {
         Ok(SpMm { sparse: self, matrix: a, op, layout, cols, prepared: Some(Prepared::new(descr, work)) })
     }
 
-    /// C = α (A B) ∘ P + β C: the elements of a product of dense matrices at the places of the entries of a sparse C.
+    /// C = α (A B) ∘ P + β C: the elements of a product of dense matrices at the positions of the entries of a
+    /// sparse C.
     ///
     /// # Errors
-    /// [`CallError::Invalid`](crate::CallError::Invalid) for shapes that do not fit; what the library does not support is its own error.
+    /// [`CallError::Invalid`](crate::CallError::Invalid) for shapes that do not fit; the library's own error for an
+    /// unsupported operation.
     #[doc(alias("hipsparseSDDMM", "hipsparseSDDMM_bufferSize", "hipsparseSDDMM_preprocess", "cusparseSDDMM"))]
     pub fn sddmm<'a, F: Generic, T: Value, I: Index>(
         &'a self,
@@ -443,7 +450,7 @@ impl Sparse {
         let asked = || call::asked(&pattern);
         let bytes = self.size(|handle, bytes| {
             let any = any_scalar();
-            // SAFETY: descriptions of operands that fit; it writes the size.
+            // SAFETY: descriptors of operands that fit; the function writes the size.
             unsafe { raw::hipsparseSDDMM_bufferSize(handle, op_a, op_b, any, a, b, any, c, kind, DEFAULT, bytes) }
                 .ok(asked)
         })?;
@@ -460,7 +467,8 @@ impl Sparse {
     /// y = α x + β y, with a sparse x.
     ///
     /// # Errors
-    /// [`CallError::Invalid`](crate::CallError::Invalid) for lengths that do not fit, and for indices that are not sorted or are there twice.
+    /// [`CallError::Invalid`](crate::CallError::Invalid) for lengths that do not fit, and for unsorted or duplicate
+    /// indices.
     #[doc(alias("hipsparseAxpby", "cusparseAxpby", "axpyi"))]
     pub fn axpby<'a, T: Value, I: Index>(
         &'a self,
@@ -478,7 +486,7 @@ impl Sparse {
         let x = x.describe(&mut operands, "x")?;
         let y = dense_vector::<T>(len, vector_mut(&mut operands, "y", y)?)?;
         operands.form()?;
-        // SAFETY: the indices were checked, and y is as long as they need.
+        // SAFETY: the indices were checked, and y has the length that they require.
         unsafe {
             self.handle.call(operands, &factors, |handle, [alpha, beta]| {
                 let asked = || format!("{len} elements");
@@ -488,7 +496,7 @@ impl Sparse {
         Ok(())
     }
 
-    /// The values of a sparse x become the elements of y at its indices.
+    /// Copies the elements of y at the indices of a sparse x to the values of x.
     ///
     /// # Errors
     /// [`CallError::Invalid`](crate::CallError::Invalid) for lengths that do not fit.
@@ -505,7 +513,7 @@ impl Sparse {
         let x = x.describe(&mut operands, "x")?;
         let y = dense_vector::<T>(len, vector(&mut operands, "y", &y)?)?;
         operands.form()?;
-        // SAFETY: the indices were checked, and y is as long as they need.
+        // SAFETY: the indices were checked, and y has the length that they require.
         unsafe {
             self.handle.call(operands, &[], |handle, []| {
                 raw::hipsparseGather(handle, y.raw(), x.raw()).ok(|| format!("{len} elements"))
@@ -514,7 +522,7 @@ impl Sparse {
         Ok(())
     }
 
-    /// The elements of y at the indices of a sparse x become its values.
+    /// Copies the values of a sparse x to the elements of y at its indices.
     ///
     /// # Errors
     /// As [`axpby`](Self::axpby).
@@ -532,7 +540,7 @@ impl Sparse {
         let x = x.describe(&mut operands, "x")?;
         let y = dense_vector::<T>(len, vector_mut(&mut operands, "y", y)?)?;
         operands.form()?;
-        // SAFETY: the indices were checked, and y is as long as they need.
+        // SAFETY: the indices were checked, and y has the length that they require.
         unsafe {
             self.handle.call(operands, &[], |handle, []| {
                 raw::hipsparseScatter(handle, x.raw(), y.raw()).ok(|| format!("{len} elements"))
@@ -541,7 +549,7 @@ impl Sparse {
         Ok(())
     }
 
-    /// Givens' rotation: x, y = c x + s y, c y − s x, at the indices of a sparse x.
+    /// Givens rotation: x, y = c x + s y, c y − s x, at the indices of a sparse x.
     ///
     /// # Errors
     /// As [`axpby`](Self::axpby).
@@ -562,7 +570,7 @@ impl Sparse {
         let x = x.describe(&mut operands, "x")?;
         let y = dense_vector::<T>(len, vector_mut(&mut operands, "y", y)?)?;
         operands.form()?;
-        // SAFETY: the indices were checked, and y is as long as they need.
+        // SAFETY: the indices were checked, and y has the length that they require.
         unsafe {
             self.handle.call(operands, &factors, |handle, [c, s]| {
                 let asked = || format!("{len} elements");
@@ -572,10 +580,11 @@ impl Sparse {
         Ok(())
     }
 
-    /// The sum of the products of the elements of a sparse x and a dense y. It waits for the number.
+    /// Returns the dot product of a sparse x and a dense y. It waits for the number.
     ///
     /// # Errors
-    /// [`CallError::Invalid`](crate::CallError::Invalid) for lengths that do not fit; an error while the stream is captured.
+    /// [`CallError::Invalid`](crate::CallError::Invalid) for lengths that do not fit; an error while the stream is
+    /// captured.
     #[doc(alias("hipsparseSpVV", "hipsparseSpVV_bufferSize", "cusparseSpVV", "doti"))]
     pub fn spvv<'a, T: Value, I: Index>(
         &'a self,
@@ -585,7 +594,7 @@ impl Sparse {
         self.inner_product(0, x.into(), &y.into())
     }
 
-    /// As [`spvv`](Self::spvv), with the conjugates of the elements of x.
+    /// As [`spvv`](Self::spvv), with x conjugated.
     ///
     /// # Errors
     /// As [`spvv`](Self::spvv).
@@ -612,14 +621,14 @@ impl Sparse {
         let (x, y, kind) = (x.raw(), y.raw(), data_type::<T>());
         let asked = || format!("{len} elements");
         let bytes = self.size(|handle, bytes| {
-            // SAFETY: descriptions of operands that fit; it writes the size.
+            // SAFETY: descriptors of operands that fit; the function writes the size.
             unsafe { raw::hipsparseSpVV_bufferSize(handle, op, x, y, any_scalar(), kind, bytes) }.ok(asked)
         })?;
         let mut memory = self.take_work(bytes)?;
-        // SAFETY: the operands are gone when the call has returned.
+        // SAFETY: the operands are dropped by the time the call returns, before the memory.
         let work = unsafe { operands.lend("the workspace", memory.as_slice_mut())? };
         operands.form()?;
-        // SAFETY: the indices were checked, and y is as long as they need.
+        // SAFETY: the indices were checked, and y has the length that they require.
         let number = unsafe {
             self.handle.call_for_number(operands, |handle, place| {
                 raw::hipsparseSpVV(handle, op, x, y, place, kind, work).ok(asked)
@@ -630,12 +639,12 @@ impl Sparse {
     }
 }
 
-/// Has each matrix of a batch multiplied with A.
+/// Makes the descriptor a batch, so that A is multiplied with each matrix.
 fn set_batch<F: Generic, T: Value, I: Index>(a: &SpMatRef<'_, F, T, I>, descr: &Owned, count: usize) -> Result<()> {
     let count = int("the number of matrices", count)?;
     let asked = || format!("{count} matrices, {}", shape(a));
     match F::NAME {
-        // SAFETY: a description that was just made, whose arrays every member of the batch uses.
+        // SAFETY: a descriptor that was just made; every member of the batch uses its arrays.
         "CSR" => Ok(unsafe { raw::hipsparseCsrSetStridedBatch(descr.raw(), count, 0, 0) }.ok(asked)?),
         // SAFETY: as above.
         "COO" => Ok(unsafe { raw::hipsparseCooSetStridedBatch(descr.raw(), count, 0) }.ok(asked)?),

@@ -1,11 +1,12 @@
-//! The C functions: their names, the types that they are for, their parameters. All names of hipSPARSE that this crate calls are here.
+//! The C functions: their names, value types and parameters. All hipSPARSE names that this crate calls are here.
 //!
-//! A function whose name has a letter for the type of the values is declared once: `Value` for S, D, C and Z, `RealValue` for S and D,
-//! `ComplexValue` for C and Z. The letter comes
-//! from the type parameter, and the handle comes first. Kinds of parameters: `int` (`int`), `long` (`int64_t`), `size` (`size_t`), `flag` (an enum),
-//! `ptr` (a pointer), `value` (a number of the values' type). The functions are looked up by name in what [`hipsparse_sys`] has opened: their C ABI
-//! is the same in all releases, but for `hipsparseSpSV_solve`, which has two entries, and for the numbers of the orders of dense matrices ([`order`]).
-//! A test compares each declaration with the one in `hipsparse-sys`.
+//! A function whose name has a letter for the type of the values is declared once: `Value` for S, D, C and Z,
+//! `RealValue` for S and D, `ComplexValue` for C and Z. The type parameter selects the letter, and the handle comes
+//! first. Kinds of parameters: `int` (`int`), `long` (`int64_t`), `size` (`size_t`), `flag` (an enum), `ptr` (a
+//! pointer), `value` (a number of the values' type). The functions are looked up by name in the library that
+//! [`hipsparse_sys`] has opened: their C ABI is the same in all releases, except for `hipsparseSpSV_solve`, which has
+//! two entries, and for the codes of the orders of dense matrices ([`order`]). A test compares each declaration with
+//! the one in `hipsparse-sys`.
 
 use std::ffi::{CStr, c_char, c_void};
 use std::mem::transmute;
@@ -23,11 +24,11 @@ pub(crate) use hipsparse_sys::{
     HIPSPARSE_STATUS_ZERO_PIVOT, MissingValue, hipsparseStatus_t, load_error, symbol_error,
 };
 
-/// A pointer of C.
+/// A C pointer.
 pub(crate) type Ptr = *mut c_void;
 type Status = hipsparseStatus_t;
 
-/// What a function returned.
+/// The return value of a function.
 #[must_use]
 pub struct Returned {
     pub(crate) status: Status,
@@ -35,16 +36,16 @@ pub struct Returned {
 }
 
 impl Returned {
-    /// An error unless it is success. `asked` says what was asked of it.
+    /// Returns an error unless it is success. `asked` describes the request.
     pub(crate) fn ok(self, asked: impl FnOnce() -> String) -> Result<(), CallError> {
         check(self.status, self.function, asked)
     }
 }
 
-/// The names of a function by the letters of the types.
+/// The names of a function by the type letters.
 pub struct Routine {
     slots: [Slot; 4],
-    /// The names, S, D, C, Z; of `RealValue` ones, only the first two exist, of `ComplexValue` ones the others.
+    /// The names, S, D, C, Z; for `RealValue` only the first two exist, for `ComplexValue` only the others.
     pub names: [&'static str; 4],
 }
 
@@ -72,7 +73,7 @@ macro_rules! parameter {
 macro_rules! typed {
     ($($set:ident $name:ident($($p:ident: $kind:ident),* $(,)?);)*) => {
         $(
-            /// As in C.
+            /// The C function.
             #[allow(non_snake_case, reason = "names are C's")]
             #[allow(clippy::too_many_arguments, reason = "the function is C's")]
             pub(crate) unsafe fn $name<T: $set>(handle: Ptr, $($p: parameter!($kind, T)),*) -> Returned {
@@ -80,7 +81,7 @@ macro_rules! typed {
                 let function = routine.names[T::LETTER];
                 let status = match routine.slots[T::LETTER].get(&BINDING) {
                     Ok(address) => {
-                        // SAFETY: the library has it under this name, whose C signature is the one that the table says.
+                        // SAFETY: the library has the function under this name, and its C signature is the one that the table declares.
                         let function = unsafe {
                             transmute::<
                                 NonNull<c_void>,
@@ -118,13 +119,13 @@ macro_rules! typed {
             },)*
         };
 
-        /// All functions with letters: which types they are for, their names, and the kinds of their parameters behind the handle.
+        /// All functions with letters: their types, their names, and the kinds of their parameters after the handle.
         pub static ROUTINES: &[(&str, &Routine, &[&str])] =
             &[$((stringify!($set), &TYPED.$name, &[$(stringify!($kind)),*])),*];
     };
 }
 
-/// The release that has the function first.
+/// Returns the first release that has the function.
 macro_rules! since {
     () => {
         "5.7"
@@ -146,7 +147,7 @@ macro_rules! releases {
 macro_rules! functions {
     ($(fn $name:ident($($p:ident: $kind:ident),* $(,)?) $(since $since:literal)? $(of $releases:ident as $alias:literal)?;)*) => {
         $(
-            /// As in C.
+            /// The C function.
             #[allow(non_snake_case, reason = "names are C's")]
             #[allow(clippy::too_many_arguments, reason = "the function is C's")]
             pub(crate) unsafe fn $name($($p: parameter!($kind, ())),*) -> Returned {
@@ -156,7 +157,7 @@ macro_rules! functions {
                 let function = functions!(@name $name $($alias)?, "");
                 let status = match SLOT.get(&BINDING) {
                     Ok(address) => {
-                        // SAFETY: the library has it under this name, whose C signature is the one that the table says.
+                        // SAFETY: the library has the function under this name, and its C signature is the one that the table declares.
                         let function = unsafe {
                             transmute::<NonNull<c_void>, unsafe extern "C" fn($(parameter!($kind, ())),*) -> Status>(
                                 address,
@@ -179,19 +180,19 @@ macro_rules! functions {
     (@name $name:ident $alias:literal, $end:literal) => { concat!($alias, $end) };
 }
 
-/// Releases that have `hipsparseSpSV_solve` with the workspace.
+/// Releases whose `hipsparseSpSV_solve` has the workspace parameter.
 const BEFORE_6: Releases = Releases::new((0, 0), Some((6, 0)));
 
-/// Releases that have it without.
+/// Releases without the parameter.
 const FROM_6: Releases = Releases::new((6, 0), None);
 
-/// Whether the library that was found is of ROCm 5.
+/// Returns whether the loaded library is of ROCm 5.
 pub(crate) fn is_5() -> bool {
     static IS_5: OnceLock<bool> = OnceLock::new();
     *IS_5.get_or_init(|| !BINDING.has(c"hipsparseCreateConstCsr"))
 }
 
-/// The order of a dense matrix.
+/// Returns the code of a dense matrix's order.
 pub(crate) fn order(row_major: bool) -> u32 {
     match (row_major, is_5()) {
         (false, _) => 1,
@@ -467,15 +468,15 @@ functions! {
 
 macro_rules! getters {
     ($(fn $name:ident(descr);)*) => {$(
-        /// As in C: what a description holds.
+        /// The C function: reads a field of a descriptor.
         #[allow(non_snake_case, reason = "names are C's")]
         pub(crate) unsafe fn $name(descr: Ptr) -> Result<u32, CallError> {
             static SLOT: Slot = Slot::new(concat!(stringify!($name), "\0"), "5.7");
             match SLOT.get(&BINDING) {
                 Ok(address) => {
-                    // SAFETY: the library has it under this name: it takes a description and returns an enum.
+                    // SAFETY: the library has a function under this name that takes a descriptor and returns an enum.
                     let function = unsafe { transmute::<NonNull<c_void>, unsafe extern "C" fn(Ptr) -> u32>(address) };
-                    // SAFETY: the caller's description.
+                    // SAFETY: the caller's descriptor.
                     Ok(unsafe { function(descr) })
                 }
                 Err(why) => check(Status::missing(why), stringify!($name), String::new).map(|()| 0),
@@ -493,16 +494,16 @@ getters! {
 
 macro_rules! texts {
     ($(fn $name:ident(status);)*) => {$(
-        /// As in C: what the library says of a status; `None` if it cannot be asked.
+        /// The C function: returns the library's text for a status; `None` if the library lacks the function.
         #[allow(non_snake_case, reason = "names are C's")]
         pub(crate) fn $name(status: hipsparseStatus_t) -> Option<String> {
             static SLOT: Slot = Slot::new(concat!(stringify!($name), "\0"), "6.2");
             let address = SLOT.get(&BINDING).ok()?;
-            // SAFETY: the library has it under this name: it takes a status, and returns a string that it keeps.
+            // SAFETY: the library has a function under this name that takes a status, and returns a string that it keeps.
             let text = unsafe {
                 transmute::<NonNull<c_void>, unsafe extern "C" fn(hipsparseStatus_t) -> *const c_char>(address)(status)
             };
-            // SAFETY: null, or a string that ends.
+            // SAFETY: null, or a terminated string.
             (!text.is_null()).then(|| unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned())
         }
     )*};

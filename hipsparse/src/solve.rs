@@ -1,4 +1,4 @@
-//! Solves with triangular matrices: the generic ones, and the older ones, which tell of zero pivots and take BSR.
+//! Triangular solves: the generic ones, and the older ones, which report zero pivots and support BSR.
 
 use hip::DeviceBuffer;
 use hip::interop::Tracked;
@@ -16,11 +16,11 @@ use crate::{Error, Index, Result, Sparse, Value};
 /// HIPSPARSE_SPSV_ALG_DEFAULT, _SPSM_.
 const DEFAULT: u32 = 0;
 
-/// Has the description tell which triangle is used, and whether its diagonal is ones.
+/// Sets which triangle is used, and whether its diagonal is ones.
 fn set_triangle<F: Format, T, I: Index>(descr: &Owned, a: &SpTriangle<'_, F, T, I>) -> Result<()> {
     for (attribute, value) in [(0, fill_mode(a.stored)), (1, u32::from(a.unit))] {
         let place = (&raw const value).cast_mut().cast();
-        // SAFETY: a description that is alive, and a number of the size that is named.
+        // SAFETY: a descriptor that is alive, and a number of the stated size.
         let set = unsafe { raw::hipsparseSpMatSetAttribute(descr.raw(), attribute, place, size_of::<u32>()) };
         set.ok(|| format!("attribute {attribute} is {value}"))?;
     }
@@ -32,7 +32,7 @@ fn shape<F: Format, T, I: Index>(a: &SpTriangle<'_, F, T, I>) -> String {
     format!("{stored:?}, unit: {unit}, {:?}, {}", matrix.op, call::asked(&matrix.pattern))
 }
 
-/// What an analysis has made.
+/// The result of an analysis.
 #[derive(Debug)]
 struct Analysis {
     matrix: Owned,
@@ -45,7 +45,7 @@ impl Sparse {
         let Some(Analysis { matrix, state, tracked }) = analysis else { return };
         let device = self.stream().device();
         let destroy = (state.into_destroy(), matrix.into_destroy());
-        // The state first. It may free device memory.
+        // The state is dropped first. That may free device memory.
         tracked.release_when_idle(&device.clone(), move || {
             drop(device.with_current(|| {
                 destroy.0();
@@ -55,7 +55,7 @@ impl Sparse {
     }
 }
 
-/// A triangular matrix that was analysed, to solve with. Of [`Sparse::spsv`].
+/// A triangular matrix that was analysed for solves. [`Sparse::spsv`] creates it.
 ///
 /// The analysis depends on the pattern. The matrix stays borrowed.
 #[derive(Debug)]
@@ -63,13 +63,13 @@ pub struct SpSv<'a, F: Generic, T: Value, I: Index> {
     sparse: &'a Sparse,
     triangle: SpTriangle<'a, F, T, I>,
     op: u32,
-    /// There until it is dropped.
+    /// `Some` until dropped.
     analysis: Option<Analysis>,
     work: DeviceBuffer<u8>,
 }
 
 impl<F: Generic, T: Value, I: Index> SpSv<'_, F, T, I> {
-    /// Finds y with A y = α x.
+    /// Solves A y = α x.
     ///
     /// Division by a zero on the diagonal gives infinities or NaN.
     ///
@@ -96,7 +96,7 @@ impl<F: Generic, T: Value, I: Index> SpSv<'_, F, T, I> {
         operands.form()?;
         let (op, kind, a, state) = (self.op, data_type::<T>(), descr.raw(), state.raw());
         let (x, y, triangle) = (x.raw(), y.raw(), &self.triangle);
-        // SAFETY: the matrix, its description and the workspace are those of the analysis; the vectors are as long as its order.
+        // SAFETY: the matrix, its descriptor and the workspace of the analysis; the vectors have the length of its order.
         unsafe {
             self.sparse.handle.call(operands, &factors, |handle, [alpha]| {
                 let alpha = alpha.cast_mut();
@@ -118,13 +118,13 @@ impl<F: Generic, T: Value, I: Index> Drop for SpSv<'_, F, T, I> {
     }
 }
 
-/// A triangular matrix that was analysed, to solve with for several right-hand sides. Of [`Sparse::spsm`].
+/// A triangular matrix that was analysed for solves with several right-hand sides. [`Sparse::spsm`] creates it.
 #[derive(Debug)]
 pub struct SpSm<'a, F: Generic, T: Value, I: Index> {
     sparse: &'a Sparse,
     triangle: SpTriangle<'a, F, T, I>,
     op: u32,
-    /// Columns of B, what is done to it in memory, whether X is row-major, and both leading dimensions.
+    /// Columns of B, its operation in memory, whether X is row-major, and both leading dimensions.
     layout: (usize, Op, bool, usize, usize),
     analysis: Option<Analysis>,
     work: DeviceBuffer<u8>,
@@ -151,7 +151,7 @@ fn fits_spsm<F: Format, T: Value, I: Index>(
 }
 
 impl<F: Generic, T: Value, I: Index> SpSm<'_, F, T, I> {
-    /// Finds X with A X = α B. B and X have the shapes and layouts of those that the analysis was made for.
+    /// Solves A X = α B. B and X must have the shapes and layouts that the analysis was made for.
     ///
     /// # Errors
     /// [`CallError::Invalid`](crate::CallError::Invalid) for other shapes or layouts.
@@ -199,12 +199,13 @@ impl<F: Generic, T: Value, I: Index> Drop for SpSm<'_, F, T, I> {
     }
 }
 
-/// Solves with triangular matrices.
+/// Triangular solves.
 impl Sparse {
-    /// Analyses a triangular matrix of CSR or COO for solves with vectors. The entries must be sorted. The call waits.
+    /// Analyses a triangular CSR or COO matrix for solves with vectors. The entries must be sorted. The call waits.
     ///
     /// # Errors
-    /// [`CallError::Invalid`](crate::CallError::Invalid) for entries that are not sorted; what the library does not support is its own error.
+    /// [`CallError::Invalid`](crate::CallError::Invalid) for entries that are not sorted; the library's own error for
+    /// an unsupported operation.
     #[doc(alias("hipsparseSpSV_analysis", "hipsparseSpSV_bufferSize", "hipsparseSpSV_createDescr"))]
     #[doc(alias("cusparseSpSV_analysis", "cusparseSpSV_bufferSize", "cusparseSpSV_createDescr"))]
     pub fn spsv<'a, F: Generic, T: Value, I: Index>(&'a self, a: SpTriangle<'a, F, T, I>) -> Result<SpSv<'a, F, T, I>> {
@@ -214,22 +215,22 @@ impl Sparse {
         let arrays = matrix(&mut operands, "A", &a.matrix)?;
         let descr = describe::<F, T, I>(&a.matrix.pattern, arrays)?;
         set_triangle(&descr, &a)?;
-        // SAFETY: it writes a description there.
+        // SAFETY: the function writes a description through a valid pointer.
         let state = unsafe {
             Owned::new(|place| raw::hipsparseSpSV_createDescr(place), raw::hipsparseSpSV_destroyDescr, String::new)?
         };
-        // Their elements are not read.
+        // The call does not read their elements.
         let (x, y) = (dense_vector::<T>(a.order(), any_scalar())?, dense_vector::<T>(a.order(), any_scalar())?);
         let (matrix, x, y, of_state, any, kind) =
             (descr.raw(), x.raw(), y.raw(), state.raw(), any_scalar(), data_type::<T>());
         let asked = || shape(&a);
         let bytes = self.size(|handle, bytes| {
-            // SAFETY: descriptions of operands that fit; it writes the size.
+            // SAFETY: descriptors of operands that fit; the function writes the size.
             unsafe { raw::hipsparseSpSV_bufferSize(handle, op, any, matrix, x, y, kind, DEFAULT, of_state, bytes) }
                 .ok(asked)
         })?;
         let mut work = self.new_work(bytes)?;
-        // SAFETY: the operands are gone when the call has returned.
+        // SAFETY: the operands are dropped by the time the call returns, before the memory.
         let place = unsafe { operands.lend("the workspace", work.as_slice_mut())? };
         // SAFETY: the pattern was checked; the analysis reads no vectors.
         unsafe {
@@ -241,8 +242,8 @@ impl Sparse {
         Ok(SpSv { sparse: self, triangle: a, op, analysis, work })
     }
 
-    /// Analyses a triangular matrix of CSR or COO for solves with matrices of the shapes and layouts of `b` and `x`, whose elements are not used.
-    /// The entries must be sorted. The call waits.
+    /// Analyses a triangular CSR or COO matrix for solves with matrices of the shapes and layouts of `b` and `x`, whose
+    /// elements are not used. The entries must be sorted. The call waits.
     ///
     /// # Errors
     /// As [`spsv`](Self::spsv); an error for shapes that do not fit.
@@ -261,7 +262,7 @@ impl Sparse {
         let arrays = matrix(&mut operands, "A", &a.matrix)?;
         let descr = describe::<F, T, I>(&a.matrix.pattern, arrays)?;
         set_triangle(&descr, &a)?;
-        // SAFETY: it writes a description there.
+        // SAFETY: the function writes a description through a valid pointer.
         let state = unsafe {
             Owned::new(|place| raw::hipsparseSpSM_createDescr(place), raw::hipsparseSpSM_destroyDescr, String::new)?
         };
@@ -281,14 +282,14 @@ impl Sparse {
             (descr.raw(), in_b.raw(), in_x.raw(), state.raw(), any_scalar(), data_type::<T>());
         let asked = || shape(&a);
         let bytes = self.size(|handle, bytes| {
-            // SAFETY: descriptions of operands that fit; it writes the size.
+            // SAFETY: descriptors of operands that fit; the function writes the size.
             unsafe {
                 raw::hipsparseSpSM_bufferSize(handle, op, op_b, any, matrix, b, x, kind, DEFAULT, of_state, bytes)
             }
             .ok(asked)
         })?;
         let mut work = self.new_work(bytes)?;
-        // SAFETY: the operands are gone when the call has returned.
+        // SAFETY: the operands are dropped by the time the call returns, before the memory.
         let place = unsafe { operands.lend("the workspace", work.as_slice_mut())? };
         // SAFETY: the pattern was checked; the analysis reads no elements of B.
         unsafe {
@@ -302,13 +303,13 @@ impl Sparse {
     }
 }
 
-/// A matrix as the older functions take it.
+/// A matrix in the form that the older functions expect.
 #[doc(hidden)]
 #[derive(Clone, Copy, Debug)]
 pub struct Legacy {
     pub(crate) direction: u32,
     pub(crate) op: u32,
-    /// Rows, or rows of blocks.
+    /// Rows, or block rows.
     pub(crate) rows: i32,
     pub(crate) entries: i32,
     pub(crate) descr: Ptr,
@@ -319,9 +320,9 @@ pub struct Legacy {
     pub(crate) info: Ptr,
 }
 
-/// A format that the older solves take: [`Csr`](crate::Csr), and [`Bsr`](crate::Bsr) with square blocks.
+/// A format that the older solves support: [`Csr`](crate::Csr), and [`Bsr`](crate::Bsr) with square blocks.
 pub trait Solvable: Format {
-    /// Rows of a block, and the order of its elements; an error for blocks that are not square.
+    /// Returns the rows of a block, and the order of its elements; an error for blocks that are not square.
     #[doc(hidden)]
     fn block(&self) -> Result<(usize, u32)>;
     #[doc(hidden)]
@@ -347,7 +348,7 @@ impl Solvable for Csr {
     }
 
     unsafe fn create(place: Ptr) -> Returned {
-        // SAFETY: the caller's place.
+        // SAFETY: the caller's pointer.
         unsafe { raw::hipsparseCreateCsrsv2Info(place) }
     }
 
@@ -381,7 +382,7 @@ impl Solvable for Csr {
     }
 
     unsafe fn zero_pivot(handle: Ptr, info: Ptr, place: Ptr) -> Returned {
-        // SAFETY: the caller's information and place.
+        // SAFETY: the caller's information object and pointer.
         unsafe { raw::hipsparseXcsrsv2_zeroPivot(handle, info, place) }
     }
 }
@@ -392,7 +393,7 @@ impl Solvable for Bsr {
     }
 
     unsafe fn create(place: Ptr) -> Returned {
-        // SAFETY: the caller's place.
+        // SAFETY: the caller's pointer.
         unsafe { raw::hipsparseCreateBsrsv2Info(place) }
     }
 
@@ -433,12 +434,12 @@ impl Solvable for Bsr {
     }
 
     unsafe fn zero_pivot(handle: Ptr, info: Ptr, place: Ptr) -> Returned {
-        // SAFETY: the caller's information and place.
+        // SAFETY: the caller's information object and pointer.
         unsafe { raw::hipsparseXbsrsv2_zeroPivot(handle, info, place) }
     }
 }
 
-/// Rows of a block, and the order of its elements.
+/// Returns the rows of a block, and the order of its elements.
 pub(crate) fn square(format: &Bsr) -> Result<(usize, u32)> {
     if format.rows == format.cols {
         return Ok((format.rows, format.order.code()));
@@ -446,7 +447,7 @@ pub(crate) fn square(format: &Bsr) -> Result<(usize, u32)> {
     Err(invalid("a block", format!("of {} x {}", format.rows, format.cols), "square"))
 }
 
-/// The position that the library wrote, counted from zero.
+/// Returns the position that the library wrote, counted from zero.
 pub(crate) fn pivot<'a>(
     sparse: &'a Sparse,
     operands: Operands<'a>,
@@ -455,7 +456,7 @@ pub(crate) fn pivot<'a>(
 ) -> Result<()> {
     let mut position = -1_i32;
     let place = (&raw mut position).cast();
-    // SAFETY: the information is alive, and the number is the caller's: the call waits.
+    // SAFETY: the information object is alive, and the number belongs to the caller: the call waits.
     unsafe {
         sparse.handle.call_blocking(operands, |handle| {
             let returned = ask(handle, place);
@@ -471,7 +472,8 @@ pub(crate) fn pivot<'a>(
     }
 }
 
-/// A triangular matrix of CSR or BSR that was analysed, to solve with. Of [`Sparse::triangular`]. It tells which pivot is zero.
+/// A triangular CSR or BSR matrix that was analysed for solves. [`Sparse::triangular`] creates it. It reports zero
+/// pivots.
 #[derive(Debug)]
 pub struct Triangular<'a, F: Solvable, T: Value> {
     sparse: &'a Sparse,
@@ -481,17 +483,17 @@ pub struct Triangular<'a, F: Solvable, T: Value> {
     work: DeviceBuffer<u8>,
 }
 
-/// Addresses of what the analysis owns or borrows.
+/// Addresses of memory that the analysis owns or borrows.
 #[derive(Debug)]
 struct RawState(Legacy);
 
-// SAFETY: addresses of what is borrowed or owned beside it, all of which may be sent.
+// SAFETY: the addresses belong to memory that the other fields borrow or own, all of which may be sent.
 unsafe impl Send for RawState {}
-// SAFETY: as above; it is only read.
+// SAFETY: as above; the addresses are only read.
 unsafe impl Sync for RawState {}
 
 impl<F: Solvable, T: Value> Triangular<'_, F, T> {
-    /// Finds y with A y = α x.
+    /// Solves A y = α x.
     ///
     /// # Errors
     /// [`CallError::Invalid`](crate::CallError::Invalid) for lengths that do not fit.
@@ -515,7 +517,7 @@ impl<F: Solvable, T: Value> Triangular<'_, F, T> {
         let work = operands.slice_mut("the workspace", self.work.as_slice_mut())?;
         operands.form()?;
         let (raw, triangle) = (&self.raw.0, &self.triangle);
-        // SAFETY: the matrix and the workspace are those of the analysis; the vectors are as long as its order.
+        // SAFETY: the matrix and the workspace of the analysis; the vectors have the length of its order.
         unsafe {
             self.sparse.handle.call(operands, &factors, |handle, [alpha]| {
                 F::solve::<T>(handle, raw, alpha.cast_mut(), x, y, work).ok(|| shape(triangle))
@@ -535,7 +537,7 @@ impl<F: Solvable, T: Value> Triangular<'_, F, T> {
         operands.uses().tracked(tracked);
         let base = self.triangle.matrix.pattern.base.code() as i32;
         pivot(self.sparse, operands, ("a triangular solve", base), |handle, place| {
-            // SAFETY: information that is alive, and a place for the position.
+            // SAFETY: information that is alive, and room for the position.
             unsafe { F::zero_pivot(handle, self.raw.0.info, place) }
         })
     }
@@ -550,11 +552,13 @@ impl<F: Solvable, T: Value> Drop for Triangular<'_, F, T> {
 }
 
 impl Sparse {
-    /// Analyses a triangular matrix of CSR or BSR, for solves that tell which pivot is zero. The entries must be sorted. The call waits.
+    /// Analyses a triangular CSR or BSR matrix for solves that report zero pivots. The entries must be sorted. The call
+    /// waits.
     ///
     /// # Errors
-    /// [`Error::ZeroPivot`] if an entry of the diagonal is not stored; [`CallError::Invalid`](crate::CallError::Invalid) for entries that are not
-    /// sorted, and blocks that are not square.
+    /// [`Error::ZeroPivot`] if an entry of the diagonal is not stored;
+    /// [`CallError::Invalid`](crate::CallError::Invalid) for entries that are not sorted, and blocks that are not
+    /// square.
     #[doc(alias("hipsparseDcsrsv2_analysis", "hipsparseDbsrsv2_analysis", "cusparseDcsrsv2_analysis"))]
     pub fn triangular<'a, F: Solvable, T: Value>(&'a self, a: SpTriangle<'a, F, T>) -> Result<Triangular<'a, F, T>> {
         sorted("A", &a.matrix.pattern)?;
@@ -563,7 +567,7 @@ impl Sparse {
         let mut operands = Operands::on(self.stream());
         let arrays = matrix(&mut operands, "A", &a.matrix)?;
         let descr = mat_descr(a.matrix.pattern.base, Some((a.stored, a.unit)))?;
-        // SAFETY: it writes information there.
+        // SAFETY: the function writes information through a valid pointer.
         let info = unsafe { Owned::new(|place| F::create(place), F::destroy, String::new)? };
         let raw = Legacy {
             direction,
@@ -579,12 +583,12 @@ impl Sparse {
         };
         let asked = || shape(&a);
         let bytes = self.size(|handle, bytes| {
-            // SAFETY: a matrix that was checked; it writes the size.
+            // SAFETY: a matrix that was checked; the function writes the size.
             unsafe { F::size::<T>(handle, &raw, bytes) }.ok(asked)
         })?;
         let mut work = self.new_work(bytes)?;
         let tracked = Tracked::new();
-        // SAFETY: the operands are gone when the call has returned.
+        // SAFETY: the operands are dropped by the time the call returns, before the memory.
         let place = unsafe { operands.lend("the workspace", work.as_slice_mut())? };
         // SAFETY: the pattern was checked, and is sorted.
         unsafe {

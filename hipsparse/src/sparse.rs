@@ -19,7 +19,7 @@ impl Library for HipSparse {
 
     fn create() -> Result<*mut c_void, CallError> {
         let mut handle = ptr::null_mut::<c_void>();
-        // SAFETY: it writes a handle there.
+        // SAFETY: the function writes a handle through a valid pointer.
         let created = unsafe { raw::hipsparseCreate((&raw mut handle).cast()) };
         created.ok(|| "a handle of the current device".to_owned())?;
         Ok(handle)
@@ -43,7 +43,7 @@ impl Library for HipSparse {
 
 /// hipSPARSE on a device: its methods queue sparse linear algebra on a stream.
 ///
-/// Methods may be called from several threads; their calls go one at a time. The workspaces of calls are kept and reused.
+/// Methods can be called from several threads; their calls are serialized. Workspaces are kept and reused.
 #[doc(alias("hipsparseHandle_t", "cusparseHandle_t", "rocsparse_handle"))]
 pub struct Sparse {
     pub(crate) handle: Handle<HipSparse>,
@@ -57,7 +57,7 @@ impl fmt::Debug for Sparse {
 }
 
 impl Sparse {
-    /// hipSPARSE on the stream's device, which queues its work on the stream.
+    /// Creates a hipSPARSE handle on the stream's device. It queues its work on the stream.
     ///
     /// # Errors
     /// [`CallError::NoLibrary`], with every path that was tried.
@@ -66,33 +66,33 @@ impl Sparse {
         Ok(Self { handle: Handle::new(stream)?, work: Mutex::default() })
     }
 
-    /// The stream of the calls to come.
+    /// Returns the stream that later calls queue their work on.
     #[must_use]
     #[doc(alias("hipsparseGetStream", "cusparseGetStream"))]
     pub fn stream(&self) -> &Stream {
         self.handle.stream()
     }
 
-    /// Has the calls to come queue their work on another stream of the device.
+    /// Makes later calls queue their work on another stream of the device.
     ///
     /// # Errors
-    /// An error of `hip` for a stream of another device.
+    /// An error from `hip` for a stream of another device.
     #[doc(alias("hipsparseSetStream", "cusparseSetStream"))]
     pub fn set_stream(&mut self, stream: &Stream) -> Result<()> {
         Ok(self.handle.set_stream(stream)?)
     }
 
-    /// The version of the library: major, minor, patch; and its revision, if it tells one.
+    /// Returns the library's version: major, minor, patch; and its revision, if the library reports one.
     ///
     /// # Errors
-    /// Those of the library.
+    /// An error from the library.
     #[doc(alias("hipsparseGetVersion", "hipsparseGetGitRevision", "cusparseGetVersion"))]
     pub fn version(&self) -> Result<((u32, u32, u32), String)> {
         let mut version = 0_i32;
-        // Space for more than any revision has.
+        // More room than any revision needs.
         let mut revision = [0_u8; 1024];
         self.handle.configure(|handle| {
-            // SAFETY: a handle that is alive; it writes a number, and a string that is shorter.
+            // SAFETY: a handle that is alive; the functions write a number, and a string that is shorter than the buffer.
             unsafe {
                 raw::hipsparseGetVersion(handle, (&raw mut version).cast()).ok(String::new)?;
                 raw::hipsparseGetGitRevision(handle, revision.as_mut_ptr().cast()).ok(String::new)
@@ -104,7 +104,7 @@ impl Sparse {
         Ok(((version / 100_000, version / 100 % 1000, version % 100), revision))
     }
 
-    /// At least so many bytes, to be given back with [`put_work`](Self::put_work).
+    /// Takes a workspace of at least this many bytes. Return it with [`put_work`](Self::put_work).
     pub(crate) fn take_work(&self, bytes: usize) -> Result<DeviceBuffer<u8>> {
         match self.work.lock().unwrap_or_else(PoisonError::into_inner).take() {
             Some(work) if work.len() >= bytes => Ok(work),
@@ -112,7 +112,8 @@ impl Sparse {
         }
     }
 
-    /// At least so many bytes, for who keeps them. Never none: the library takes null for a question.
+    /// Allocates a workspace of at least this many bytes for a caller that keeps it. It is never empty: with null, the
+    /// library returns the size instead.
     pub(crate) fn new_work(&self, bytes: usize) -> Result<DeviceBuffer<u8>> {
         if self.stream().is_capturing()? {
             let reason = "the call allocates a workspace: make it once before the capture, or with a plan".to_owned();

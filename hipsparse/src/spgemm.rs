@@ -19,11 +19,11 @@ const DEFAULT: u32 = 0;
 
 type CsrPattern<'a, I> = Pattern<'a, format::Csr, I>;
 
-/// Rows, columns and entries of a described matrix.
+/// Returns the rows, columns and entries of a described matrix.
 fn size_of_matrix(descr: &Owned) -> Result<(usize, usize, usize), CallError> {
     let mut sizes = [0_i64; 3];
     let [rows, cols, entries] = &mut sizes;
-    // SAFETY: a description that is alive, and places for three numbers.
+    // SAFETY: a descriptor that is alive, and room for three numbers.
     let got = unsafe {
         let (rows, cols, entries) = (ptr::from_mut(rows), ptr::from_mut(cols), ptr::from_mut(entries));
         raw::hipsparseSpMatGetSize(descr.raw(), rows.cast(), cols.cast(), entries.cast())
@@ -33,19 +33,19 @@ fn size_of_matrix(descr: &Owned) -> Result<(usize, usize, usize), CallError> {
     Ok((rows, cols, entries))
 }
 
-/// The description of products.
+/// Creates the descriptor of products.
 fn product_descr() -> Result<Owned, CallError> {
-    // SAFETY: it writes a description there.
+    // SAFETY: the function writes a description through a valid pointer.
     unsafe {
         Owned::new(|place| raw::hipsparseSpGEMM_createDescr(place), raw::hipsparseSpGEMM_destroyDescr, String::new)
     }
 }
 
-/// The description of a matrix of which only the offsets are there.
+/// Creates the descriptor of a matrix that only has its offsets.
 fn begun<T: Value, I: Index>(size: (usize, usize), base: Base, offsets: Ptr) -> Result<Owned, CallError> {
     let none = ptr::null_mut();
     let (rows, cols) = (size.0 as i64, size.1 as i64);
-    // SAFETY: offsets of so many rows; there are no entries yet.
+    // SAFETY: offsets for this many rows; there are no entries yet.
     unsafe {
         let create = |place| {
             let (index, data) = (I::TYPE, data_type::<T>());
@@ -66,19 +66,19 @@ fn same<I: Index>(what: &'static str, found: &CsrPattern<'_, I>, planned: &CsrPa
     Err(invalid(what, "a matrix of another pattern", "of the pattern that the plan was made for: see `with_values`"))
 }
 
-/// A product of sparse matrices whose pattern is known, for any values. Of [`Sparse::spgemm_plan`].
+/// A product of sparse matrices whose pattern is known, for any values. [`Sparse::spgemm_plan`] creates it.
 ///
-/// Both patterns stay borrowed. [`SpMatRef::with_values`](crate::SpMatRef::with_values) gives them other values.
+/// Both patterns stay borrowed. [`SpMatRef::with_values`](crate::SpMatRef::with_values) sets other values.
 pub struct SpGemm<'a, T: Value, I: Index> {
     sparse: &'a Sparse,
     a: CsrRef<'a, T, I>,
     b: CsrRef<'a, T, I>,
-    /// Of the product, with zeros.
+    /// The product's pattern, with zeros.
     pattern: Csr<T, I>,
     product: Owned,
-    /// The description of the product, with which the library keeps what it has found.
+    /// The descriptor of the product, in which the library keeps its results.
     described: Owned,
-    /// The offsets and the library's own, the entries and the values.
+    /// The library's own offsets, entries and values.
     kept: [DeviceBuffer<u8>; 3],
 }
 
@@ -93,18 +93,19 @@ impl<T: Value, I: Index> std::fmt::Debug for SpGemm<'_, T, I> {
 }
 
 impl<T: Value, I: Index> SpGemm<'_, T, I> {
-    /// A matrix of the product's pattern, with zeros.
+    /// Creates a matrix of the product's pattern, with zeros.
     ///
     /// # Errors
-    /// Those of allocations and copies.
+    /// An error from an allocation or a copy.
     pub fn output(&self) -> Result<Csr<T, I>> {
         self.pattern.try_clone()
     }
 
-    /// C = α A B + β C, with matrices of the patterns that the plan was made for; C is one of [`output`](Self::output). The call waits.
+    /// C = α A B + β C, with matrices of the patterns that the plan was made for; C is made by
+    /// [`output`](Self::output). The call waits.
     ///
     /// # Errors
-    /// [`CallError::Invalid`] for matrices of other patterns, and on ROCm 5.7 for a β that is not zero: its library ignores it.
+    /// [`CallError::Invalid`] for matrices of other patterns, and on ROCm 5.7 for a nonzero β: its library ignores it.
     #[doc(alias("hipsparseSpGEMMreuse_compute", "cusparseSpGEMMreuse_compute"))]
     pub fn run<'b>(
         &'b mut self,
@@ -134,7 +135,7 @@ impl<T: Value, I: Index> SpGemm<'_, T, I> {
         let (a, b) = (describe::<_, T, I>(&a.pattern, in_a)?, describe::<_, T, I>(&b.pattern, in_b)?);
         let c = c.view_mut();
         let pattern = c.pattern;
-        // The library computes into the pattern of its own: whoever made this one, its offsets are not trusted.
+        // The library uses its own copy of the pattern: the offsets of C are not trusted.
         let in_c = matrix_mut(&mut operands, "C", c)?;
         let own = self.pattern.pattern();
         let (first, second) = call::pattern(&mut operands, &own)?;
@@ -145,7 +146,7 @@ impl<T: Value, I: Index> SpGemm<'_, T, I> {
         let (a, b, c, product, kind) = (a.raw(), b.raw(), self.described.raw(), self.product.raw(), data_type::<T>());
         let asked = || call::asked(&pattern);
         let (alpha, beta) = ((&raw const alpha).cast_mut().cast(), (&raw const beta).cast_mut().cast());
-        // SAFETY: matrices of the patterns that the library has seen, and the workspaces that it has asked for.
+        // SAFETY: matrices of the patterns that the library has analysed, and workspaces of the required sizes.
         unsafe {
             self.sparse.handle.call_blocking(operands, |handle| {
                 raw::hipsparseCsrSetPointers(c, first, second, in_c.values).ok(asked)?;
@@ -158,7 +159,7 @@ impl<T: Value, I: Index> SpGemm<'_, T, I> {
 
 /// Products and sums of sparse matrices.
 impl Sparse {
-    /// α A B, a new matrix. The call waits: it asks for the number of entries.
+    /// Computes α A B, a new matrix. The call waits for the number of entries.
     ///
     /// # Errors
     /// [`CallError::Invalid`] for shapes that do not fit, and for transposes, which the library does not support.
@@ -181,7 +182,7 @@ impl Sparse {
         let product = product_descr()?;
         let mut operands = Operands::on(self.stream());
         let (in_a, in_b) = (matrix(&mut operands, "A", &a)?, matrix(&mut operands, "B", &b)?);
-        // SAFETY: the operands are gone when the call has returned.
+        // SAFETY: the operands are dropped by the time the call returns, before the memory.
         let at = unsafe { operands.lend("the offsets of C", offsets.as_slice_mut())? };
         let (a_descr, b_descr) = (describe::<_, T, I>(&a.pattern, in_a)?, describe::<_, T, I>(&b.pattern, in_b)?);
         let c = begun::<T, I>((rows, cols), base, at)?;
@@ -191,7 +192,7 @@ impl Sparse {
         let (alpha, beta): (Ptr, Ptr) = ((&raw const alpha).cast_mut().cast(), (&raw const zero).cast_mut().cast());
         let none = ptr::null_mut();
         let first = self.size(|handle, bytes| {
-            // SAFETY: descriptions of operands that fit; without a workspace, it writes the size.
+            // SAFETY: descriptors of operands that fit; without a workspace, the function writes the size.
             unsafe {
                 raw::hipsparseSpGEMM_workEstimation(
                     handle, 0, 0, alpha, a_raw, b_raw, beta, c_raw, kind, DEFAULT, p, bytes, none,
@@ -201,9 +202,9 @@ impl Sparse {
         })?;
         let mut work_1 = self.new_work(first)?;
         let mut bytes = first;
-        // SAFETY: the operands are gone when the call has returned.
+        // SAFETY: the operands are dropped by the time the call returns, before the memory.
         let place_1 = unsafe { operands.lend("the workspace", work_1.as_slice_mut())? };
-        // SAFETY: the patterns were checked, and the workspace is as large as asked for.
+        // SAFETY: the patterns were checked, and the workspace has the required size.
         unsafe {
             self.handle.call_blocking(operands, |handle| {
                 let bytes = (&raw mut bytes).cast();
@@ -227,7 +228,7 @@ impl Sparse {
         let mut operands = Operands::on(self.stream());
         matrix(&mut operands, "A", &a)?;
         matrix(&mut operands, "B", &b)?;
-        // SAFETY: the operands are gone when the call has returned.
+        // SAFETY: the operands are dropped by the time the call returns, before the memory.
         let place_2 = unsafe {
             operands.lend("the offsets of C", offsets.as_slice_mut())?;
             operands.lend("the workspace", work_1.as_slice_mut())?;
@@ -253,7 +254,7 @@ impl Sparse {
         let mut operands = Operands::on(self.stream());
         matrix(&mut operands, "A", &a)?;
         matrix(&mut operands, "B", &b)?;
-        // SAFETY: the operands are gone when the call has returned.
+        // SAFETY: the operands are dropped by the time the call returns, before the memory.
         let (second_at, values_at) = unsafe {
             operands.lend("the offsets of C", offsets.as_slice_mut())?;
             operands.lend("the workspace", work_1.as_slice_mut())?;
@@ -263,7 +264,7 @@ impl Sparse {
                 operands.lend("the values of C", values.as_slice_mut())?,
             )
         };
-        // SAFETY: as above; C has room for as many entries as the library has counted.
+        // SAFETY: as above; C has room for as many entries as the library counted.
         unsafe {
             self.handle.call_waiting_for_device(operands, |handle| {
                 raw::hipsparseCsrSetPointers(c_raw, at, second_at, values_at).ok(asked)?;
@@ -273,7 +274,7 @@ impl Sparse {
         Ok(Csr::made((CsrFormat, base), (rows, cols), (offsets, second, values)))
     }
 
-    /// Finds the pattern of A B, for products of many values. The call waits.
+    /// Computes the pattern of A B, for products with many values. The call waits.
     ///
     /// # Errors
     /// As [`spgemm`](Self::spgemm); an error for matrices without entries.
@@ -294,7 +295,7 @@ impl Sparse {
         let product = product_descr()?;
         let mut operands = Operands::on(self.stream());
         let (in_a, in_b) = (matrix(&mut operands, "A", &a)?, matrix(&mut operands, "B", &b)?);
-        // SAFETY: the operands are gone when the call has returned.
+        // SAFETY: the operands are dropped by the time the call returns, before the memory.
         let at = unsafe { operands.lend("the offsets of C", offsets.as_slice_mut())? };
         let (a_descr, b_descr) = (describe::<_, T, I>(&a.pattern, in_a)?, describe::<_, T, I>(&b.pattern, in_b)?);
         let c = begun::<T, I>((rows, cols), base, at)?;
@@ -302,7 +303,7 @@ impl Sparse {
         let asked = || format!("{rows} x {} x {cols}", a.cols());
         let none = ptr::null_mut();
         let first = self.size(|handle, bytes| {
-            // SAFETY: descriptions of operands that fit; without a workspace, it writes the size.
+            // SAFETY: descriptors of operands that fit; without a workspace, the function writes the size.
             unsafe {
                 raw::hipsparseSpGEMMreuse_workEstimation(handle, 0, 0, a_raw, b_raw, c_raw, DEFAULT, p, bytes, none)
             }
@@ -310,9 +311,9 @@ impl Sparse {
         })?;
         let mut work_1 = self.new_work(first)?;
         let mut bytes = first;
-        // SAFETY: the operands are gone when the call has returned.
+        // SAFETY: the operands are dropped by the time the call returns, before the memory.
         let place_1 = unsafe { operands.lend("the workspace", work_1.as_slice_mut())? };
-        // SAFETY: the patterns were checked, and the workspace is as large as asked for.
+        // SAFETY: the patterns were checked, and the workspace has the required size.
         unsafe {
             self.handle.call_blocking(operands, |handle| {
                 let bytes = (&raw mut bytes).cast();
@@ -324,7 +325,7 @@ impl Sparse {
         let [s2, s3, s4] = &mut sizes;
         let [s2, s3, s4]: [Ptr; 3] = [s2, s3, s4].map(|size| ptr::from_mut(size).cast());
         self.size(|handle, _| {
-            // SAFETY: as above; it writes three sizes.
+            // SAFETY: as above; the function writes three sizes.
             unsafe {
                 raw::hipsparseSpGEMMreuse_nnz(
                     handle, 0, 0, a_raw, b_raw, c_raw, DEFAULT, p, s2, none, s3, none, s4, none,
@@ -338,7 +339,7 @@ impl Sparse {
         let mut operands = Operands::on(self.stream());
         matrix(&mut operands, "A", &a)?;
         matrix(&mut operands, "B", &b)?;
-        // SAFETY: the operands are gone when the call has returned.
+        // SAFETY: the operands are dropped by the time the call returns, before the memory.
         let [p2, p3, p4] = unsafe {
             operands.lend("the offsets of C", offsets.as_slice_mut())?;
             operands.lend("the workspace", work_1.as_slice_mut())?;
@@ -368,7 +369,7 @@ impl Sparse {
         let mut operands = Operands::on(self.stream());
         matrix(&mut operands, "A", &a)?;
         matrix(&mut operands, "B", &b)?;
-        // SAFETY: the operands are gone when the call has returned.
+        // SAFETY: the operands are dropped by the time the call returns, before the memory.
         let (second_at, values_at, p5) = unsafe {
             operands.lend("the offsets of C", offsets.as_slice_mut())?;
             operands.lend("the third workspace", work_3.as_slice_mut())?;
@@ -379,9 +380,9 @@ impl Sparse {
                 operands.lend("the fifth workspace", work_5.as_slice_mut())?,
             )
         };
-        // Null is refused by the library of 5.7, where there are no entries.
+        // The library of 5.7 rejects null pointers when there are no entries.
         let (second_at, values_at) = if entries == 0 { (p5, p5) } else { (second_at, values_at) };
-        // SAFETY: as above; C has room for as many entries as the library has counted.
+        // SAFETY: as above; C has room for as many entries as the library counted.
         unsafe {
             self.handle.call_blocking(operands, |handle| {
                 let bytes = (&raw mut bytes).cast();
@@ -393,7 +394,7 @@ impl Sparse {
         Ok(SpGemm { sparse: self, a, b, pattern, product, described: c, kept: [work_3, work_4, work_5] })
     }
 
-    /// α A + β B, a new matrix. The entries of both must be sorted. The call waits.
+    /// Computes α A + β B, a new matrix. The entries of both must be sorted. The call waits.
     ///
     /// # Errors
     /// [`CallError::Invalid`] for shapes that differ, entries that are not sorted, and transposes.
@@ -425,7 +426,7 @@ impl Sparse {
         let (b_first, b_second, b_values) = (address(b.pattern.first), address(b.pattern.second), values(b.values));
         let any = any_scalar();
         let bytes = self.size(|handle, bytes| {
-            // SAFETY: matrices that were checked; it writes the size.
+            // SAFETY: matrices that were checked; the function writes the size.
             unsafe {
                 raw::csrgeam2_bufferSizeExt::<T>(
                     handle, m, n, alpha, of_a, a_entries, a_values, a_first, a_second, beta, of_b, b_entries, b_values,
@@ -439,7 +440,7 @@ impl Sparse {
             matrix(operands, "B", &b)?;
             Ok(())
         };
-        // SAFETY: the steps are one function's, of matrices that were checked and are sorted.
+        // SAFETY: both steps call one function, with matrices that were checked and are sorted.
         let arrays = unsafe {
             self.grow::<T>(
                 (rows, base, 1),
@@ -464,7 +465,7 @@ impl Sparse {
         Ok(Csr::made((CsrFormat, base), (rows, cols), arrays))
     }
 
-    /// The offsets of a matrix without entries.
+    /// Creates the offsets of a matrix without entries.
     pub(crate) fn first_offsets<I: Index>(&self, lines: usize, base: Base) -> Result<DeviceBuffer<I>> {
         let offsets = vec![I::narrow(base.first()); lines + 1];
         Ok(DeviceBuffer::from_slice(&self.stream().device(), &offsets)?)

@@ -1,4 +1,4 @@
-//! Matrices and vectors from and to those of the crate `sprs`.
+//! Conversions between matrices and vectors of this crate and of the `sprs` crate.
 
 use ::sprs::errors::StructureError;
 use ::sprs::{CsMatI, CsMatViewI, CsVecI, CsVecViewI, SpIndex, TriMatI, TriMatViewI};
@@ -9,7 +9,7 @@ use crate::format::{self, Format};
 use crate::matrix::{Coo, Csc, Csr, SpMat};
 use crate::{Base, Error, Index, Result, SpVec, Value};
 
-/// Indices of this crate, of indices from zero.
+/// Converts indices from zero to this crate's indices.
 fn here<J: SpIndex, I: Index>(what: &'static str, indices: &[J]) -> Result<Vec<I>> {
     let narrow = |index: &J| {
         let index = index.index();
@@ -19,7 +19,7 @@ fn here<J: SpIndex, I: Index>(what: &'static str, indices: &[J]) -> Result<Vec<I
     indices.iter().map(narrow).collect()
 }
 
-/// Indices from zero of `sprs`.
+/// Converts indices to `sprs` indices from zero.
 fn there<J: SpIndex, I: Index>(what: &'static str, indices: &[I], base: Base) -> Result<Vec<J>> {
     let widen = |index: &I| {
         let index = index.wide() - base.first();
@@ -37,7 +37,7 @@ fn refused(error: &StructureError) -> Error {
     )
 }
 
-/// The arrays of a compressed matrix of the direction that is wanted.
+/// Returns the arrays of a compressed matrix with the requested direction.
 fn compressed<F: Format + Default, T: Value, I: Index, J: SpIndex, P: SpIndex>(
     device: &Device,
     matrix: &CsMatViewI<'_, T, J, P>,
@@ -52,7 +52,7 @@ fn compressed<F: Format + Default, T: Value, I: Index, J: SpIndex, P: SpIndex>(
     SpMat::from_host(device, matrix.shape(), Base::Zero, &first, &second, matrix.data())
 }
 
-/// The arrays of a compressed matrix, on the host, with indices from zero.
+/// Copies the arrays of a compressed matrix to the host, with indices from zero.
 #[allow(clippy::type_complexity, reason = "three arrays")]
 fn arrays<F: Format, T: Value, I: Index, J: SpIndex>(a: &SpMat<F, T, I>) -> Result<(Vec<J>, Vec<J>, Vec<T>)> {
     let (first, second, values) = a.to_vecs()?;
@@ -61,20 +61,20 @@ fn arrays<F: Format, T: Value, I: Index, J: SpIndex>(a: &SpMat<F, T, I>) -> Resu
 }
 
 impl<T: Value, I: Index> Csr<T, I> {
-    /// The matrix of compressed rows of `sprs`, copied to the device. Pass `matrix.view()`.
+    /// Copies a matrix of compressed rows from `sprs` to the device. Pass `matrix.view()`.
     ///
     /// # Errors
-    /// [`CallError::Invalid`](crate::CallError::Invalid) for a matrix of compressed columns, and for indices that do not fit the type `I`;
-    /// those of the copies.
+    /// [`CallError::Invalid`](crate::CallError::Invalid) for a matrix of compressed columns, and for indices that do
+    /// not fit the type `I`; errors of the copies.
     pub fn from_sprs<J: SpIndex, P: SpIndex>(device: &Device, matrix: CsMatViewI<'_, T, J, P>) -> Result<Self> {
         compressed(device, &matrix, false)
     }
 
-    /// The matrix as one of `sprs`, copied to the host.
+    /// Copies the matrix to an `sprs` matrix on the host.
     ///
     /// # Errors
-    /// [`CallError::Invalid`](crate::CallError::Invalid) for entries that are not sorted or are there twice, and for indices that do not fit
-    /// the type `J`; those of the copies.
+    /// [`CallError::Invalid`](crate::CallError::Invalid) for unsorted or duplicate entries, and for indices that do not
+    /// fit the type `J`; errors of the copies.
     pub fn to_sprs<J: SpIndex>(&self) -> Result<CsMatI<T, J>> {
         let (first, second, values) = arrays(self)?;
         CsMatI::try_new((self.rows(), self.cols()), first, second, values).map_err(|error| refused(&error.3))
@@ -82,7 +82,7 @@ impl<T: Value, I: Index> Csr<T, I> {
 }
 
 impl<T: Value, I: Index> Csc<T, I> {
-    /// The matrix of compressed columns of `sprs`, copied to the device. Pass `matrix.view()`.
+    /// Copies a matrix of compressed columns from `sprs` to the device. Pass `matrix.view()`.
     ///
     /// # Errors
     /// As [`Csr::from_sprs`], for a matrix of compressed rows.
@@ -90,7 +90,7 @@ impl<T: Value, I: Index> Csc<T, I> {
         compressed(device, &matrix, true)
     }
 
-    /// The matrix as one of `sprs`, copied to the host.
+    /// Copies the matrix to an `sprs` matrix on the host.
     ///
     /// # Errors
     /// As [`Csr::to_sprs`].
@@ -101,10 +101,11 @@ impl<T: Value, I: Index> Csc<T, I> {
 }
 
 impl<T: Value, I: Index> Coo<T, I> {
-    /// The triplets of `sprs`, copied to the device in their order. Pass `matrix.view()`.
+    /// Copies triplets of `sprs` to the device in their order. Pass `matrix.view()`.
     ///
     /// # Errors
-    /// [`CallError::Invalid`](crate::CallError::Invalid) for indices that do not fit the type `I`; those of the copies.
+    /// [`CallError::Invalid`](crate::CallError::Invalid) for indices that do not fit the type `I`; errors of the
+    /// copies.
     pub fn from_sprs<J: SpIndex>(device: &Device, matrix: TriMatViewI<'_, T, J>) -> Result<Self> {
         let rows = here::<J, I>("a row", matrix.row_inds())?;
         let cols = here::<J, I>("a column", matrix.col_inds())?;
@@ -112,10 +113,11 @@ impl<T: Value, I: Index> Coo<T, I> {
         Self::from_host_with_format(device, format::Coo, size, Base::Zero, &rows, &cols, matrix.data())
     }
 
-    /// The entries as triplets of `sprs`, copied to the host in their order.
+    /// Copies the entries to `sprs` triplets on the host, in their order.
     ///
     /// # Errors
-    /// [`CallError::Invalid`](crate::CallError::Invalid) for indices that do not fit the type `J`; those of the copies.
+    /// [`CallError::Invalid`](crate::CallError::Invalid) for indices that do not fit the type `J`; errors of the
+    /// copies.
     pub fn to_sprs<J: SpIndex>(&self) -> Result<TriMatI<T, J>> {
         let (rows, cols, values) = arrays(self)?;
         Ok(TriMatI::from_triplets((self.rows(), self.cols()), rows, cols, values))
@@ -123,16 +125,17 @@ impl<T: Value, I: Index> Coo<T, I> {
 }
 
 impl<T: Value, I: Index> SpVec<T, I> {
-    /// The vector of `sprs`, copied to the device. Pass `vector.view()`.
+    /// Copies a vector of `sprs` to the device. Pass `vector.view()`.
     ///
     /// # Errors
-    /// [`CallError::Invalid`](crate::CallError::Invalid) for indices that do not fit the type `I`; those of the copies.
+    /// [`CallError::Invalid`](crate::CallError::Invalid) for indices that do not fit the type `I`; errors of the
+    /// copies.
     pub fn from_sprs<J: SpIndex>(device: &Device, vector: CsVecViewI<'_, T, J>) -> Result<Self> {
         let indices = here::<J, I>("an index", vector.indices())?;
         Self::from_host(device, vector.dim(), Base::Zero, &indices, vector.data())
     }
 
-    /// The vector as one of `sprs`, copied to the host.
+    /// Copies the vector to an `sprs` vector on the host.
     ///
     /// # Errors
     /// As [`Csr::to_sprs`].

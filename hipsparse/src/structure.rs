@@ -1,26 +1,28 @@
-//! What index arrays must be.
+//! The requirements on index arrays.
 //!
-//! The kernels of hipSPARSE trust the index arrays of a sparse matrix: an index that is out of range makes them read or write memory that is not
-//! the matrix's. So safe calls take only matrices whose arrays were checked, or whose maker has vouched for them.
+//! hipSPARSE's kernels trust the index arrays of a sparse matrix: an index that is out of range makes them access
+//! memory outside the matrix. So safe calls only accept matrices whose arrays were checked, or were declared valid with
+//! `unsafe`.
 
 use std::fmt;
 
 use crate::{Error, Index};
 
-/// What is wrong with the index arrays of a sparse matrix or vector. Positions and indices count from zero, whatever the base.
+/// A defect of the index arrays of a sparse matrix or vector. Positions and indices count from zero, regardless of the
+/// base.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Defect {
     /// The first offset is not the base.
     FirstOffset {
-        /// The offset, less the base.
+        /// The offset minus the base.
         found: i64,
     },
     /// The last offset is not the number of entries.
     LastOffset {
-        /// The offset, less the base.
+        /// The offset minus the base.
         found: i64,
-        /// Entries.
+        /// Number of entries.
         entries: usize,
     },
     /// An offset is less than the one before.
@@ -28,21 +30,21 @@ pub enum Defect {
         /// The row of CSR and BSR, or the column of CSC, whose end is before its start.
         line: usize,
     },
-    /// An index is not inside of the matrix.
+    /// An index is outside the matrix.
     OutOfRange {
         /// The position in the index array.
         position: usize,
-        /// The index, less the base.
+        /// The index minus the base.
         found: i64,
-        /// Rows or columns, of which it is one.
+        /// The number of rows or columns.
         size: usize,
     },
-    /// An entry belongs before the one at the position before it.
+    /// An entry must come before the one at the previous position.
     Unsorted {
         /// The position in the index array.
         position: usize,
     },
-    /// An entry is at the same place as the one before it.
+    /// An entry has the same position in the matrix as the previous one.
     Duplicate {
         /// The position in the index array.
         position: usize,
@@ -50,7 +52,8 @@ pub enum Defect {
 }
 
 impl Defect {
-    /// Whether a kernel could leave the matrix's memory with it. The others are wrong only for calls that need sorted entries.
+    /// Returns whether a kernel could access memory outside the matrix because of the defect. The other defects are
+    /// only errors for calls that need sorted entries.
     #[must_use]
     pub fn is_unsafe(&self) -> bool {
         !matches!(self, Self::Unsorted { .. } | Self::Duplicate { .. })
@@ -80,7 +83,7 @@ impl fmt::Display for Defect {
 
 impl std::error::Error for Defect {}
 
-/// Whether the entries are sorted; an error for a defect that is unsafe.
+/// Returns whether the entries are sorted; an error for an unsafe defect.
 pub(crate) fn sorted(found: Result<(), Defect>) -> crate::Result<bool> {
     match found {
         Ok(()) => Ok(true),
@@ -89,22 +92,22 @@ pub(crate) fn sorted(found: Result<(), Defect>) -> crate::Result<bool> {
     }
 }
 
-/// How the entries of an operand lie in its index arrays.
+/// The layout of an operand's entries in its index arrays.
 #[doc(hidden)]
 #[derive(Clone, Copy, Debug)]
 pub enum Layout {
-    /// Offsets of lines, then indices that are less than `size`.
+    /// Offsets of lines, then indices below `size`.
     Compressed { size: usize },
     /// A row and a column for each entry.
     Coordinates { rows: usize, cols: usize },
-    /// The first blocks of all `rows`, then the second ones, less than `size` or −1.
+    /// The first blocks of all `rows`, then the second ones; indices below `size`, or −1.
     Ell { rows: usize, size: usize },
-    /// Indices that are less than `size`.
+    /// Indices below `size`.
     Vector { size: usize },
 }
 
 impl Layout {
-    /// Finds the first defect that is unsafe, or else the first one of the others, on the host.
+    /// Finds the first unsafe defect, or else the first of the others, on the host.
     pub(crate) fn check<I: Index>(self, base: i64, first: &[I], second: &[I]) -> Result<(), Defect> {
         match self {
             Self::Compressed { size } => compressed(first, second, size, base),
@@ -115,7 +118,7 @@ impl Layout {
     }
 }
 
-/// Finds the first defect that is unsafe, or else the first one of the others.
+/// Finds the first unsafe defect, or else the first of the others.
 fn compressed<I: Index>(offsets: &[I], indices: &[I], size: usize, base: i64) -> Result<(), Defect> {
     let entries = indices.len();
     let at = |line: usize| offsets[line].wide().wrapping_sub(base);
@@ -134,7 +137,7 @@ fn compressed<I: Index>(offsets: &[I], indices: &[I], size: usize, base: i64) ->
     }
     in_range(indices, size, base)?;
     for line in 1..offsets.len() {
-        // They are within the entries: none decreases, and the last one is their number.
+        // They are within the entries: the offsets do not decrease, and the last one is the number of entries.
         let (start, end) = (at(line - 1) as usize, at(line) as usize);
         for position in start + 1..end.max(start + 1) {
             follows(indices[position].cmp(&indices[position - 1]), position)?;
@@ -143,7 +146,7 @@ fn compressed<I: Index>(offsets: &[I], indices: &[I], size: usize, base: i64) ->
     Ok(())
 }
 
-/// As [`compressed`], for entries with a row and a column each. Sorted is row after row.
+/// As [`compressed`], for entries with a row and a column each. Sorted means row after row.
 fn coordinates<I: Index>(rows: &[I], cols: &[I], size: (usize, usize), base: i64) -> Result<(), Defect> {
     in_range(rows, size.0, base)?;
     in_range(cols, size.1, base)?;
@@ -151,8 +154,8 @@ fn coordinates<I: Index>(rows: &[I], cols: &[I], size: (usize, usize), base: i64
     (1..rows.len()).try_for_each(|position| follows(at(position).cmp(&at(position - 1)), position))
 }
 
-/// As [`compressed`], for so many rows of blocks that have the same number of blocks, with −1 where there is none: the first blocks of all
-/// rows, then the second ones. Behind the first −1 of a row, there are only such.
+/// As [`compressed`], for `rows` block rows with the same number of blocks, where −1 is a missing block: the first
+/// blocks of all rows, then the second ones. After the first −1 of a row, all others are −1.
 fn ell<I: Index>(indices: &[I], rows: usize, size: usize, base: i64) -> Result<(), Defect> {
     let padding = |index: &I| index.wide() == -1;
     for (position, index) in indices.iter().enumerate() {
@@ -216,7 +219,7 @@ mod tests {
             let out_of_range = |position, found| Err(Defect::OutOfRange { position, found, size: 3 });
             assert_eq!(check(&[0, 2], &[0, 3]), out_of_range(1, 3));
             assert_eq!(check(&[0, 2], &[-1, 2]), out_of_range(0, -1));
-            // What is unsafe comes first.
+            // Unsafe defects come first.
             assert_eq!(check(&[0, 3], &[1, 0, 3]), out_of_range(2, 3));
             assert_eq!(check(&[0, 2, 4], &[0, 1, 2, 0]), Err(Defect::Unsorted { position: 3 }));
             assert_eq!(check(&[0, 2, 4], &[0, 1, 2, 2]), Err(Defect::Duplicate { position: 3 }));

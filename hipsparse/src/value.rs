@@ -1,4 +1,4 @@
-//! Numbers: values, indices, and where indices begin.
+//! Numbers: values, indices, and index bases.
 
 use std::fmt::{Debug, Display};
 
@@ -10,20 +10,20 @@ mod sealed {
     pub trait Sealed {}
 }
 
-/// A number that sparse matrices are made of: `f32`, `f64`, [`Complex32`] or [`Complex64`].
+/// A value type of sparse matrices: `f32`, `f64`, [`Complex32`] or [`Complex64`].
 pub trait Value: Scalar + sealed::Sealed {
-    /// The index of its letter among S, D, C and Z.
+    /// The index of the type's letter among S, D, C and Z.
     #[doc(hidden)]
     const LETTER: usize;
 }
 
-/// A complex number: [`Complex32`] or [`Complex64`].
+/// A complex type: [`Complex32`] or [`Complex64`].
 pub trait ComplexValue: Value {}
 
 impl ComplexValue for Complex32 {}
 impl ComplexValue for Complex64 {}
 
-/// A real number: `f32` or `f64`.
+/// A real type: `f32` or `f64`.
 pub trait RealValue: Value + PartialOrd {}
 
 macro_rules! values {
@@ -45,18 +45,18 @@ values! {
 impl RealValue for f32 {}
 impl RealValue for f64 {}
 
-/// An index: `i32` or `i64`.
+/// An index type: `i32` or `i64`.
 pub trait Index: Pod + sealed::Sealed + Ord + Debug + Display + Send + Sync + 'static {
     /// HIPSPARSE_INDEX_32I or HIPSPARSE_INDEX_64I.
     #[doc(hidden)]
     const TYPE: u32;
-    /// The largest one.
+    /// The largest index.
     #[doc(hidden)]
     const LARGEST: i64;
-    /// With 64 bits.
+    /// Converts to 64 bits.
     #[doc(hidden)]
     fn wide(self) -> i64;
-    /// Of a number that fits: sizes are checked first.
+    /// Converts a number that fits: sizes are checked first.
     #[doc(hidden)]
     fn narrow(value: i64) -> Self;
 }

@@ -11,7 +11,7 @@ use crate::raw::{self, Ptr};
 use crate::structure::{Defect, Layout, sorted};
 use crate::{Base, CallError, Error, Index, Result, Value};
 
-/// A sparse vector in device memory that owns its arrays: indices, and a value for each.
+/// A sparse vector that owns its arrays in device memory: indices, and a value for each.
 ///
 /// ```
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -32,7 +32,7 @@ pub struct SpVec<T, I = i32> {
     values: DeviceBuffer<T>,
 }
 
-/// A sparse vector to read from. A [`SpVec`] becomes one with `into`.
+/// A sparse vector to read from. A [`SpVec`] converts with `into`.
 pub struct SpVecRef<'a, T, I = i32> {
     pub(crate) len: usize,
     pub(crate) base: Base,
@@ -89,12 +89,13 @@ fn find<I: Index>(len: usize, base: Base, indices: DeviceSlice<'_, I>) -> Result
 }
 
 impl<T: Pod, I: Index> SpVec<T, I> {
-    /// A vector of `len` elements, of which those with these indices have these values.
+    /// Creates a vector of `len` elements with these values at these indices.
     ///
-    /// The indices are checked, as by [`validate`](Self::validate).
+    /// The indices are checked, as in [`validate`](Self::validate).
     ///
     /// # Errors
-    /// [`Error::Structure`] for an index that is out of range; an error if there are not as many values as indices.
+    /// [`Error::Structure`] for an index that is out of range; an error if the number of values differs from the number
+    /// of indices.
     #[doc(alias("hipsparseCreateSpVec", "cusparseCreateSpVec"))]
     pub fn new(len: usize, base: Base, indices: DeviceBuffer<I>, values: DeviceBuffer<T>) -> Result<Self> {
         sized::<I>(len, base, indices.len(), values.len())?;
@@ -102,10 +103,10 @@ impl<T: Pod, I: Index> SpVec<T, I> {
         Ok(Self { len, base, sorted, indices, values })
     }
 
-    /// As [`new`](Self::new), of arrays on the host.
+    /// As [`new`](Self::new), from arrays on the host.
     ///
     /// # Errors
-    /// As [`new`](Self::new); those of the copies.
+    /// As [`new`](Self::new); errors of the copies.
     pub fn from_host(device: &Device, len: usize, base: Base, indices: &[I], values: &[T]) -> Result<Self> {
         sized::<I>(len, base, indices.len(), values.len())?;
         let sorted = sorted(Layout::Vector { size: len }.check(base.first(), &[], indices))?;
@@ -113,70 +114,70 @@ impl<T: Pod, I: Index> SpVec<T, I> {
         Ok(Self { len, base, sorted, indices, values })
     }
 
-    /// Finds the first defect of the indices, those that are not sorted or are there twice included. The device looks for them, as in
-    /// [`Pattern::validate`](crate::Pattern::validate).
+    /// Finds the first defect of the indices, including unsorted and duplicate indices. The check runs on the device,
+    /// as in [`Pattern::validate`](crate::Pattern::validate).
     ///
     /// # Errors
-    /// [`Error::Structure`], with the defect; those of the launch and of copies.
+    /// [`Error::Structure`], with the defect; errors of the launch and of copies.
     pub fn validate(&self) -> Result<()> {
         find(self.len, self.base, self.indices.as_slice())?.map_err(Error::Structure)
     }
 
-    /// The vector, to read from.
+    /// Returns a view to read from.
     #[must_use]
     pub fn view(&self) -> SpVecRef<'_, T, I> {
         let (indices, values) = (self.indices.as_slice(), self.values.as_slice());
         SpVecRef { len: self.len, base: self.base, unique: self.sorted, indices, values }
     }
 
-    /// The vector, to write values to.
+    /// Returns a view to write values to.
     #[must_use]
     pub fn view_mut(&mut self) -> SpVecMut<'_, T, I> {
         let (indices, values) = (self.indices.as_slice(), self.values.as_slice_mut());
         SpVecMut { len: self.len, base: self.base, unique: self.sorted, indices, values }
     }
 
-    /// The indices and the values on the host.
+    /// Copies the indices and the values to the host.
     ///
     /// # Errors
-    /// Those of [`DeviceBuffer::to_vec`].
+    /// The errors of [`DeviceBuffer::to_vec`].
     pub fn to_vecs(&self) -> Result<(Vec<I>, Vec<T>)> {
         Ok((self.indices.to_vec()?, self.values.to_vec()?))
     }
 }
 
 impl<T: Pod, I> SpVec<T, I> {
-    /// Elements, the zeros between the entries included.
+    /// Returns the number of elements, including the zeros between the entries.
     #[must_use]
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// Whether it has no elements.
+    /// Returns whether it has no elements.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// Entries that are stored.
+    /// Returns the number of stored entries.
     #[must_use]
     pub fn entries(&self) -> usize {
         self.indices.len()
     }
 
-    /// Where indices begin.
+    /// Returns the index base.
     #[must_use]
     pub fn base(&self) -> Base {
         self.base
     }
 
-    /// The values.
+    /// Returns the values.
     #[must_use]
     pub fn values(&self) -> &DeviceBuffer<T> {
         &self.values
     }
 
-    /// The values, to write to.
+    /// Returns the values, to write to.
     #[must_use]
     pub fn values_mut(&mut self) -> DeviceSliceMut<'_, T> {
         (&mut self.values).into()
@@ -195,7 +196,7 @@ impl<'a, T: Pod, I: Index> From<&'a mut SpVec<T, I>> for SpVecMut<'a, T, I> {
     }
 }
 
-/// A sparse vector as C takes it.
+/// Creates the descriptor of a sparse vector.
 pub(crate) fn describe<T: Value, I: Index>(
     (len, entries, base): (usize, usize, Base),
     indices: Ptr,
@@ -213,7 +214,7 @@ pub(crate) fn describe<T: Value, I: Index>(
 }
 
 impl<'a, T: Value, I: Index> SpVecRef<'a, T, I> {
-    /// Names its arrays, which the call reads, and describes it.
+    /// Names the arrays, which the call reads, and creates a descriptor.
     pub(crate) fn describe(&self, operands: &mut Operands<'a>, what: &'static str) -> Result<Owned> {
         let indices = operands.trusted(INDICES, self.indices)?.cast_mut();
         let values = operands.slice(what, self.values)?.cast_mut();
@@ -222,7 +223,7 @@ impl<'a, T: Value, I: Index> SpVecRef<'a, T, I> {
 }
 
 impl<'a, T: Value, I: Index> SpVecMut<'a, T, I> {
-    /// Names its arrays, of which the call writes the values, and describes it.
+    /// Names the arrays, whose values the call writes, and creates a descriptor.
     pub(crate) fn describe(self, operands: &mut Operands<'a>, what: &'static str) -> Result<Owned> {
         let shape = (self.len, self.indices.len(), self.base);
         let indices = operands.trusted(INDICES, self.indices)?.cast_mut();
@@ -231,7 +232,8 @@ impl<'a, T: Value, I: Index> SpVecMut<'a, T, I> {
     }
 }
 
-/// An error unless each index is there once, and sorted: calls that write to the places of the indices would race.
+/// Returns an error unless the indices are unique and sorted: calls that write to the positions of the indices would
+/// race.
 pub(crate) fn unique(what: &'static str, unique: bool) -> Result<()> {
     if unique {
         return Ok(());

@@ -1,4 +1,5 @@
-//! In steady state, calls of plans allocate no memory of the host, which the allocator counts. hipSPARSE's own allocations are not counted.
+//! In steady state, calls of plans allocate no memory of the host, which the allocator counts. hipSPARSE's own
+//! allocations are not counted.
 //!
 //! Calls without a plan describe their matrices, and note the descriptions to be destroyed when the device is idle.
 

@@ -1,4 +1,4 @@
-//! Conversions between formats; [`sort`] and [`prune`] have what changes a matrix within its format.
+//! Conversions between formats; [`sort`] and [`prune`] change a matrix within its format.
 
 mod prune;
 mod sort;
@@ -27,7 +27,7 @@ const DEFAULT: u32 = 0;
 /// The arrays of a matrix: both index arrays, and the values.
 type Arrays<T, I = i32> = (DeviceBuffer<I>, DeviceBuffer<I>, DeviceBuffer<T>);
 
-/// A format that dense matrices become: CSR, CSC, COO.
+/// A format that dense matrices can be converted to: CSR, CSC, COO.
 pub trait FromDense: Generic + Default {
     #[doc(hidden)]
     unsafe fn set_pointers(descr: Ptr, first: Ptr, second: Ptr, values: Ptr) -> Returned;
@@ -37,7 +37,7 @@ macro_rules! from_dense {
     ($($format:ident: $set:ident;)*) => {$(
         impl FromDense for format::$format {
             unsafe fn set_pointers(descr: Ptr, first: Ptr, second: Ptr, values: Ptr) -> Returned {
-                // SAFETY: the caller's description and arrays.
+                // SAFETY: the caller's descriptor and arrays.
                 unsafe { raw::$set(descr, first, second, values) }
             }
         }
@@ -50,16 +50,20 @@ from_dense! {
     Coo: hipsparseCooSetPointers;
 }
 
-/// A step that counts the entries of a result: it gets the handle, places for the offsets and the number, and the workspace.
+/// A step that counts the entries of a result: it receives the handle, the addresses for the offsets and the number,
+/// and the workspace.
 type Count<'c> = &'c dyn Fn(Ptr, Ptr, Ptr, Ptr) -> Result<(), CallError>;
-/// A step that writes a result: it gets the handle, places for the offsets, the entries and the values, and the workspace.
+/// A step that writes a result: it receives the handle, the addresses for the offsets, the entries and the values, and
+/// the workspace.
 type Fill<'c> = &'c dyn Fn(Ptr, Ptr, Ptr, Ptr, Ptr) -> Result<(), CallError>;
 
 impl Sparse {
-    /// Makes a matrix of so many lines whose entries are counted first. Each has `unit` values. `inputs` names what both steps read.
+    /// Makes a matrix with this many lines, whose entries are counted first. Each entry has `unit` values. `inputs`
+    /// names the memory that both steps read.
     ///
     /// # Safety
-    /// The steps queue work that reads the inputs, and writes the offsets and as many entries as were counted.
+    /// The steps must queue work that only reads the inputs, and writes the offsets and as many entries as were
+    /// counted.
     pub(crate) unsafe fn grow<'a, T: Value>(
         &'a self,
         (lines, base, unit): (usize, crate::Base, usize),
@@ -74,9 +78,9 @@ impl Sparse {
         let place = (&raw mut entries).cast();
         let mut operands = Operands::on(self.stream());
         inputs(&mut operands)?;
-        // SAFETY: the operands are gone when the call has returned.
+        // SAFETY: the operands are dropped by the time the call returns, before the memory.
         let at = unsafe { operands.lend("the offsets of the result", first.as_slice_mut())? };
-        // SAFETY: the caller's step.
+        // SAFETY: the caller ensures it for the step.
         unsafe { self.run_waiting_for_device(operands, bytes, |handle, work| count(handle, at, place, work))? };
         let entries = usize::try_from(entries).unwrap_or(0);
         let mut second = DeviceBuffer::<i32>::uninit(&device, entries)?;
@@ -84,7 +88,7 @@ impl Sparse {
         if entries != 0 {
             let mut operands = Operands::on(self.stream());
             inputs(&mut operands)?;
-            // SAFETY: the operands are gone when the call has returned.
+            // SAFETY: the operands are dropped by the time the call returns, before the memory.
             let (at, second, values) = unsafe {
                 (
                     operands.lend("the offsets of the result", first.as_slice_mut())?,
@@ -92,7 +96,7 @@ impl Sparse {
                     operands.lend("the values of the result", values.as_slice_mut())?,
                 )
             };
-            // SAFETY: the caller's step.
+            // SAFETY: the caller ensures it for the step.
             unsafe {
                 self.run_waiting_for_device(operands, bytes, |handle, work| fill(handle, at, second, values, work))?
             };
@@ -101,20 +105,20 @@ impl Sparse {
     }
 }
 
-/// The sizes of a matrix, in 32 bits: rows, columns, entries.
+/// Returns the sizes of a matrix, in 32 bits: rows, columns, entries.
 fn ints<F: Format, T, I: Index>(a: &SpMatRef<'_, F, T, I>) -> Result<(i32, i32, i32)> {
     let pattern = &a.pattern;
     Ok((int("rows of A", pattern.rows)?, int("columns of A", pattern.cols)?, int("entries of A", pattern.entries())?))
 }
 
-/// The address of memory that is named elsewhere.
+/// Returns the address of memory that is named elsewhere.
 fn address<T>(slice: hip::DeviceSlice<'_, T>) -> Ptr {
     slice.as_device_ptr().address() as Ptr
 }
 
 /// Conversions between sparse and dense matrices.
 impl Sparse {
-    /// All elements of a matrix of CSR, CSC or COO, zeros included.
+    /// Writes all elements of a CSR, CSC or COO matrix, zeros included, to a dense matrix.
     ///
     /// # Errors
     /// [`CallError::Invalid`] for shapes that do not fit.
@@ -134,7 +138,7 @@ impl Sparse {
             return Err(invalid("B", format!("{:?}", b.op()), "not conjugated in memory"));
         }
         if a.entries() == 0 && F::NAME != "CSR" {
-            // The library of 7.2 fails for CSC without entries.
+            // The library of 7.2 fails for a CSC matrix without entries.
             let (pattern, device) = (&a.pattern, self.stream().device());
             let first = self.first_offsets::<I>(pattern.rows, pattern.base)?;
             let (second, values) = (DeviceBuffer::uninit(&device, 0)?, DeviceBuffer::<T>::uninit(&device, 0)?);
@@ -159,7 +163,7 @@ impl Sparse {
         let (a_raw, b) = (descr.raw(), b.raw());
         let asked = || call::asked(&a.pattern);
         let bytes = self.size(|handle, bytes| {
-            // SAFETY: descriptions of operands that fit; it writes the size.
+            // SAFETY: descriptors of operands that fit; the function writes the size.
             unsafe { raw::hipsparseSparseToDense_bufferSize(handle, a_raw, b, DEFAULT, bytes) }.ok(asked)
         })?;
         // SAFETY: the pattern was checked, and the shapes fit.
@@ -170,7 +174,7 @@ impl Sparse {
         }
     }
 
-    /// The elements of a dense matrix that are not zero, as CSR, CSC or COO with indices from zero. The call waits.
+    /// Converts the nonzero elements of a dense matrix to CSR, CSC or COO with indices from zero. The call waits.
     ///
     /// # Errors
     /// [`CallError::Invalid`] for batches and conjugates.
@@ -193,7 +197,7 @@ impl Sparse {
         let mut first = self.first_offsets::<I>(lines.max(1) - 1, base)?;
         let mut operands = Operands::on(self.stream());
         let in_a = dense(&mut operands, "A", &a)?;
-        // SAFETY: the operands are gone when the call has returned.
+        // SAFETY: the operands are dropped by the time the call returns, before the memory.
         let at = unsafe { operands.lend("the offsets of the result", first.as_slice_mut())? };
         let (a_descr, _) = in_a.describe::<T>("A", row_major)?;
         let raw = format::RawMatrix {
@@ -213,12 +217,12 @@ impl Sparse {
             unsafe { call::Owned::new(|place| format.describe(place, &raw), raw::hipsparseDestroySpMat, asked)? };
         let (a_raw, b_raw) = (a_descr.raw(), descr.raw());
         let bytes = self.size(|handle, bytes| {
-            // SAFETY: descriptions of operands that fit; it writes the size.
+            // SAFETY: descriptors of operands that fit; the function writes the size.
             unsafe { raw::hipsparseDenseToSparse_bufferSize(handle, a_raw, b_raw, DEFAULT, bytes) }.ok(asked)
         })?;
         let mut sizes = [0_i64; 3];
         let places = sizes.as_mut_ptr();
-        // SAFETY: it counts entries, and writes the offsets, for which there is room.
+        // SAFETY: the function counts entries, and writes the offsets, for which there is room.
         unsafe {
             self.run_blocking(operands, bytes, |handle, work| {
                 raw::hipsparseDenseToSparse_analysis(handle, a_raw, b_raw, DEFAULT, work).ok(asked)?;
@@ -235,7 +239,7 @@ impl Sparse {
         if entries != 0 {
             let mut operands = Operands::on(self.stream());
             dense(&mut operands, "A", &a)?;
-            // SAFETY: the operands are gone when the call has returned.
+            // SAFETY: the operands are dropped by the time the call returns, before the memory.
             let (at, second, values) = unsafe {
                 (
                     operands.lend("the first index array", first.as_slice_mut())?,
@@ -243,7 +247,7 @@ impl Sparse {
                     operands.lend("the values", values.as_slice_mut())?,
                 )
             };
-            // SAFETY: there is room for as many entries as the library has counted.
+            // SAFETY: there is room for as many entries as the library counted.
             unsafe {
                 self.run_blocking(operands, bytes, |handle, work| {
                     F::set_pointers(b_raw, at, second, values).ok(asked)?;
@@ -257,10 +261,10 @@ impl Sparse {
 
 /// Conversions between sparse formats.
 impl Sparse {
-    /// The same matrix in compressed columns.
+    /// Converts a matrix to compressed columns.
     ///
     /// # Errors
-    /// Those of allocations and the library.
+    /// An error from an allocation or from the library.
     #[doc(alias("hipsparseCsr2cscEx2", "hipsparseCsr2cscEx2_bufferSize", "cusparseCsr2cscEx2", "csr2csc"))]
     pub fn csr_to_csc<'a, T: Value>(&'a self, a: impl Into<CsrRef<'a, T>>) -> Result<Csc<T>> {
         self.expect_running()?;
@@ -271,10 +275,10 @@ impl Sparse {
         Ok(if a.pattern.sorted { made } else { made.unsorted() })
     }
 
-    /// The same matrix in compressed rows.
+    /// Converts a matrix to compressed rows.
     ///
     /// # Errors
-    /// Those of allocations and the library.
+    /// An error from an allocation or from the library.
     #[doc(alias("hipsparseCsr2cscEx2", "cusparseCsr2cscEx2", "csc2csr"))]
     pub fn csc_to_csr<'a, T: Value>(&'a self, a: impl Into<CscRef<'a, T>>) -> Result<Csr<T>> {
         self.expect_running()?;
@@ -285,7 +289,7 @@ impl Sparse {
         Ok(if a.pattern.sorted { made } else { made.unsorted() })
     }
 
-    /// Offsets and indices of the other direction. `lines`: those that are compressed, and the others.
+    /// Computes offsets and indices of the other direction. `lines`: the number of compressed lines, and of the others.
     fn turn<'a, F: Format, T: Value>(
         &'a self,
         a: &SpMatRef<'a, F, T>,
@@ -301,7 +305,7 @@ impl Sparse {
         }
         let mut operands = Operands::on(self.stream());
         let arrays = matrix(&mut operands, "A", a)?;
-        // SAFETY: the operands are gone when the call has returned.
+        // SAFETY: the operands are dropped by the time the call returns, before the memory.
         let [to_first, to_second, to_values] = unsafe {
             [
                 operands.lend("the offsets of the result", first.as_slice_mut())?,
@@ -313,7 +317,7 @@ impl Sparse {
         let (kind, base) = (data_type::<T>(), a.pattern.base.code());
         let asked = || call::asked(&a.pattern);
         let bytes = self.size(|handle, bytes| {
-            // SAFETY: a matrix that was checked, and places for its transpose; it writes the size.
+            // SAFETY: a matrix that was checked, and room for its transpose; the function writes the size.
             unsafe {
                 raw::hipsparseCsr2cscEx2_bufferSize(
                     handle, m, n, entries, of_values, of_first, of_second, to_values, to_first, to_second, kind,
@@ -335,10 +339,10 @@ impl Sparse {
         Ok((first, second, values))
     }
 
-    /// The same matrix as coordinates.
+    /// Converts a matrix to coordinates.
     ///
     /// # Errors
-    /// Those of allocations and the library.
+    /// An error from an allocation or from the library.
     #[doc(alias("hipsparseXcsr2coo", "cusparseXcsr2coo"))]
     pub fn csr_to_coo<'a, T: Value>(&'a self, a: impl Into<CsrRef<'a, T>>) -> Result<Coo<T>> {
         self.expect_running()?;
@@ -354,7 +358,7 @@ impl Sparse {
             values.copy_from_device_async(self.stream(), a.values)?;
             let mut operands = Operands::on(self.stream());
             let offsets = operands.trusted(call::INDICES, a.pattern.first)?.cast_mut();
-            // SAFETY: the operands are gone when the call has returned.
+            // SAFETY: the operands are dropped by the time the call returns, before the memory.
             let to = unsafe { operands.lend("the rows of the result", first.as_slice_mut())? };
             let base = a.pattern.base.code();
             // SAFETY: offsets that were checked, and room for as many rows as entries.
@@ -368,7 +372,7 @@ impl Sparse {
         Ok(if a.pattern.sorted { made } else { made.unsorted() })
     }
 
-    /// The same matrix in compressed rows. The entries must be sorted.
+    /// Converts a matrix to compressed rows. The entries must be sorted.
     ///
     /// # Errors
     /// [`CallError::Invalid`] for entries that are not sorted.
@@ -388,7 +392,7 @@ impl Sparse {
             values.copy_from_device_async(self.stream(), a.values)?;
             let mut operands = Operands::on(self.stream());
             let rows = operands.trusted(call::INDICES, a.pattern.first)?.cast_mut();
-            // SAFETY: the operands are gone when the call has returned.
+            // SAFETY: the operands are dropped by the time the call returns, before the memory.
             let to = unsafe { operands.lend("the offsets of the result", first.as_slice_mut())? };
             let base = a.pattern.base.code();
             // SAFETY: rows that were checked and are sorted, and room for the offsets.
@@ -401,10 +405,12 @@ impl Sparse {
         Ok(SpMat::made((format::Csr, a.pattern.base), (a.rows(), a.cols()), (first, second, values)))
     }
 
-    /// The same matrix in dense blocks, of which those without entries are left out. The entries must be sorted. The call waits.
+    /// Converts a matrix to dense blocks; blocks without entries are omitted. The entries must be sorted. The call
+    /// waits.
     ///
     /// # Errors
-    /// [`CallError::Invalid`] for entries that are not sorted, and for rows or columns that are no multiples of those of a block.
+    /// [`CallError::Invalid`] for entries that are not sorted, and for rows or columns that are not multiples of the
+    /// block size.
     #[doc(alias("hipsparseDcsr2bsr", "hipsparseXcsr2bsrNnz", "hipsparseDcsr2gebsr", "hipsparseXcsr2gebsrNnz"))]
     #[doc(alias("cusparseDcsr2bsr", "cusparseXcsr2bsrNnz", "cusparseDcsr2gebsr", "cusparseXcsr2gebsrNnz"))]
     pub fn csr_to_bsr<'a, T: Value>(&'a self, a: impl Into<CsrRef<'a, T>>, block: format::Bsr) -> Result<Bsr<T>> {
@@ -424,7 +430,7 @@ impl Sparse {
         let bytes = match square {
             true => 0,
             false => self.size(|handle, bytes| {
-                // SAFETY: a matrix that was checked; it writes the size.
+                // SAFETY: a matrix that was checked; the function writes the size.
                 unsafe {
                     raw::csr2gebsr_bufferSize::<T>(
                         handle, direction, m, n, of_a, values, first, second, rows, cols, bytes,
@@ -437,7 +443,7 @@ impl Sparse {
             matrix(operands, "A", &a)?;
             Ok(())
         };
-        // SAFETY: the steps are one function's, of a matrix that was checked and is sorted.
+        // SAFETY: both steps call one function, with a matrix that was checked and is sorted.
         let arrays = unsafe {
             self.grow::<T>(
                 (a.rows() / block.rows, a.pattern.base, block.rows * block.cols),
@@ -471,10 +477,10 @@ impl Sparse {
         Ok(SpMat::made((block, a.pattern.base), (a.rows(), a.cols()), arrays))
     }
 
-    /// The same matrix in compressed rows, with all elements of the blocks, zeros included.
+    /// Converts a matrix to compressed rows, with all elements of the blocks, zeros included.
     ///
     /// # Errors
-    /// Those of allocations and the library.
+    /// An error from an allocation or from the library.
     #[doc(alias("hipsparseDbsr2csr", "hipsparseDgebsr2csr", "cusparseDbsr2csr", "cusparseDgebsr2csr"))]
     pub fn bsr_to_csr<'a, T: Value>(&'a self, a: impl Into<BsrRef<'a, T>>) -> Result<Csr<T>> {
         self.expect_running()?;
@@ -489,7 +495,7 @@ impl Sparse {
         if entries != 0 {
             let mut operands = Operands::on(self.stream());
             let of = matrix(&mut operands, "A", &a)?;
-            // SAFETY: the operands are gone when the call has returned.
+            // SAFETY: the operands are dropped by the time the call returns, before the memory.
             let [at, to, to_values] = unsafe {
                 [
                     operands.lend("the offsets of the result", first.as_slice_mut())?,
@@ -523,7 +529,8 @@ impl Sparse {
         Ok(if a.pattern.sorted { made } else { made.unsorted() })
     }
 
-    /// The same matrix in blocks of other sizes, in the same order of elements. The blocks must be sorted. The call waits.
+    /// Converts a matrix to blocks of other sizes, with the same order of elements. The blocks must be sorted. The call
+    /// waits.
     ///
     /// # Errors
     /// As [`csr_to_bsr`](Self::csr_to_bsr).
@@ -551,7 +558,7 @@ impl Sparse {
         let (values, first, second) = (address(a.values), address(a.pattern.first), address(a.pattern.second));
         let asked = || format!("{}, to blocks of {rc} x {cc}", call::asked(&a.pattern));
         let bytes = self.size(|handle, bytes| {
-            // SAFETY: a matrix that was checked; it writes the size, in 32 bits.
+            // SAFETY: a matrix that was checked; the function writes the size, in 32 bits.
             unsafe {
                 raw::gebsr2gebsr_bufferSize::<T>(
                     handle, order, mb, nb, blocks, of_a, values, first, second, ra, ca, rc, cc, bytes,
@@ -563,7 +570,7 @@ impl Sparse {
             matrix(operands, "A", &a)?;
             Ok(())
         };
-        // SAFETY: the steps are one function's, of a matrix that was checked and is sorted.
+        // SAFETY: both steps call one function, with a matrix that was checked and is sorted.
         let arrays = unsafe {
             self.grow::<T>(
                 (a.rows() / rows, base, rows * cols),
@@ -587,10 +594,10 @@ impl Sparse {
         Ok(SpMat::made((to, base), (a.rows(), a.cols()), arrays))
     }
 
-    /// The transpose of a matrix of blocks whose elements lie row after row. The blocks of the result lie column after column.
+    /// Transposes a matrix of row-major blocks. The blocks of the result are column-major.
     ///
     /// # Errors
-    /// [`CallError::Invalid`] for elements that lie column after column.
+    /// [`CallError::Invalid`] for column-major blocks.
     #[doc(alias("hipsparseDgebsr2gebsc", "hipsparseDgebsr2gebsc_bufferSize", "cusparseDgebsr2gebsc"))]
     pub fn transpose_blocks<'a, T: Value>(&'a self, a: impl Into<BsrRef<'a, T>>) -> Result<Bsr<T>> {
         self.expect_running()?;
@@ -600,7 +607,7 @@ impl Sparse {
         if from.order != BlockOrder::Rows {
             return Err(invalid("the order of blocks", format!("{:?}", from.order), "row after row"));
         }
-        // The library moves blocks as they are: what was row after row is column after column of the transpose.
+        // The library does not change blocks: a row-major block is the column-major block of the transpose.
         let to = format::Bsr { rows: from.cols, cols: from.rows, order: BlockOrder::Columns };
         let (base, device) = (a.pattern.base, self.stream().device());
         let (rows, cols) = (int("rows of a block", from.rows)?, int("columns of a block", from.cols)?);
@@ -612,7 +619,7 @@ impl Sparse {
         if blocks != 0 {
             let mut operands = Operands::on(self.stream());
             let of = matrix(&mut operands, "A", &a)?;
-            // SAFETY: the operands are gone when the call has returned.
+            // SAFETY: the operands are dropped by the time the call returns, before the memory.
             let [at, into, to_values] = unsafe {
                 [
                     operands.lend("the offsets of the result", first.as_slice_mut())?,
@@ -622,7 +629,7 @@ impl Sparse {
             };
             let asked = || call::asked(&a.pattern);
             let bytes = self.size(|handle, bytes| {
-                // SAFETY: a matrix that was checked; it writes the size.
+                // SAFETY: a matrix that was checked; the function writes the size.
                 unsafe {
                     raw::gebsr2gebsc_bufferSize::<T>(
                         handle, mb, nb, blocks, of.values, of.first, of.second, rows, cols, bytes,

@@ -1,4 +1,4 @@
-//! Matrices without small entries, and counts of the others.
+//! Removal of small entries, and counts of the others.
 
 use hip::DeviceBuffer;
 use hip_linalg::{MatrixRef, Operands};
@@ -10,21 +10,21 @@ use crate::matrix::{Csr, CsrRef, SpMat};
 use crate::raw::{self, Ptr};
 use crate::{RealValue, Result, Sparse, Value};
 
-/// What [`Sparse::prune`] and [`Sparse::prune_dense`] leave out.
+/// The entries that [`Sparse::prune`] and [`Sparse::prune_dense`] remove.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Prune<T> {
     /// Entries whose absolute value is at most this.
     Threshold(T),
-    /// So many percent of the entries: those whose absolute values are the smallest.
+    /// This percentage of the entries: those with the smallest absolute values.
     Percentage(T),
 }
 
-/// Matrices without small entries.
+/// Removal of small entries.
 impl Sparse {
-    /// The entries of a matrix but for the small ones. The call waits.
+    /// Returns a matrix without its small entries. The call waits.
     ///
     /// # Errors
-    /// [`CallError::Invalid`](crate::CallError::Invalid) for a percentage that is none.
+    /// [`CallError::Invalid`](crate::CallError::Invalid) for an invalid percentage.
     #[doc(alias("hipsparseDpruneCsr2csr", "hipsparseDpruneCsr2csrNnz", "hipsparseDpruneCsr2csrByPercentage"))]
     #[doc(alias("cusparseDpruneCsr2csr", "cusparseDpruneCsr2csrNnz", "cusparseDpruneCsr2csrByPercentage"))]
     pub fn prune<'a, T: RealValue>(&'a self, a: impl Into<CsrRef<'a, T>>, what: Prune<T>) -> Result<Csr<T>> {
@@ -46,7 +46,7 @@ impl Sparse {
             Prune::Threshold(threshold) => {
                 let threshold: Ptr = (&raw const threshold).cast_mut().cast();
                 let bytes = self.size(|handle, bytes| {
-                    // SAFETY: a matrix that was checked; it writes the size.
+                    // SAFETY: a matrix that was checked; the function writes the size.
                     unsafe {
                         raw::pruneCsr2csr_bufferSizeExt::<T>(
                             handle, m, n, entries, of_a, values, first, second, threshold, of_c, any, any, any, bytes,
@@ -54,7 +54,7 @@ impl Sparse {
                     }
                     .ok(asked)
                 })?;
-                // SAFETY: the steps are one function's, of a matrix that was checked.
+                // SAFETY: both steps call one function, with a matrix that was checked.
                 unsafe {
                     self.grow::<T>(
                         lines,
@@ -117,7 +117,7 @@ impl Sparse {
         Ok(if a.pattern.sorted { made } else { made.unsorted() })
     }
 
-    /// The elements of a dense column-major matrix but for the small ones, with indices from zero. The call waits.
+    /// Converts a dense column-major matrix to CSR without its small elements, with indices from zero. The call waits.
     ///
     /// # Errors
     /// [`CallError::Invalid`](crate::CallError::Invalid) for batches and transposes.
@@ -146,7 +146,7 @@ impl Sparse {
             Prune::Threshold(threshold) => {
                 let threshold: Ptr = (&raw const threshold).cast_mut().cast();
                 let bytes = self.size(|handle, bytes| {
-                    // SAFETY: a matrix of this shape; it writes the size.
+                    // SAFETY: a matrix of this shape; the function writes the size.
                     unsafe {
                         raw::pruneDense2csr_bufferSizeExt::<T>(
                             handle, m, n, elements, ld, threshold, descr_raw, any, any, any, bytes,
@@ -154,7 +154,7 @@ impl Sparse {
                     }
                     .ok(asked)
                 })?;
-                // SAFETY: the steps are one function's, of a matrix of this shape.
+                // SAFETY: both steps call one function, with a matrix of this shape.
                 unsafe {
                     self.grow::<T>(
                         lines,
@@ -213,16 +213,16 @@ impl Sparse {
     }
 
     fn prune_info(&self) -> Result<call::Owned> {
-        // SAFETY: it writes information there, which is of the host.
+        // SAFETY: the function writes an information object of the host through a valid pointer.
         Ok(unsafe {
             call::Owned::new(|place| raw::hipsparseCreatePruneInfo(place), raw::hipsparseDestroyPruneInfo, String::new)?
         })
     }
 
-    /// The entries of a matrix whose absolute values are above that of `tolerance`. The call waits.
+    /// Returns the entries of a matrix whose absolute values are above that of `tolerance`. The call waits.
     ///
     /// # Errors
-    /// Those of the library.
+    /// An error from the library.
     #[doc(alias("hipsparseDcsr2csr_compress", "hipsparseDnnz_compress", "cusparseDcsr2csr_compress"))]
     pub fn compress<'a, T: Value>(&'a self, a: impl Into<CsrRef<'a, T>>, tolerance: T) -> Result<Csr<T>> {
         let a = a.into();
@@ -237,12 +237,12 @@ impl Sparse {
         let lent = std::cell::RefCell::new(&mut each);
         let inputs = |operands: &mut Operands<'a>| {
             matrix(operands, "A", &a)?;
-            // SAFETY: the operands are gone when the call has returned.
+            // SAFETY: the operands are dropped by the time the call returns, before the memory.
             unsafe { operands.slice_mut("the numbers of the rows", lend_mut(&mut lent.borrow_mut()))? };
             Ok(())
         };
         let asked = || format!("{}, tolerance {tolerance:?}", call::asked(&a.pattern));
-        // SAFETY: the steps are one function's, of a matrix that was checked.
+        // SAFETY: both steps call one function, with a matrix that was checked.
         let arrays = unsafe {
             self.grow::<T>(
                 (a.rows(), base, 1),
@@ -263,7 +263,7 @@ impl Sparse {
         Ok(if a.pattern.sorted { made } else { made.unsorted() })
     }
 
-    /// The number of elements of a dense column-major matrix that are not zero, of each row. The call waits.
+    /// Returns the number of nonzero elements in each row of a dense column-major matrix. The call waits.
     ///
     /// # Errors
     /// [`CallError::Invalid`](crate::CallError::Invalid) for batches and transposes.
@@ -283,7 +283,7 @@ impl Sparse {
         let place = (&raw mut total).cast();
         let mut operands = Operands::on(self.stream());
         let elements = dense(&mut operands, "A", &a)?.pointer;
-        // SAFETY: the operands are gone when the call has returned.
+        // SAFETY: the operands are dropped by the time the call returns, before the memory.
         let to = unsafe { operands.lend("the numbers of the rows", each.as_slice_mut())? };
         // SAFETY: a matrix of this shape, and room for a number for each row.
         unsafe {

@@ -1,4 +1,4 @@
-//! Sorts of the entries of a matrix.
+//! Sorting of a matrix's entries.
 
 use hip::DeviceBuffer;
 use hip_linalg::Operands;
@@ -13,7 +13,7 @@ use crate::{Result, Sparse, Value};
 pub trait Sortable: Format {
     #[doc(hidden)]
     unsafe fn size(handle: Ptr, sizes: [i32; 3], first: Ptr, second: Ptr, bytes: Ptr) -> Returned;
-    /// Sorts the indices, and numbers with them.
+    /// Sorts the indices, and permutes numbers with them.
     #[doc(hidden)]
     unsafe fn sort(handle: Ptr, sizes: [i32; 3], descr: Ptr, arrays: [Ptr; 4]) -> Returned;
 }
@@ -57,14 +57,15 @@ impl Sortable for format::Coo {
     }
 }
 
-/// Sorts.
+/// Sorting of entries.
 impl Sparse {
-    /// Sorts the entries: by column within each row, by row within each column of CSC, by row and column of COO. The call waits.
+    /// Sorts the entries: by column within each row, by row within each column of CSC, by row and column of COO. The
+    /// call waits.
     ///
-    /// Entries that are there twice stay: [`SpMat::is_sorted`] is then still false.
+    /// Duplicate entries are kept: [`SpMat::is_sorted`] is then still false.
     ///
     /// # Errors
-    /// Those of allocations and the library.
+    /// An error from an allocation or from the library.
     #[doc(alias(
         "hipsparseXcsrsort",
         "hipsparseXcscsort",
@@ -76,14 +77,15 @@ impl Sparse {
         self.sort_with(a, F::sort)
     }
 
-    /// Sorts the entries by column, and by row within each column. The result counts as unsorted: sorted is row after row. The call waits.
+    /// Sorts the entries by column, and by row within each column. The result counts as unsorted, because sorted means
+    /// row after row. The call waits.
     ///
     /// # Errors
-    /// Those of allocations and the library.
+    /// An error from an allocation or from the library.
     #[doc(alias("hipsparseXcoosortByColumn", "cusparseXcoosortByColumn"))]
     pub fn sort_by_column<T: Value>(&self, a: Coo<T>) -> Result<Coo<T>> {
         self.sort_with(a, |handle, [m, n, entries], _, [first, second, numbers, work]| {
-            // SAFETY: arrays of as many entries as there are, and a workspace as large as asked for.
+            // SAFETY: arrays with this many entries, and a workspace of the required size.
             unsafe { raw::hipsparseXcoosortByColumn(handle, m, n, entries, first, second, numbers, work) }
         })
     }
@@ -106,7 +108,7 @@ impl Sparse {
         let asked = || format!("{} of {rows} x {cols} with {entries} entries", F::NAME);
         let (first, second, values) = a.parts_mut();
         let mut operands = Operands::on(self.stream());
-        // SAFETY: the operands are gone when the call has returned.
+        // SAFETY: the operands are dropped by the time the call returns, before the memory.
         let [at, to, at_numbers] = unsafe {
             [
                 operands.slice_mut("A", lend_mut(first))?,
@@ -115,11 +117,11 @@ impl Sparse {
             ]
         };
         let bytes = self.size(|handle, bytes| {
-            // SAFETY: arrays of so many entries; it writes the size.
+            // SAFETY: arrays with this many entries; the function writes the size.
             unsafe { F::size(handle, sizes, at, to, bytes) }.ok(asked)
         })?;
         let raw_descr = descr.raw();
-        // SAFETY: as above; it changes the order of the entries within the arrays.
+        // SAFETY: as above; the function only reorders the entries within the arrays.
         unsafe {
             self.run_blocking(operands, bytes, |handle, work| {
                 raw::hipsparseCreateIdentityPermutation(handle, sizes[2], at_numbers).ok(asked)?;
@@ -127,7 +129,7 @@ impl Sparse {
             })?;
         }
         let mut operands = Operands::on(self.stream());
-        // SAFETY: the operands are gone when the call has returned.
+        // SAFETY: the operands are dropped by the time the call returns, before the memory.
         let [at_numbers, from, into] = unsafe {
             [
                 operands.slice("the numbers of the entries", lend(&numbers))?.cast_mut(),
@@ -137,7 +139,7 @@ impl Sparse {
         };
         let y = dense_vector::<T>(entries, from)?;
         let x = crate::vector::describe::<T, i32>((entries, entries, crate::Base::Zero), at_numbers, into)?;
-        // SAFETY: the numbers are a permutation of those of the entries.
+        // SAFETY: the numbers are a permutation of the entries' numbers.
         unsafe {
             self.handle.call(operands, &[], |handle, []| raw::hipsparseGather(handle, y.raw(), x.raw()).ok(asked))?;
         }

@@ -1,4 +1,4 @@
-//! The older conversions, and sorts that can be undone.
+//! The older conversions, and reversible sorts.
 
 use hip::DeviceBuffer;
 use hip::interop::Tracked;
@@ -13,11 +13,11 @@ use crate::{Base, Result, Sparse, Value};
 /// HIPSPARSE_ACTION_NUMERIC.
 const NUMERIC: u32 = 1;
 
-/// The functions from and to dense matrices of one direction.
+/// The functions that convert from and to dense matrices in one direction.
 struct Direction {
-    /// HIPSPARSE_DIRECTION_ROW or _COLUMN: what is counted.
+    /// HIPSPARSE_DIRECTION_ROW or _COLUMN: the lines that are counted.
     code: u32,
-    /// Offsets before indices, as of rows; or behind them.
+    /// Whether offsets come before indices, as for rows.
     offsets_first: bool,
 }
 
@@ -29,7 +29,8 @@ type ToDense = unsafe fn(Ptr, i32, i32, Ptr, Ptr, Ptr, Ptr, Ptr, i32) -> Returne
 
 /// The older conversions, which AMD deprecates.
 impl Sparse {
-    /// The same matrix in compressed columns. [`csr_to_csc`](Self::csr_to_csc) does the same, and keeps its workspace.
+    /// Converts a matrix to compressed columns. [`csr_to_csc`](Self::csr_to_csc) does the same, and keeps its
+    /// workspace.
     ///
     /// # Errors
     /// As [`csr_to_csc`](Self::csr_to_csc).
@@ -52,7 +53,7 @@ impl Sparse {
         if entries != 0 {
             let mut operands = Operands::on(self.stream());
             let of = matrix(&mut operands, "A", &a)?;
-            // SAFETY: the operands are gone when the call has returned; the memory waits for the work.
+            // SAFETY: the operands are dropped by the time the call returns; the memory waits for the work.
             let [to_first, to_second, to_values] = unsafe {
                 [
                     operands.lend("the offsets of the result", first.as_slice_mut())?,
@@ -61,7 +62,7 @@ impl Sparse {
                 ]
             };
             let base = base.code();
-            // SAFETY: a matrix that was checked, and places for its transpose.
+            // SAFETY: a matrix that was checked, and room for its transpose.
             unsafe {
                 self.run_waiting_for_device(operands, 0, |handle, _| {
                     raw::csr2csc::<T>(
@@ -76,7 +77,8 @@ impl Sparse {
         Ok(if a.pattern.sorted { made } else { made.unsorted() })
     }
 
-    /// All elements of compressed rows. [`sparse_to_dense`](Self::sparse_to_dense) does the same for more formats.
+    /// Writes all elements of compressed rows to a dense matrix. [`sparse_to_dense`](Self::sparse_to_dense) does the
+    /// same for more formats.
     ///
     /// # Errors
     /// [`CallError::Invalid`](crate::CallError::Invalid) for shapes that do not fit, transposes and batches.
@@ -89,7 +91,7 @@ impl Sparse {
         self.older_to_dense(&ROWS, &a.into(), b.into(), raw::csr2dense::<T>)
     }
 
-    /// All elements of compressed columns, as [`csr2dense`](Self::csr2dense).
+    /// Writes all elements of compressed columns, as [`csr2dense`](Self::csr2dense).
     ///
     /// # Errors
     /// As [`csr2dense`](Self::csr2dense).
@@ -101,7 +103,7 @@ impl Sparse {
     ) -> Result<()> {
         let a = a.into();
         if a.entries() == 0 {
-            // The library of 7.2 fails for columns without entries.
+            // The library of 7.2 fails for a CSC matrix without entries.
             return self.sparse_to_dense(a, b);
         }
         self.older_to_dense(&COLUMNS, &a, b.into(), raw::csc2dense::<T>)
@@ -132,8 +134,8 @@ impl Sparse {
         })
     }
 
-    /// The elements of a dense column-major matrix that are not zero, in compressed rows. [`dense_to_sparse`](Self::dense_to_sparse) does the
-    /// same for more formats. The call waits.
+    /// Converts the nonzero elements of a dense column-major matrix to compressed rows.
+    /// [`dense_to_sparse`](Self::dense_to_sparse) does the same for more formats. The call waits.
     ///
     /// # Errors
     /// [`CallError::Invalid`](crate::CallError::Invalid) for transposes and batches.
@@ -142,7 +144,7 @@ impl Sparse {
         self.older_to_sparse(&ROWS, &a.into(), raw::dense2csr::<T>)
     }
 
-    /// As [`dense2csr`](Self::dense2csr), in compressed columns.
+    /// As [`dense2csr`](Self::dense2csr), to compressed columns.
     ///
     /// # Errors
     /// As [`dense2csr`](Self::dense2csr).
@@ -172,7 +174,7 @@ impl Sparse {
             let place = (&raw mut total).cast();
             let mut operands = Operands::on(self.stream());
             let elements = dense(&mut operands, "A", a)?.pointer;
-            // SAFETY: the operands are gone when the call has returned.
+            // SAFETY: the operands are dropped by the time the call returns, before the memory.
             let to = unsafe { operands.lend("the numbers of the lines", each.as_slice_mut())? };
             // SAFETY: a matrix of this shape, and room for a number for each line.
             unsafe {
@@ -188,7 +190,7 @@ impl Sparse {
         if entries != 0 {
             let mut operands = Operands::on(self.stream());
             let elements = dense(&mut operands, "A", a)?.pointer;
-            // SAFETY: the operands are gone when the call has returned; the memory waits for the work.
+            // SAFETY: the operands are dropped by the time the call returns; the memory waits for the work.
             let [each, to_first, to_second, to_values] = unsafe {
                 [
                     operands.lend("the numbers of the lines", each.as_slice_mut())?,
@@ -198,7 +200,7 @@ impl Sparse {
                 ]
             };
             let (one, two) = if direction.offsets_first { (to_first, to_second) } else { (to_second, to_first) };
-            // SAFETY: as above, and room for as many entries as the library has counted.
+            // SAFETY: as above, and room for as many entries as the library counted.
             unsafe {
                 self.run_blocking(operands, 0, |handle, _| {
                     function(handle, m, n, descr.raw(), elements, ld, each, to_values, one, two)
@@ -210,43 +212,43 @@ impl Sparse {
     }
 }
 
-/// A matrix of compressed rows that was sorted, with what it takes to bring its entries back to the order in which they were. Of
-/// [`Sparse::sort_to_undo`].
+/// A sorted matrix of compressed rows, with the permutation that restores the original order of its entries.
+/// [`Sparse::sort_to_undo`] creates it.
 #[derive(Debug)]
 pub struct Sorted<'a, T: Value> {
     sparse: &'a Sparse,
     matrix: Csr<T>,
     was_sorted: bool,
-    /// There until it is dropped.
+    /// `Some` until dropped.
     info: Option<Owned>,
 }
 
 impl<T: Value> Drop for Sorted<'_, T> {
     fn drop(&mut self) {
         if let Some(info) = self.info.take() {
-            // Both calls that use it have waited.
+            // Both calls that use the object have waited.
             self.sparse.destroy_when_idle(Tracked::new(), info);
         }
     }
 }
 
 impl<T: Value> Sorted<'_, T> {
-    /// The sorted matrix.
+    /// Returns the sorted matrix.
     #[must_use]
     pub fn matrix(&self) -> &Csr<T> {
         &self.matrix
     }
 
-    /// The values, to write to: they are brought back with their entries.
+    /// Returns the values, to write to: they move back with their entries.
     #[must_use]
     pub fn values_mut(&mut self) -> hip::DeviceSliceMut<'_, T> {
         self.matrix.values_mut()
     }
 
-    /// The matrix with its entries in the order in which they were. The call waits.
+    /// Restores the original order of the entries. The call waits.
     ///
     /// # Errors
-    /// Those of the library.
+    /// An error from the library.
     #[doc(alias("hipsparseScsr2csru", "hipsparseDcsr2csru", "hipsparseCcsr2csru", "hipsparseZcsr2csru"))]
     pub fn undo(self) -> Result<Csr<T>> {
         let made = self.matrix.try_clone()?;
@@ -260,30 +262,30 @@ impl<T: Value> Sorted<'_, T> {
 
 type SortFunction = unsafe fn(Ptr, i32, i32, i32, Ptr, Ptr, Ptr, Ptr, Ptr, Ptr) -> Returned;
 
-/// Sorts that can be undone.
+/// Reversible sorts.
 impl Sparse {
-    /// Sorts the entries of each row by column, so that it can be undone: [`Sorted::undo`]. The call waits.
+    /// Sorts the entries of each row by column, so that [`Sorted::undo`] can restore their order. The call waits.
     ///
     /// # Errors
-    /// Those of allocations and the library.
+    /// An error from an allocation or from the library.
     #[doc(alias("hipsparseScsru2csr", "hipsparseDcsru2csr", "hipsparseCcsru2csr", "hipsparseZcsru2csr"))]
     #[doc(alias("hipsparseCreateCsru2csrInfo", "hipsparseDcsru2csr_bufferSizeExt", "cusparseDcsru2csr"))]
     pub fn sort_to_undo<T: Value>(&self, a: Csr<T>) -> Result<Sorted<'_, T>> {
         let was_sorted = a.is_sorted();
-        // SAFETY: it writes information there.
+        // SAFETY: the function writes information through a valid pointer.
         let info = unsafe {
             let create = |place| raw::hipsparseCreateCsru2csrInfo(place);
             Owned::new(create, raw::hipsparseDestroyCsru2csrInfo, String::new)?
         };
         let made = self.turn_entries(a, &info, raw::csru2csr::<T>)?;
-        // Sorted, unless an entry is there twice.
+        // The result is sorted, unless there are duplicate entries.
         let (size, base) = ((made.rows(), made.cols()), made.base());
         let (first, second, values) = made.into_buffers();
         let matrix = Csr::new(size, base, first, second, values)?;
         Ok(Sorted { sparse: self, matrix, was_sorted, info: Some(info) })
     }
 
-    /// Brings the entries of the rows into another order.
+    /// Reorders the entries of the rows.
     fn turn_entries<T: Value>(&self, mut a: Csr<T>, info: &Owned, function: SortFunction) -> Result<Csr<T>> {
         let (m, n, entries) = (int("rows", a.rows())?, int("columns", a.cols())?, int("entries of A", a.entries())?);
         if entries == 0 {
@@ -292,7 +294,7 @@ impl Sparse {
         let descr = mat_descr(a.base(), None)?;
         let (first, second, values) = a.parts_mut();
         let mut operands = Operands::on(self.stream());
-        // SAFETY: the operands are gone when the call has returned.
+        // SAFETY: the operands are dropped by the time the call returns, before the memory.
         let [first, second, values] = unsafe {
             [
                 operands.lend("the offsets of A", first.as_slice_mut())?,
@@ -302,7 +304,7 @@ impl Sparse {
         };
         let asked = || format!("{m} x {n} with {entries} entries");
         let bytes = self.size(|handle, bytes| {
-            // SAFETY: a matrix that was checked; it writes the size.
+            // SAFETY: a matrix that was checked; the function writes the size.
             unsafe { raw::csru2csr_bufferSizeExt::<T>(handle, m, n, entries, values, first, second, info.raw(), bytes) }
                 .ok(asked)
         })?;

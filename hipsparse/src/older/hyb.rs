@@ -1,4 +1,4 @@
-//! HYB: regular rows as ELL, and what does not fit as COO, in memory of the library's.
+//! HYB: a regular part in ELL and the remaining entries in COO, in memory that the library owns.
 
 use hip::DeviceBuffer;
 use hip::interop::Tracked;
@@ -10,20 +10,21 @@ use crate::matrix::{Csr, CsrRef};
 use crate::raw;
 use crate::{Base, Result, Sparse, Value};
 
-/// How many entries of each row are regular.
+/// The number of entries of each row in the ELL part.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[doc(alias("hipsparseHybPartition_t", "cusparseHybPartition_t"))]
 pub enum HybPartition {
-    /// As the library chooses.
+    /// The library chooses.
     #[default]
     Auto,
-    /// So many.
+    /// This many.
     Width(usize),
-    /// As many as the longest row has: the matrix is ELL. The library refuses it if that is more than about twice the average.
+    /// As many as the longest row has: the whole matrix is ELL. The library rejects it if that is more than about twice
+    /// the average.
     Max,
 }
 
-/// A matrix of HYB, which the library keeps. Of [`Sparse::csr_to_hyb`].
+/// A HYB matrix, which the library owns. [`Sparse::csr_to_hyb`] creates it.
 ///
 /// AMD deprecates the format.
 #[derive(Debug)]
@@ -34,7 +35,7 @@ pub struct Hyb<'a, T: Value> {
     entries: usize,
     base: Base,
     descr: Owned,
-    /// There until it is dropped.
+    /// `Some` until dropped.
     kept: Option<(Owned, Tracked)>,
     values: std::marker::PhantomData<T>,
 }
@@ -48,13 +49,13 @@ impl<T: Value> Drop for Hyb<'_, T> {
 }
 
 impl<T: Value> Hyb<'_, T> {
-    /// Rows.
+    /// Returns the number of rows.
     #[must_use]
     pub fn rows(&self) -> usize {
         self.size.0
     }
 
-    /// Columns.
+    /// Returns the number of columns.
     #[must_use]
     pub fn cols(&self) -> usize {
         self.size.1
@@ -82,7 +83,7 @@ impl<T: Value> Hyb<'_, T> {
         let x = vector(&mut operands, "x", &x)?;
         let y = vector_mut(&mut operands, "y", y)?;
         operands.form()?;
-        // SAFETY: a matrix that the library made of one that was checked; the vectors are as long as it asks for.
+        // SAFETY: a matrix that the library converted from a checked one; the vectors have the lengths that it requires.
         unsafe {
             self.sparse.handle.call(operands, &factors, |handle, [alpha, beta]| {
                 let (alpha, beta) = (alpha.cast_mut(), beta.cast_mut());
@@ -93,10 +94,10 @@ impl<T: Value> Hyb<'_, T> {
         Ok(())
     }
 
-    /// The same matrix in compressed rows. The call waits.
+    /// Converts the matrix to compressed rows. The call waits.
     ///
     /// # Errors
-    /// Those of allocations and the library.
+    /// An error from an allocation or from the library.
     #[doc(alias(
         "hipsparseShyb2csr",
         "hipsparseDhyb2csr",
@@ -112,7 +113,7 @@ impl<T: Value> Hyb<'_, T> {
         if let Some((hyb, tracked)) = self.kept.as_ref().filter(|_| self.entries != 0) {
             let mut operands = Operands::on(self.sparse.stream());
             operands.uses().tracked(tracked);
-            // SAFETY: the operands are gone when the call has returned.
+            // SAFETY: the operands are dropped by the time the call returns, before the memory.
             let [to_first, to_second, to_values] = unsafe {
                 [
                     operands.lend("the offsets of the result", first.as_slice_mut())?,
@@ -134,10 +135,10 @@ impl<T: Value> Hyb<'_, T> {
 
 /// HYB, which AMD deprecates.
 impl Sparse {
-    /// The same matrix in HYB. The call waits.
+    /// Converts a matrix to HYB. The call waits.
     ///
     /// # Errors
-    /// Those of the library; [`CallError::Invalid`](crate::CallError::Invalid) for transposes.
+    /// An error from the library; [`CallError::Invalid`](crate::CallError::Invalid) for transposes.
     #[doc(alias(
         "hipsparseScsr2hyb",
         "hipsparseDcsr2hyb",
@@ -162,7 +163,7 @@ impl Sparse {
             HybPartition::Max => (2, 0),
         };
         let descr = mat_descr(a.pattern.base, None)?;
-        // SAFETY: it writes a matrix there.
+        // SAFETY: the function writes a matrix through a valid pointer.
         let hyb =
             unsafe { Owned::new(|place| raw::hipsparseCreateHybMat(place), raw::hipsparseDestroyHybMat, String::new)? };
         let mut operands = Operands::on(self.stream());

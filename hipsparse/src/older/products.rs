@@ -1,4 +1,4 @@
-//! The older products of compressed rows, and products with some rows of blocks.
+//! The older products of compressed rows, and products with some of the block rows.
 
 use hip::DeviceBuffer;
 use hip_linalg::{MatrixMut, MatrixRef, Op, Operands, ScalarRef, VectorMut, VectorRef};
@@ -12,9 +12,10 @@ use crate::raw;
 use crate::solve::square;
 use crate::{Result, Sparse, Value};
 
-/// The older products of compressed rows, which AMD deprecates, and products with some rows of blocks.
+/// The older products of compressed rows, which AMD deprecates, and products with some of the block rows.
 impl Sparse {
-    /// y = α A x + β y. [`spmv`](Self::spmv) does the same, for more formats and indices. `a.t()` and `a.h()` are allowed.
+    /// y = α A x + β y. [`spmv`](Self::spmv) does the same, for more formats and indices. `a.t()` and `a.h()` are
+    /// allowed.
     ///
     /// # Errors
     /// As [`spmv`](Self::spmv).
@@ -40,7 +41,7 @@ impl Sparse {
         let x = vector(&mut operands, "x", &x)?;
         let y = vector_mut(&mut operands, "y", y)?;
         operands.form()?;
-        // SAFETY: the pattern was checked, and the vectors have the lengths that it asks for.
+        // SAFETY: the pattern was checked, and the vectors have the lengths that it requires.
         unsafe {
             self.handle.call(operands, &factors, |handle, [alpha, beta]| {
                 let (alpha, beta) = (alpha.cast_mut(), beta.cast_mut());
@@ -65,11 +66,11 @@ impl Sparse {
         Ok(())
     }
 
-    /// C = α A B + β C, with dense column-major B and C. [`spmm`](Self::spmm) does the same, for more formats and indices. `a.t()`, `a.h()`,
-    /// `b.t()` and `b.h()` are allowed where the library has them.
+    /// C = α A B + β C, with dense column-major B and C. [`spmm`](Self::spmm) does the same, for more formats and
+    /// indices. `a.t()`, `a.h()`, `b.t()` and `b.h()` are allowed if the library supports them.
     ///
     /// # Errors
-    /// As [`spmm`](Self::spmm); transposes that the library does not have are its own error.
+    /// As [`spmm`](Self::spmm); the library's own error for a transpose that it does not support.
     #[doc(alias("hipsparseScsrmm", "hipsparseDcsrmm", "hipsparseCcsrmm", "hipsparseZcsrmm", "cusparseDcsrmm"))]
     #[doc(alias("hipsparseScsrmm2", "hipsparseDcsrmm2", "hipsparseCcsrmm2", "hipsparseZcsrmm2", "cusparseDcsrmm2"))]
     pub fn csrmm<'a, T: Value>(
@@ -120,11 +121,11 @@ impl Sparse {
         Ok(())
     }
 
-    /// y = α A x + β y for some rows of blocks, counted from zero: the others of y are not touched. A has square blocks.
+    /// y = α A x + β y for some block rows, counted from zero: the rest of y is not changed. A has square blocks.
     ///
     /// # Errors
-    /// As [`bsrmv`](Self::bsrmv); an error for a row of blocks that is not there, or is named twice, and for blocks of 1 x 1, which the
-    /// library does not support.
+    /// As [`bsrmv`](Self::bsrmv); an error for a block row that does not exist, or is named twice, and for blocks of 1
+    /// x 1, which the library does not support.
     #[doc(alias("hipsparseSbsrxmv", "hipsparseDbsrxmv", "hipsparseCbsrxmv", "hipsparseZbsrxmv", "cusparseDbsrxmv"))]
     pub fn bsrxmv<'a, T: Value>(
         &'a self,
@@ -167,12 +168,12 @@ impl Sparse {
         let of = matrix(&mut operands, "A", &a)?;
         let x = vector(&mut operands, "x", &x)?;
         let y = vector_mut(&mut operands, "y", y)?;
-        // SAFETY: the operands are gone when the call has returned, before the memory, which waits for the work.
+        // SAFETY: the operands are dropped by the time the call returns, before the memory, which waits for the work.
         let mask = unsafe { operands.lend("the rows of blocks", mask.as_slice_mut())? };
         operands.form()?;
-        // The ends of rows are the starts of those behind them.
+        // The end of a row is the start of the next one.
         let ends = of.first.cast::<i32>().wrapping_add(1).cast();
-        // SAFETY: the pattern and the rows were checked, and the vectors have the lengths that they ask for.
+        // SAFETY: the pattern and the rows were checked, and the vectors have the lengths that they require.
         unsafe {
             self.handle.call(operands, &factors, |handle, [alpha, beta]| {
                 raw::bsrxmv::<T>(

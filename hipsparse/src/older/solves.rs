@@ -1,4 +1,4 @@
-//! Triangular solves with several right-hand sides that tell which pivot is zero.
+//! Triangular solves with several right-hand sides that report zero pivots.
 
 use hip::interop::Tracked;
 use hip_linalg::{MatrixMut, MatrixRef, Operands};
@@ -12,13 +12,13 @@ use crate::raw;
 use crate::solve::{POLICY, pivot, square};
 use crate::{Result, Sparse, Value};
 
-/// Triangular solves with several right-hand sides that tell which pivot is zero.
+/// Triangular solves with several right-hand sides that report zero pivots.
 impl Sparse {
-    /// Finds X with A X = α B, for a triangle of compressed rows; B becomes X. Each call analyses A: [`spsm`](Self::spsm) does so once. The call
-    /// waits.
+    /// Solves A X = α B for a triangle of compressed rows; B is overwritten with X. Each call analyses A:
+    /// [`spsm`](Self::spsm) analyses it once. The call waits.
     ///
     /// # Errors
-    /// [`Error::ZeroPivot`](crate::Error::ZeroPivot) for the first row that has no diagonal, or a zero there;
+    /// [`Error::ZeroPivot`](crate::Error::ZeroPivot) for the first row whose diagonal is missing or zero;
     /// [`CallError::Invalid`](crate::CallError::Invalid) for shapes that do not fit, and entries that are not sorted.
     #[doc(alias(
         "hipsparseScsrsm2_solve",
@@ -46,7 +46,7 @@ impl Sparse {
         }
         let base = a.matrix.pattern.base;
         let descr = mat_descr(base, Some((a.stored, a.unit)))?;
-        // SAFETY: it writes information there.
+        // SAFETY: the function writes information through a valid pointer.
         let info = unsafe {
             let create = |place| raw::hipsparseCreateCsrsm2Info(place);
             Owned::new(create, raw::hipsparseDestroyCsrsm2Info, String::new)?
@@ -59,7 +59,7 @@ impl Sparse {
         let factor = (&raw const alpha).cast_mut().cast();
         let asked = || format!("{columns} right-hand sides, {}", call::asked(&a.matrix.pattern));
         let bytes = self.size(|handle, bytes| {
-            // SAFETY: operands that fit; it writes the size.
+            // SAFETY: operands that fit; the function writes the size.
             unsafe {
                 raw::csrsm2_bufferSizeExt::<T>(
                     handle, 0, op, 0, m, columns, entries, factor, descr_a, values, first, second, b, ld, raw_info,
@@ -85,7 +85,7 @@ impl Sparse {
         };
         let found = done.and_then(|()| {
             pivot(self, Operands::on(self.stream()), ("csrsm", base.code() as i32), |handle, place| {
-                // SAFETY: information that is alive, and a place for the position.
+                // SAFETY: information that is alive, and room for the position.
                 unsafe { raw::hipsparseXcsrsm2_zeroPivot(handle, raw_info, place) }
             })
         });
@@ -94,7 +94,8 @@ impl Sparse {
         if a.unit { found.or_else(ignored) } else { found }
     }
 
-    /// Finds X with A X = α B, for a triangle of square blocks. Each call analyses A. The call waits. `b.t()` is not supported.
+    /// Solves A X = α B for a triangle of square blocks. Each call analyses A. The call waits. `b.t()` is not
+    /// supported.
     ///
     /// # Errors
     /// As [`csrsm`](Self::csrsm); an error for transposes of A, and for blocks that are not square.
@@ -135,7 +136,7 @@ impl Sparse {
         }
         let base = a.matrix.pattern.base;
         let descr = mat_descr(base, Some((a.stored, a.unit)))?;
-        // SAFETY: it writes information there.
+        // SAFETY: the function writes information through a valid pointer.
         let info = unsafe {
             let create = |place| raw::hipsparseCreateBsrsm2Info(place);
             Owned::new(create, raw::hipsparseDestroyBsrsm2Info, String::new)?
@@ -149,7 +150,7 @@ impl Sparse {
         let factor = (&raw const alpha).cast_mut().cast();
         let asked = || format!("{columns} right-hand sides, {}", call::asked(&a.matrix.pattern));
         let bytes = self.size(|handle, bytes| {
-            // SAFETY: operands that fit; it writes the size, in 32 bits.
+            // SAFETY: operands that fit; the function writes the size, in 32 bits.
             unsafe {
                 raw::bsrsm2_bufferSize::<T>(
                     handle, order, op, 0, mb, columns, blocks, descr_a, values, first, second, block, raw_info, bytes,
@@ -174,7 +175,7 @@ impl Sparse {
         };
         let found = done.and_then(|()| {
             pivot(self, Operands::on(self.stream()), ("bsrsm", base.code() as i32), |handle, place| {
-                // SAFETY: information that is alive, and a place for the position.
+                // SAFETY: information that is alive, and room for the position.
                 unsafe { raw::hipsparseXbsrsm2_zeroPivot(handle, raw_info, place) }
             })
         });
@@ -184,7 +185,7 @@ impl Sparse {
     }
 }
 
-/// With ones on the diagonal, what is stored there is not used.
+/// Ignores the error for a unit diagonal: the stored diagonal is not used.
 fn ignored(error: crate::Error) -> Result<()> {
     if matches!(error, crate::Error::ZeroPivot { .. }) { Ok(()) } else { Err(error) }
 }

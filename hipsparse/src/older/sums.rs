@@ -10,7 +10,7 @@ use crate::matrix::{Csr, CsrRef};
 use crate::raw::{self, Ptr};
 use crate::{Base, Result, Sparse, Value};
 
-/// A matrix as the older functions take it: its description, entries, values, offsets and columns.
+/// A matrix for the older functions: its descriptor, entries, values, offsets and columns.
 struct Older {
     descr: Owned,
     entries: i32,
@@ -20,7 +20,7 @@ struct Older {
 }
 
 impl Older {
-    /// The memory is named by the call that uses it.
+    /// The call that uses the memory names it.
     fn new<T: Value>(what: &'static str, matrix: &CsrRef<'_, T>) -> Result<Self> {
         sorted(what, &matrix.pattern)?;
         Ok(Self {
@@ -39,12 +39,12 @@ fn address<T: Pod>(slice: DeviceSlice<'_, T>) -> Ptr {
 
 /// The older products and sums of sparse matrices, which AMD deprecates.
 impl Sparse {
-    /// A B, a new matrix. `a.t()` and `b.t()` are allowed where the library has them. [`spgemm`](Self::spgemm) does the same for all indices. The
-    /// call waits.
+    /// Computes A B, a new matrix. `a.t()` and `b.t()` are allowed if the library supports them.
+    /// [`spgemm`](Self::spgemm) does the same for all indices. The call waits.
     ///
     /// # Errors
-    /// [`CallError::Invalid`](crate::CallError::Invalid) for shapes that do not fit, and entries that are not sorted; transposes that the library
-    /// does not support are its own error.
+    /// [`CallError::Invalid`](crate::CallError::Invalid) for shapes that do not fit, and entries that are not sorted;
+    /// the library's own error for a transpose that it does not support.
     #[doc(alias("hipsparseScsrgemm", "hipsparseDcsrgemm", "hipsparseCcsrgemm", "hipsparseZcsrgemm"))]
     #[doc(alias("hipsparseXcsrgemmNnz", "cusparseDcsrgemm"))]
     pub fn csrgemm<'a, T: Value>(&'a self, a: impl Into<CsrRef<'a, T>>, b: impl Into<CsrRef<'a, T>>) -> Result<Csr<T>> {
@@ -63,7 +63,7 @@ impl Sparse {
             matrix(operands, "B", &b)?;
             Ok(())
         };
-        // SAFETY: the steps are one function's, of matrices that were checked and are sorted.
+        // SAFETY: both steps call one function, with matrices that were checked and are sorted.
         let arrays = unsafe {
             self.grow::<T>(
                 (rows, base, 1),
@@ -121,10 +121,11 @@ impl Sparse {
         Ok(Csr::made((format::Csr, base), (rows, cols), arrays))
     }
 
-    /// α A B + β D, a new matrix, in one call. The call waits.
+    /// Computes α A B + β D, a new matrix, in one call. The call waits.
     ///
     /// # Errors
-    /// [`CallError::Invalid`](crate::CallError::Invalid) for shapes that do not fit, transposes, and entries that are not sorted.
+    /// [`CallError::Invalid`](crate::CallError::Invalid) for shapes that do not fit, transposes, and entries that are
+    /// not sorted.
     #[doc(alias("hipsparseScsrgemm2", "hipsparseDcsrgemm2", "hipsparseCcsrgemm2", "hipsparseZcsrgemm2"))]
     #[doc(alias("hipsparseXcsrgemm2Nnz", "hipsparseDcsrgemm2_bufferSizeExt", "cusparseDcsrgemm2"))]
     pub fn csrgemm_add<'a, T: Value>(
@@ -145,13 +146,13 @@ impl Sparse {
         let (rows, cols, base) = (a.rows(), b.cols(), a.pattern.base);
         let (m, n, k) = (int("rows of A", rows)?, int("columns of B", cols)?, int("columns of A", a.cols())?);
         if a.entries() == 0 || b.entries() == 0 || d.entries() == 0 {
-            // The function takes no null pointers.
+            // The function does not accept null pointers.
             let product = self.spgemm(alpha, a, b)?;
             return self.geam(T::ONE, &product, beta, d);
         }
         let (of_a, of_b, of_d) = (Older::new("A", &a)?, Older::new("B", &b)?, Older::new("D", &d)?);
         let of_c = mat_descr(base, None)?;
-        // SAFETY: it writes information there.
+        // SAFETY: the function writes information through a valid pointer.
         let info = unsafe {
             let create = |place| raw::hipsparseCreateCsrgemm2Info(place);
             Owned::new(create, raw::hipsparseDestroyCsrgemm2Info, String::new)?
@@ -160,7 +161,7 @@ impl Sparse {
         let (alpha, beta): (Ptr, Ptr) = ((&raw const alpha).cast_mut().cast(), (&raw const beta).cast_mut().cast());
         let asked = || format!("{rows} x {k} x {cols}");
         let sized = self.size(|handle, bytes| {
-            // SAFETY: matrices that were checked; it writes the size.
+            // SAFETY: matrices that were checked; the function writes the size.
             unsafe {
                 raw::csrgemm2_bufferSizeExt::<T>(
                     handle,
@@ -193,7 +194,7 @@ impl Sparse {
             matrix(operands, "D", &d)?;
             Ok(())
         };
-        // SAFETY: the steps are one function's, of matrices that were checked and are sorted.
+        // SAFETY: both steps call one function, with matrices that were checked and are sorted.
         let arrays = sized.and_then(|bytes| unsafe {
             self.grow::<T>(
                 (rows, base, 1),
@@ -265,7 +266,7 @@ impl Sparse {
         Ok(Csr::made((format::Csr, base), (rows, cols), arrays?))
     }
 
-    /// α A + β B, a new matrix. [`geam`](Self::geam) does the same, and keeps its workspace. The call waits.
+    /// Computes α A + β B, a new matrix. [`geam`](Self::geam) does the same, and keeps its workspace. The call waits.
     ///
     /// # Errors
     /// As [`geam`](Self::geam).
@@ -294,7 +295,7 @@ impl Sparse {
             matrix(operands, "B", &b)?;
             Ok(())
         };
-        // SAFETY: the steps are one function's, of matrices that were checked and are sorted.
+        // SAFETY: both steps call one function, with matrices that were checked and are sorted.
         let arrays = unsafe {
             self.grow::<T>(
                 (rows, base, 1),
@@ -348,7 +349,7 @@ impl Sparse {
         Ok(Csr::made((format::Csr, base), (rows, cols), arrays))
     }
 
-    /// A matrix without entries.
+    /// Creates a matrix without entries.
     fn no_entries<T: Value>(&self, size: (usize, usize), base: Base) -> Result<Csr<T>> {
         let device = self.stream().device();
         let (second, values) = (hip::DeviceBuffer::uninit(&device, 0)?, hip::DeviceBuffer::uninit(&device, 0)?);

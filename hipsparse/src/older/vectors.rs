@@ -22,9 +22,10 @@ fn write<'a, T: Value>(operands: &mut Operands<'a>, x: SpVecMut<'a, T>) -> Resul
     Ok((entries, indices, values, x.base.code()))
 }
 
-/// The older functions of sparse vectors, which AMD deprecates. Those of the same task that are not deprecated take 64-bit indices, too.
+/// The older functions of sparse vectors, which AMD deprecates. The newer functions for the same operations also
+/// support 64-bit indices.
 impl Sparse {
-    /// y = α x + y, with a sparse x. [`axpby`](Self::axpby) does more.
+    /// y = α x + y, with a sparse x. [`axpby`](Self::axpby) is more general.
     ///
     /// # Errors
     /// As [`axpby`](Self::axpby).
@@ -43,7 +44,7 @@ impl Sparse {
         let (entries, indices, values, base) = read(&mut operands, &x)?;
         let y = vector_mut(&mut operands, "y", y)?;
         operands.form()?;
-        // SAFETY: the indices were checked, and y is as long as they need.
+        // SAFETY: the indices were checked, and y has the length that they require.
         unsafe {
             self.handle.call(operands, &factors, |handle, [alpha]| {
                 raw::axpyi::<T>(handle, entries, alpha.cast_mut(), values, indices, y, base)
@@ -53,7 +54,7 @@ impl Sparse {
         Ok(())
     }
 
-    /// The sum of the products of the elements of a sparse x and a dense y. [`spvv`](Self::spvv) does the same.
+    /// Returns the dot product of a sparse x and a dense y. [`spvv`](Self::spvv) does the same.
     ///
     /// # Errors
     /// As [`spvv`](Self::spvv).
@@ -62,7 +63,7 @@ impl Sparse {
         self.older_dot(&x.into(), &y.into(), raw::doti::<T>)
     }
 
-    /// As [`doti`](Self::doti), with the conjugates of the elements of x. [`spvv_conj`](Self::spvv_conj) does the same.
+    /// As [`doti`](Self::doti), with x conjugated. [`spvv_conj`](Self::spvv_conj) does the same.
     ///
     /// # Errors
     /// As [`spvv`](Self::spvv).
@@ -89,7 +90,7 @@ impl Sparse {
         if entries == 0 {
             return Ok(T::ZERO);
         }
-        // SAFETY: the indices were checked, and y is as long as they need.
+        // SAFETY: the indices were checked, and y has the length that they require.
         let number = unsafe {
             self.handle.call_for_number::<T>(operands, |handle, place| {
                 function(handle, entries, values, indices, y, place, base).ok(|| format!("{entries} entries"))
@@ -98,7 +99,8 @@ impl Sparse {
         Ok(number?)
     }
 
-    /// The values of a sparse x become the elements of y at its indices. [`gather`](Self::gather) does the same.
+    /// Copies the elements of y at the indices of a sparse x to the values of x. [`gather`](Self::gather) does the
+    /// same.
     ///
     /// # Errors
     /// As [`gather`](Self::gather).
@@ -110,12 +112,12 @@ impl Sparse {
         let (entries, indices, values, base) = write(&mut operands, x)?;
         let y = vector(&mut operands, "y", &y)?;
         self.queue(operands, |handle| {
-            // SAFETY: the indices were checked, and y is as long as they need.
+            // SAFETY: the indices were checked, and y has the length that they require.
             unsafe { raw::gthr::<T>(handle, entries, y, values, indices, base) }.ok(|| format!("{entries} entries"))
         })
     }
 
-    /// As [`gthr`](Self::gthr), and the elements of y at the indices become zero.
+    /// As [`gthr`](Self::gthr), and sets the elements of y at the indices to zero.
     ///
     /// # Errors
     /// As [`axpby`](Self::axpby).
@@ -128,12 +130,12 @@ impl Sparse {
         let (entries, indices, values, base) = write(&mut operands, x)?;
         let y = vector_mut(&mut operands, "y", y)?;
         self.queue(operands, |handle| {
-            // SAFETY: the indices were checked, and y is as long as they need.
+            // SAFETY: the indices were checked, and y has the length that they require.
             unsafe { raw::gthrz::<T>(handle, entries, y, values, indices, base) }.ok(|| format!("{entries} entries"))
         })
     }
 
-    /// The elements of y at the indices of a sparse x become its values. [`scatter`](Self::scatter) does the same.
+    /// Copies the values of a sparse x to the elements of y at its indices. [`scatter`](Self::scatter) does the same.
     ///
     /// # Errors
     /// As [`scatter`](Self::scatter).
@@ -146,12 +148,12 @@ impl Sparse {
         let (entries, indices, values, base) = read(&mut operands, &x)?;
         let y = vector_mut(&mut operands, "y", y)?;
         self.queue(operands, |handle| {
-            // SAFETY: the indices were checked, and y is as long as they need.
+            // SAFETY: the indices were checked, and y has the length that they require.
             unsafe { raw::sctr::<T>(handle, entries, values, indices, y, base) }.ok(|| format!("{entries} entries"))
         })
     }
 
-    /// Givens' rotation: x, y = c x + s y, c y − s x, at the indices of a sparse x. [`rot`](Self::rot) does the same.
+    /// Givens rotation: x, y = c x + s y, c y − s x, at the indices of a sparse x. [`rot`](Self::rot) does the same.
     ///
     /// # Errors
     /// As [`rot`](Self::rot).
@@ -171,7 +173,7 @@ impl Sparse {
         let (entries, indices, values, base) = write(&mut operands, x)?;
         let y = vector_mut(&mut operands, "y", y)?;
         operands.form()?;
-        // SAFETY: the indices were checked, and y is as long as they need.
+        // SAFETY: the indices were checked, and y has the length that they require.
         unsafe {
             self.handle.call(operands, &factors, |handle, [c, s]| {
                 raw::roti::<T>(handle, entries, values, indices, y, c.cast_mut(), s.cast_mut(), base)
@@ -181,14 +183,14 @@ impl Sparse {
         Ok(())
     }
 
-    /// Queues a call without scalars, whose operands were checked.
+    /// Queues a call without scalars whose operands were checked.
     pub(crate) fn queue<'a>(
         &'a self,
         operands: Operands<'a>,
         call: impl FnOnce(Ptr) -> Result<(), CallError>,
     ) -> Result<()> {
         operands.form()?;
-        // SAFETY: the caller's call uses what was named.
+        // SAFETY: the caller's call uses only the named operands.
         unsafe { self.handle.call(operands, &[], |handle, []| call(handle))? };
         Ok(())
     }

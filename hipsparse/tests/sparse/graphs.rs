@@ -1,4 +1,5 @@
-//! Graphs and checked indices: a graph neither changes the indices of a matrix, nor runs with others than those that were checked.
+//! Graphs and checked indices: a graph neither changes the indices of a matrix, nor runs with others than those that
+//! were checked.
 
 use hipsparse::{CallError, Error, SpMatRef, SpVec};
 
@@ -184,7 +185,8 @@ fn matrices_are_not_made_in_a_capture() {
     }
 }
 
-/// A captured call needs nothing that the call has freed, or that later calls change: not the library's, not the workspace.
+/// A captured call needs nothing that the call has freed, or that later calls change: not the library's, not the
+/// workspace.
 #[test]
 fn captured_calls_run_after_other_calls_have_used_the_handle() {
     let Some((device, mut sparse)) = sparse() else { return };

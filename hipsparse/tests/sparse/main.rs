@@ -1,5 +1,5 @@
-//! hipSPARSE on a device with ROCm's own libraries: the GPU if there is one, or the software GPU under `hsa-sim`. Dense references on the
-//! host in 64-bit floats, with the error bounds of theory, over structures that are generated here.
+//! hipSPARSE on a device with ROCm's own libraries: the GPU if there is one, or the software GPU under `hsa-sim`. Dense
+//! references on the host in 64-bit floats, with the error bounds of theory, over structures that are generated here.
 
 mod bad_input;
 mod banded;
@@ -36,7 +36,7 @@ pub(crate) fn sparse() -> Option<(Device, Sparse)> {
     Some((device, sparse))
 }
 
-/// Whether the library is of ROCm 5.
+/// Returns whether the library is of ROCm 5.
 pub(crate) fn is_5() -> bool {
     hipsparse_sys::BINDING.symbol(c"hipsparseCreateConstCsr").is_none()
 }

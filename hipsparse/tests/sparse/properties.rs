@@ -1,5 +1,5 @@
-//! Properties over structures that proptest makes, and makes smaller when one fails: rows without entries, one dense row, no entries,
-//! 1 x 1, very wide, and any places.
+//! Properties over structures that proptest makes, and makes smaller when one fails: rows without entries, one dense
+//! row, no entries, 1 x 1, very wide, and any places.
 
 use hip::DeviceBuffer;
 use hipsparse::{Base, BlockOrder, Csr, Sparse, format};
