@@ -1,6 +1,7 @@
-//! What the crate adds to hipFFT: a call through it and through the raw functions on the same library, with the same settings.
+//! The overhead of the crate over hipFFT: a call through the crate and through the raw functions of the same library,
+//! with the same settings.
 //!
-//! `cargo bench -p hipfft`, with an AMD GPU and hipFFT. Both take turns within one run, `ROUNDS` times.
+//! `cargo bench -p hipfft`, with an AMD GPU and hipFFT. Both variants take turns within one run, `ROUNDS` times.
 
 use std::hint::black_box;
 use std::ptr;
@@ -21,7 +22,7 @@ fn main() {
         let mut plan = Plan::<C2C<f32>>::new(&stream, &Layout::new([n]).expect("a layout")).expect("a plan");
         let mut raw = ptr::null_mut();
         let make = || {
-            // SAFETY: a plan is written, and set to a stream that is alive.
+            // SAFETY: the calls write a plan, and set it to a stream that is alive.
             unsafe {
                 assert_eq!(sys::hipfftPlan1d(&mut raw, n as i32, sys::HIPFFT_C2C, 1).0, 0);
                 assert_eq!(sys::hipfftSetStream(raw, stream.as_raw()).0, 0);

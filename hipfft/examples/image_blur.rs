@@ -1,4 +1,5 @@
-//! Blurs an image by multiplying its spectrum, and writes it before and after to `image_blur.pgm` in the current folder.
+//! Blurs an image by multiplying its spectrum, and writes the image before and after to `image_blur.pgm` in the current
+//! folder.
 //!
 //! `cargo run -p hipfft --example image_blur`, with an AMD GPU and hipFFT; without:
 //! `rocm-sdk install 7.2 --with hipfft`, then `hip-sim run --rocm 7.2 -- target/debug/examples/image_blur`
@@ -25,7 +26,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut spectrum = DeviceBuffer::<Complex32>::zeroed(&device, layout.output_len::<R2C<f32>>())?;
     forward.forward(&pixels, &mut spectrum)?;
 
-    // The spectrum of a Gauss curve is a Gauss curve. Rows beyond the middle are negative frequencies.
+    // The spectrum of a Gaussian is a Gaussian. Rows beyond the middle are negative frequencies.
     let columns = N / 2 + 1;
     let mut host = spectrum.to_vec()?;
     for (at, value) in host.iter_mut().enumerate() {
@@ -56,7 +57,7 @@ fn pixel(row: usize, column: usize) -> f32 {
     f32::from(u8::from(disc || bar))
 }
 
-/// The largest difference from the same blur by sums, at some pixels. The image goes on at the opposite edge.
+/// Returns the largest difference from the same blur computed by direct sums, at some pixels. The image is periodic.
 fn check(image: &[f32], blurred: &[f32]) -> f32 {
     let reach = 12_i32;
     let weight = |d: i32| (-(d * d) as f32 / (2.0 * SIGMA * SIGMA)).exp();
@@ -73,7 +74,7 @@ fn check(image: &[f32], blurred: &[f32]) -> f32 {
     largest
 }
 
-/// A portable gray map: both images beside each other.
+/// Writes a portable gray map with both images side by side.
 fn write(file: &str, before: &[f32], after: &[f32]) -> std::io::Result<()> {
     let mut bytes = format!("P5\n{} {N}\n255\n", 2 * N).into_bytes();
     for (before, after) in before.chunks(N).zip(after.chunks(N)) {

@@ -9,14 +9,14 @@ use hip::{Device, DeviceBuffer, Stream};
 use hipfft::{Complex32, Layout, Plan, R2C, Unnormalized};
 use plotters::prelude::*;
 
-/// Samples, in one second.
+/// Number of samples in one second.
 const N: usize = 1024;
 /// The tones, in hertz, and their amplitudes.
 const TONES: [(usize, f32); 2] = [(50, 1.0), (120, 0.6)];
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let device = Device::get(0)?;
-    // Noise that is the same each time: a linear congruential generator.
+    // Reproducible noise: a linear congruential generator.
     let mut state = 1_u32;
     let mut noise = move || {
         state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
@@ -33,7 +33,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut spectrum = DeviceBuffer::<Complex32>::zeroed(&device, N / 2 + 1)?;
     let mut plan = Plan::<R2C<f32>, Unnormalized>::new(&Stream::new(&device)?, &Layout::new([N])?)?;
     plan.forward(&input, &mut spectrum)?;
-    // A sine of amplitude 1 is n/2 at its frequency.
+    // A sine of amplitude 1 has the magnitude n/2 at its frequency.
     let amplitudes: Vec<f32> = spectrum.to_vec()?.iter().map(|x| x.norm() * 2.0 / N as f32).collect();
 
     let file = "spectrum.svg";

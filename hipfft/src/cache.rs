@@ -1,4 +1,4 @@
-//! Plans that are kept.
+//! A cache of plans.
 
 use std::any::{Any, TypeId};
 use std::collections::HashMap;
@@ -9,7 +9,7 @@ use hip::{DeviceBuffer, DeviceSlice, DeviceSliceMut, Stream};
 use crate::transform::{C2C, C2R, FftReal, Forward, Inverse, R2C};
 use crate::{Layout, Normalization, Plan, Result, Transform, Unnormalized};
 
-/// Plans of one stream, by what they transform: each is made once, and all share one workspace.
+/// Plans of one stream, by transform type and layout: each is made once, and all share one workspace.
 ///
 /// ```
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -30,7 +30,7 @@ pub struct PlanCache {
     capacity: usize,
     plans: HashMap<(TypeId, Layout), Kept>,
     workspace: Option<DeviceBuffer<u8>>,
-    /// Calls so far: the plan with the oldest one goes first.
+    /// Number of calls so far: the plan that was used least recently is dropped first.
     calls: u64,
     hits: u64,
 }
@@ -41,32 +41,33 @@ struct Kept {
 }
 
 impl PlanCache {
-    /// No plans yet. At most `capacity` are kept, and at least one: the one that was not used for the longest time is dropped for a new one.
+    /// Creates an empty cache. It keeps at most `capacity` plans, and at least one: a new plan replaces the one that
+    /// was used least recently.
     #[must_use]
     pub fn new(stream: &Stream, capacity: usize) -> Self {
         let capacity = capacity.max(1);
         Self { stream: stream.clone(), capacity, plans: HashMap::new(), workspace: None, calls: 0, hits: 0 }
     }
 
-    /// The stream of all of them.
+    /// Returns the stream of all plans.
     #[must_use]
     pub fn stream(&self) -> &Stream {
         &self.stream
     }
 
-    /// Plans that are kept.
+    /// Returns the number of cached plans.
     #[must_use]
     pub fn len(&self) -> usize {
         self.plans.len()
     }
 
-    /// Whether there are none.
+    /// Returns whether the cache is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.plans.is_empty()
     }
 
-    /// How often a plan was there already.
+    /// Returns how often a plan was found in the cache.
     #[must_use]
     pub fn hits(&self) -> u64 {
         self.hits
@@ -78,10 +79,10 @@ impl PlanCache {
         self.workspace = None;
     }
 
-    /// Calls `transform` with the plan of a layout, which is made if it is not there.
+    /// Calls `transform` with the plan of a layout. If the cache does not have the plan, it is made.
     ///
     /// # Errors
-    /// Those of [`Plan::new`] and of `transform`.
+    /// An error from [`Plan::new`] or from `transform`.
     pub fn run<T: Transform, N: Normalization>(
         &mut self,
         layout: &Layout,
@@ -105,28 +106,29 @@ impl PlanCache {
         let needed = plan.workspace_len();
         let workspace = match self.workspace.take() {
             Some(workspace) if workspace.len() >= needed => workspace,
-            // Work that uses the old one keeps it.
+            // Work that uses the old workspace keeps it alive.
             _ => DeviceBuffer::uninit(&self.stream.device(), needed)?,
         };
         let (workspace, result) = plan.run_in(workspace, |plan| transform(&mut CachedPlan(plan)));
-        // That of a captured transform is the graph's: branches of a graph run side by side.
+        // The workspace of a captured transform belongs to the graph: branches of a graph run concurrently.
         self.workspace = workspace.filter(|workspace| !workspace.as_slice().is_in_graph());
         result
     }
 }
 
-/// A plan of a [`PlanCache`], for the time of a call: it transforms, as [`Plan`] does. It stays on the cache's stream, and the cache keeps it.
+/// A plan of a [`PlanCache`], borrowed for a call. It transforms as [`Plan`] does. It stays on the cache's stream, and
+/// the cache keeps it.
 #[derive(Debug)]
 pub struct CachedPlan<'a, T: Transform, N: Normalization = Unnormalized>(&'a mut Plan<T, N>);
 
 impl<T: Transform, N: Normalization> CachedPlan<'_, T, N> {
-    /// The layout that was asked for.
+    /// Returns the requested layout.
     #[must_use]
     pub fn layout(&self) -> &Layout {
         self.0.layout()
     }
 
-    /// The stream of the cache.
+    /// Returns the cache's stream.
     #[must_use]
     pub fn stream(&self) -> &Stream {
         self.0.stream()

@@ -1,11 +1,11 @@
-//! Where the points of transforms are in memory.
+//! The positions of a transform's points in memory.
 
 use std::fmt;
 
 use crate::transform::{Transform, TransformKind};
 use crate::{Error, Result, invalid};
 
-/// The dimensions of a transform, how many there are, and where their points are in memory.
+/// The dimensions of a transform, the number of transforms, and the positions of their points in memory.
 ///
 /// ```
 /// use hipfft::{Layout, R2C, Spacing};
@@ -26,7 +26,7 @@ pub struct Layout {
     spacing: Option<[Spacing; 2]>,
 }
 
-/// Where one side of a transform has its points: C's `embed`, `stride` and `dist`.
+/// The positions of the points of one side of a transform: `embed`, `stride` and `dist` in C.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Spacing {
     rank: usize,
@@ -36,8 +36,9 @@ pub struct Spacing {
 }
 
 impl Spacing {
-    /// Points that are a part of an array with dimensions `embed`, of which the first one is never looked at. Neighbours in the last dimension are `stride`
-    /// elements apart, and the first points of two transforms of a batch `distance` elements.
+    /// Creates the spacing of points inside an array with dimensions `embed`, whose first dimension is ignored.
+    /// Neighbours in the last dimension are `stride` elements apart, and the first points of two transforms of a batch
+    /// are `distance` elements apart.
     #[must_use]
     pub const fn new<const N: usize>(embed: [usize; N], stride: usize, distance: usize) -> Self {
         const { assert!(N >= 1 && N <= 3, "1, 2 or 3 dimensions") };
@@ -50,7 +51,7 @@ impl Spacing {
     }
 }
 
-/// One side of a transform: lengths and strides of its dimensions, the last first, then of the batch.
+/// One side of a transform: lengths and strides of its dimensions, the last dimension first, then of the batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Side {
     counts: [usize; 4],
@@ -63,7 +64,7 @@ impl Side {
         self.counts.into_iter().zip(self.strides).take(self.rank + 1)
     }
 
-    /// Elements that memory has to have, at least. The library may use gaps behind the last point, too.
+    /// Returns the minimum number of elements of the memory. The library may also use gaps after the last point.
     fn len(&self) -> Option<usize> {
         let (mut last, mut span) = (0_usize, 0);
         for (count, stride) in self.axes() {
@@ -73,7 +74,8 @@ impl Side {
         Some(span.max(last.checked_add(1)?))
     }
 
-    /// Whether no two points are in one place: each dimension steps over those with smaller steps.
+    /// Returns whether all points are at different positions: each dimension's stride is larger than the extent of the
+    /// dimensions with smaller strides.
     fn is_apart(&self) -> bool {
         let mut axes: Vec<_> = self.axes().filter(|(count, _)| *count > 1).collect();
         axes.sort_by_key(|(_, stride)| *stride);
@@ -87,7 +89,7 @@ impl Side {
 }
 
 impl Layout {
-    /// One array of 1, 2 or 3 dimensions without gaps. The last dimension is contiguous.
+    /// Creates the layout of one array of 1, 2 or 3 dimensions without gaps. The last dimension is contiguous.
     ///
     /// # Errors
     /// [`Error::Invalid`] for a length of 0.
@@ -103,7 +105,7 @@ impl Layout {
         Ok(layout)
     }
 
-    /// So many of them, one after the other.
+    /// Sets the number of transforms, which follow each other.
     ///
     /// # Errors
     /// [`Error::Invalid`] for 0.
@@ -116,14 +118,15 @@ impl Layout {
         Ok(self)
     }
 
-    /// With gaps: where input and output have their points. Call it after [`batch`](Self::batch). Transforms in place need the same on both sides.
+    /// Sets the positions of the input and output points, with gaps. Call it after [`batch`](Self::batch). In-place
+    /// transforms need the same on both sides.
     ///
-    /// The sides are those of the forward transform of complex numbers: [`Plan::inverse`](crate::Plan::inverse) reads where it writes, and
-    /// writes where it reads. A real transform has one direction: the sides are its own.
+    /// The sides are those of the forward complex transform: [`Plan::inverse`](crate::Plan::inverse) exchanges them, so
+    /// it reads the positions that `forward` writes. A real transform has one direction, and the sides are its own.
     ///
     /// # Errors
-    /// [`Error::Invalid`] unless both have the dimensions of the transform, and arrays that are not smaller. Whether points of the output overlap is looked at when
-    /// a plan is made.
+    /// [`Error::Invalid`] unless both sides have the dimensions of the transform, and arrays that are not smaller.
+    /// Overlaps of output points are checked when a plan is made.
     pub fn spaced(mut self, input: Spacing, output: Spacing) -> Result<Self> {
         for (what, spacing) in [("the spacing of the input", input), ("the spacing of the output", output)] {
             if spacing.rank != self.rank {
@@ -142,31 +145,33 @@ impl Layout {
         Ok(self)
     }
 
-    /// The lengths.
+    /// Returns the lengths.
     #[must_use]
     pub fn lengths(&self) -> &[usize] {
         &self.lengths[..self.rank]
     }
 
-    /// How many transforms.
+    /// Returns the number of transforms.
     #[must_use]
     pub fn batch_size(&self) -> usize {
         self.batch
     }
 
-    /// Points of one transform.
+    /// Returns the number of points of one transform.
     #[must_use]
     pub fn points(&self) -> usize {
         self.lengths.iter().product()
     }
 
-    /// Elements that the input of a transform has, gaps included. Of complex numbers, this is the output of the inverse transform.
+    /// Returns the number of input elements of a transform, gaps included. For complex transforms, this is also the
+    /// output of the inverse.
     #[must_use]
     pub fn input_len<T: Transform>(&self) -> usize {
         self.sides(T::KIND)[0].len().unwrap_or(usize::MAX)
     }
 
-    /// Elements that the output of a transform has, gaps included. Of complex numbers, this is the input of the inverse transform.
+    /// Returns the number of output elements of a transform, gaps included. For complex transforms, this is also the
+    /// input of the inverse.
     #[must_use]
     pub fn output_len<T: Transform>(&self) -> usize {
         self.sides(T::KIND)[1].len().unwrap_or(usize::MAX)
@@ -176,19 +181,19 @@ impl Layout {
         self.spacing.as_ref()
     }
 
-    /// Whether a complex transform reads its points from the places where it writes them.
+    /// Returns whether a complex transform has the same positions for input and output.
     pub(crate) fn is_symmetric(&self) -> bool {
         let [input, output] = self.sides(TransformKind::C2C);
         input == output
     }
 
-    /// The layout of the inverse of a complex transform: input and output exchanged.
+    /// Returns the layout of the inverse of a complex transform: input and output exchanged.
     pub(crate) fn exchanged(&self) -> Self {
         let spacing = self.spacing.map(|[input, output]| [output, input]);
         Self { spacing, ..self.clone() }
     }
 
-    /// An error unless everything can be counted in 64 bits with a sign.
+    /// Returns an error unless all element counts fit into a signed 64-bit integer.
     fn fits(&self) -> Result<()> {
         let long =
             |side: Side| side.len().and_then(|len| len.checked_mul(16)).is_some_and(|len| i64::try_from(len).is_ok());
@@ -237,7 +242,7 @@ impl Layout {
         self.sides_checked(kind).unwrap_or([Side { counts: [usize::MAX; 4], strides: [usize::MAX; 4], rank: 0 }; 2])
     }
 
-    /// An error unless a plan can have this layout.
+    /// Returns an error unless a plan can have this layout.
     pub(crate) fn check<T: Transform>(&self) -> Result<()> {
         let [input, output] = self.sides(T::KIND);
         for (what, side) in [("the spacing of the input", input), ("the spacing of the output", output)] {
@@ -252,10 +257,10 @@ impl Layout {
         Ok(())
     }
 
-    /// How many complex numbers memory has to have for a transform in place.
+    /// Returns how many complex numbers the memory needs for an in-place transform.
     ///
     /// # Errors
-    /// [`Error::Invalid`] if the two sides do not lie in the same place.
+    /// [`Error::Invalid`] if the two sides have different positions.
     pub(crate) fn in_place_len<T: Transform>(&self) -> Result<usize> {
         let [input, output] = self.sides(T::KIND);
         let misfit = || -> Error {
@@ -282,12 +287,12 @@ impl Layout {
         complex.len().ok_or_else(misfit)
     }
 
-    /// The arguments of C's functions, if they fit into 32 bits.
+    /// Returns the arguments of the C functions, if they fit into 32 bits.
     pub(crate) fn narrow(&self) -> Option<Many<i32>> {
         self.many(|size| i32::try_from(size).ok())
     }
 
-    /// The arguments of C's functions, in 64 bits.
+    /// Returns the arguments of the C functions, in 64 bits.
     pub(crate) fn wide(&self) -> Result<Many<i64>> {
         self.many(|size| i64::try_from(size).ok())
             .ok_or_else(|| invalid("the size of a transform", format!("{self:?}"), "of fewer bytes than 2^63"))
@@ -295,7 +300,7 @@ impl Layout {
 
     fn many<I: Copy>(&self, to: impl Fn(usize) -> Option<I>) -> Option<Many<I>> {
         let all = |sizes: [usize; 3]| Some([to(sizes[0])?, to(sizes[1])?, to(sizes[2])?]);
-        // Spans that do not fit are computed in 32 bits by some of the functions.
+        // Some of the functions compute spans in 32 bits, even if they do not fit.
         let total =
             |kind| self.sides_checked(kind).into_iter().flatten().all(|side| side.len().and_then(&to).is_some());
         if ![TransformKind::C2C, TransformKind::R2C, TransformKind::C2R].into_iter().all(total) {
@@ -313,7 +318,7 @@ impl Layout {
     }
 }
 
-/// The arguments of `hipfftMakePlanMany` and its kin.
+/// The arguments of `hipfftMakePlanMany` and similar functions.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Many<I> {
     pub(crate) rank: i32,
@@ -357,7 +362,7 @@ mod tests {
         let columns = apart.clone().spaced(Spacing::new([8], 100, 1), Spacing::new([8], 1, 10)).unwrap();
         assert_eq!((columns.input_len::<C2C<f32>>(), columns.output_len::<C2C<f32>>()), (800, 1000));
         assert!(columns.check::<C2C<f32>>().is_ok() && columns.in_place_len::<C2C<f32>>().is_err());
-        // With a stride of 2, the gap behind the last point counts.
+        // With a stride of 2, the gap after the last point counts.
         let every_other = Layout::new([8]).unwrap().spaced(Spacing::new([8], 2, 1), Spacing::new([8], 1, 1)).unwrap();
         assert_eq!(every_other.input_len::<C2C<f32>>(), 16);
     }

@@ -1,8 +1,10 @@
-//! Safe Rust for hipFFT on AMD GPUs: fast Fourier transforms in 1, 2 and 3 dimensions, of one array or of batches, in place or not, on one device or on several.
+//! Safe Rust for hipFFT on AMD GPUs: fast Fourier transforms in 1, 2 and 3 dimensions, of one array or of batches, in
+//! place or out of place, on one or several devices.
 //!
-//! A [`Plan`] queues transforms on a stream of [`hip`]. Its types say what is transformed to what ([`C2C`], [`R2C`], [`C2R`] of `f16`, `f32`, `f64`) and what is
-//! scaled ([`Unnormalized`], [`Normalized`], [`Unitary`]). Layouts are checked when the plan is made, lengths of memory before each call: all calls are safe.
-//! Nothing is linked: hipFFT of ROCm 5.7 to 10.0 is loaded on first use, and the same program runs with each.
+//! A [`Plan`] queues transforms on a stream of [`hip`]. Its type parameters select the transform ([`C2C`], [`R2C`],
+//! [`C2R`] of `f16`, `f32`, `f64`) and the scaling ([`Unnormalized`], [`Normalized`], [`Unitary`]). Layouts are checked
+//! when the plan is made, memory lengths before each call: all calls are safe. Nothing is linked: hipFFT of ROCm 5.7 to
+//! 10.0 is loaded on first use, and the same program runs with each.
 //!
 //! ```
 //! use hip::{Device, DeviceBuffer, Stream};
@@ -25,7 +27,7 @@
 //! }
 //! ```
 //!
-//! | hipFFT, cuFFT | here |
+//! | hipFFT, cuFFT | this crate |
 //! |---|---|
 //! | `HIPFFT_C2C`, `HIPFFT_Z2Z`, ... | [`C2C<f32>`](C2C), [`C2C<f64>`](C2C), ... |
 //! | `hipfftPlan1d`, `2d`, `3d` and `Many`, `hipfftMakePlan...` | [`Plan::new`] with a [`Layout`] |
@@ -38,18 +40,20 @@
 //!
 //! # Layouts
 //! - **Dimensions** are those of a row-major array: the last one is contiguous.
-//! - **Real transforms** have `n / 2 + 1` complex numbers in the last dimension: the others follow from them.
+//! - **Real transforms** have `n / 2 + 1` complex numbers in the last dimension: symmetry determines the others.
 //! - **In place**, rows of real numbers are padded to `2 (n / 2 + 1)`: see [`Plan::forward_in_place`].
 //!
 //! # Order, capture
-//! Transforms only queue work. Making a plan compiles kernels, which takes seconds for a new length; the library keeps them in the file that `ROCFFT_RTC_CACHE_PATH` names.
-//! [`PlanCache`] keeps plans. Transforms can be captured in graphs; plans are made before.
+//! Transforms only queue work. Making a plan compiles kernels, which takes seconds for a new length; the library caches
+//! them in the file that `ROCFFT_RTC_CACHE_PATH` names. [`PlanCache`] caches plans. Transforms can be captured in
+//! graphs; make the plans before the capture.
 //!
 //! # Graphs
-//! A graph keeps the plan, with the tables that the library made for it, and the workspace. Another workspace or other callbacks are for the calls to come.
-//! The workspace that [`Plan::set_workspace`] returns may be one that a graph overwrites at each launch. [`PlanCache`] gives a workspace that a graph
-//! has to nobody else, and a plan that it drops is destroyed after the last graph. The calls of a [`MultiPlan`] wait, and are not captured. See
-//! "Crates over hip" in `hip`'s SAFETY.md.
+//! A graph keeps the plan, the tables that the library made for it, and the workspace alive. A new workspace or new
+//! callbacks only apply to later calls. A graph may still overwrite the workspace that [`Plan::set_workspace`] returns,
+//! at each launch. [`PlanCache`] does not reuse a workspace that a graph has, and a plan that it drops is destroyed
+//! after the last graph. The calls of a [`MultiPlan`] wait, and cannot be captured. See "Crates over hip" in `hip`'s
+//! SAFETY.md.
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
@@ -89,13 +93,13 @@ hip::library_error! {
     symbol_error: raw::symbol_error,
 }
 
-/// Whether hipFFT can be loaded. [`Plan::new`] returns the reason if not.
+/// Returns whether hipFFT can be loaded. If not, [`Plan::new`] returns the reason.
 #[must_use]
 pub fn is_available() -> bool {
     raw::load_error().is_none()
 }
 
-/// The error for an argument that does not fit.
+/// Returns the error for an invalid argument.
 pub(crate) fn invalid(what: &'static str, value: impl Into<String>, allowed: impl Into<String>) -> Error {
     Error::Invalid { what, value: value.into(), allowed: allowed.into() }
 }

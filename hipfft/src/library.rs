@@ -1,4 +1,4 @@
-//! Plans of C: how they are made, and what they need.
+//! C plans: their creation and their requirements.
 
 use std::ffi::c_void;
 use std::ptr;
@@ -19,16 +19,16 @@ impl Library for HipFft {
     type Error = Error;
     const SCALARS: bool = false;
 
-    /// A plan of nothing yet, whose workspace is the caller's.
+    /// Creates a plan without a layout, whose workspace the caller provides.
     fn create() -> Result<*mut c_void> {
         let mut plan = ptr::null_mut();
-        // SAFETY: it writes a plan there.
+        // SAFETY: the function writes a plan through a valid pointer.
         check(unsafe { raw::hipfftCreate(&mut plan) }, "hipfftCreate", || "a plan".to_owned())?;
         Ok(plan)
     }
 
     unsafe fn destroy(plan: *mut c_void) {
-        // SAFETY: no arguments. Of a device that is lost, the plan is leaked.
+        // SAFETY: no arguments. If the device is lost, the plan is leaked.
         if unsafe { sys::hipDeviceSynchronize() } == sys::hipSuccess {
             // SAFETY: the caller's plan.
             let _ = unsafe { raw::hipfftDestroy(plan) };
@@ -41,7 +41,7 @@ impl Library for HipFft {
     }
 }
 
-/// A plan that is destroyed unless it is taken.
+/// A plan that is destroyed on drop unless it is taken.
 pub(crate) struct Made(pub(crate) *mut c_void);
 
 impl Made {
@@ -59,13 +59,14 @@ impl Made {
 impl Drop for Made {
     fn drop(&mut self) {
         if !self.0.is_null() {
-            // SAFETY: nothing uses it yet.
+            // SAFETY: the plan has not been used.
             unsafe { HipFft::destroy(self.0) };
         }
     }
 }
 
-/// An error unless a transform can be on a device: before the library sees it, for that of 5.7 throws C++ exceptions where something is amiss.
+/// Returns an error unless the device can run the transform. This check comes before the library call, because hipFFT
+/// of 5.7 throws C++ exceptions for invalid sizes.
 pub(crate) fn check_size<T: Transform>(device: &Device, layout: &Layout) -> Result<()> {
     if hip::backend()? != Backend::Rocm {
         let reason = "the embedded software GPU has no libraries; ROCm's own run on it under `hip-sim run`".to_owned();
@@ -82,12 +83,12 @@ pub(crate) fn check_size<T: Transform>(device: &Device, layout: &Layout) -> Resu
     Ok(())
 }
 
-/// A pointer to the arguments, or null.
+/// Returns a pointer to the arguments, or null.
 fn embed<I>(side: Option<&mut [I; 3]>) -> *mut I {
     side.map_or(ptr::null_mut(), |embed| embed.as_mut_ptr())
 }
 
-/// Strides, distances and arrays of both sides, as C has them; null and ones without gaps.
+/// Strides, distances and arrays of both sides for C; null and ones for a layout without gaps.
 struct Sides<I> {
     embeds: [Option<[I; 3]>; 2],
     stride: [I; 2],
@@ -106,7 +107,7 @@ impl<I: Copy> Sides<I> {
 
 type Status = (hipfftResult_t, &'static str);
 
-/// Makes one of the calls that take a layout: that of the least parameters that can say it.
+/// Makes one of the calls that take a layout: the one with the fewest parameters that can express it.
 macro_rules! by_layout {
     ($layout:expr, $codes:expr, before: ($($before:expr),*), after: ($($after:expr),*),
         one $one:ident, two $two:ident, three $three:ident, many $many:ident,
@@ -121,16 +122,16 @@ macro_rules! by_layout {
             (Some(kind), Some(narrow)) => {
                 let [x, y, z] = narrow.n;
                 match (narrow.rank, narrow.sides.is_none(), narrow.batch) {
-                    // SAFETY: the caller's plan, a kind that the library has, and room for a size.
+                    // SAFETY: the caller's plan, a transform type that the library has, and room for a size.
                     (1, true, batch) => (unsafe { raw::$one($($before,)* x, kind, batch $(, $after)*) }, stringify!($one)),
-                    // SAFETY: the caller's plan, a kind that the library has, and room for a size.
+                    // SAFETY: the caller's plan, a transform type that the library has, and room for a size.
                     (2, true, 1) => (unsafe { raw::$two($($before,)* x, y, kind $(, $after)*) }, stringify!($two)),
-                    // SAFETY: the caller's plan, a kind that the library has, and room for a size.
+                    // SAFETY: the caller's plan, a transform type that the library has, and room for a size.
                     (3, true, 1) => (unsafe { raw::$three($($before,)* x, y, z, kind $(, $after)*) }, stringify!($three)),
                     _ => {
                         let (mut n, mut sides) = (narrow.n, Sides::of(&narrow));
                         let [input, output] = &mut sides.embeds;
-                        // SAFETY: as in the arms above; arrays of as many lengths as there are dimensions.
+                        // SAFETY: as in the arms above; the arrays have as many lengths as there are dimensions.
                         let status = unsafe {
                             raw::$many($($before,)* narrow.rank, n.as_mut_ptr(), embed(input.as_mut()), sides.stride[0],
                                 sides.distance[0], embed(output.as_mut()), sides.stride[1], sides.distance[1], kind,
@@ -153,10 +154,10 @@ fn asked<T: Transform>(layout: &Layout) -> String {
     format!("{:?}, {layout:?}", T::KIND)
 }
 
-/// Makes a plan of nothing one of a layout, and returns the bytes of its workspace.
+/// Gives a plan a layout, and returns the bytes of its workspace.
 ///
 /// # Safety
-/// The plan is new, and its device is current.
+/// The plan must be new, and its device current.
 pub(crate) unsafe fn make<T: Transform>(plan: *mut c_void, layout: &Layout) -> Result<usize> {
     let mut bytes = 0_usize;
     let codes = codes::<T>();
@@ -185,10 +186,11 @@ pub(crate) unsafe fn make<T: Transform>(plan: *mut c_void, layout: &Layout) -> R
     Ok(bytes)
 }
 
-/// A plan whose workspace is the library's own, if there is a function for it: not in half precision, and not of more than 2³¹ elements.
+/// Creates a plan for which the library allocates the workspace, if it has a function for that: not in half precision,
+/// and not for more than 2³¹ elements.
 ///
 /// # Safety
-/// Its device is current.
+/// The plan's device must be current.
 pub(crate) unsafe fn plan<T: Transform>(layout: &Layout) -> Result<Made> {
     let mut plan = Made(ptr::null_mut());
     let codes = codes::<T>();
@@ -212,10 +214,10 @@ pub(crate) unsafe fn plan<T: Transform>(layout: &Layout) -> Result<Made> {
 }
 
 impl Layout {
-    /// Bytes of workspace that a plan of this layout needs. It takes as long as making one.
+    /// Returns the bytes of workspace that a plan of this layout needs. It takes as long as making a plan.
     ///
     /// # Errors
-    /// Those of [`Plan::new`](crate::Plan::new).
+    /// The errors of [`Plan::new`](crate::Plan::new).
     #[doc(alias(
         "hipfftGetSize1d",
         "hipfftGetSize2d",
@@ -228,7 +230,7 @@ impl Layout {
     ))]
     pub fn workspace_len<T: Transform>(&self, device: &Device) -> Result<usize> {
         check_size::<T>(device, self)?;
-        // rocFFT makes a plan for the answer, with memory of the device.
+        // rocFFT makes a plan to answer this, with device memory.
         wait_for_device(device, || {
             let (unused, codes) = (Made::new()?, codes::<T>());
             let (plan, kind, mut bytes) = (unused.0, codes.kind.unwrap_or_default(), 0_usize);
@@ -258,10 +260,11 @@ impl Layout {
         })
     }
 
-    /// An estimate of [`workspace_len`](Self::workspace_len). AMD's library makes a plan for it as well, and returns what that needs.
+    /// Returns an estimate of [`workspace_len`](Self::workspace_len). AMD's library makes a plan for it as well, and
+    /// returns the plan's size.
     ///
     /// # Errors
-    /// Those of [`Plan::new`](crate::Plan::new).
+    /// The errors of [`Plan::new`](crate::Plan::new).
     #[doc(alias("hipfftEstimate1d", "hipfftEstimate2d", "hipfftEstimate3d", "hipfftEstimateMany", "cufftEstimate1d"))]
     pub fn estimate_workspace<T: Transform>(&self, device: &Device) -> Result<usize> {
         check_size::<T>(device, self)?;
@@ -278,29 +281,29 @@ impl Layout {
     }
 }
 
-/// A version of the library.
+/// The version of the library.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Version {
-    /// The first number.
+    /// The major number.
     pub major: i32,
-    /// The second number.
+    /// The minor number.
     pub minor: i32,
-    /// The third number.
+    /// The patch number.
     pub patch: i32,
 }
 
-/// The version of the library underneath, rocFFT.
+/// Returns the version of rocFFT, the library that hipFFT is built on.
 ///
 /// # Errors
 /// [`Error::NoLibrary`], with every path that was tried.
 #[doc(alias("hipfftGetVersion", "hipfftGetProperty", "cufftGetVersion", "cufftGetProperty"))]
 pub fn version() -> Result<Version> {
     let mut whole = 0;
-    // SAFETY: it writes the number there.
+    // SAFETY: the function writes the number through a valid pointer.
     check(unsafe { raw::hipfftGetVersion(&mut whole) }, "hipfftGetVersion", || "the version".to_owned())?;
     let part = |property| {
         let mut value = 0;
-        // SAFETY: it writes the number there.
+        // SAFETY: the function writes the number through a valid pointer.
         let status = unsafe { raw::hipfftGetProperty(property, &mut value) };
         check(status, "hipfftGetProperty", || format!("part {property} of version {whole}"))?;
         Ok::<_, Error>(value)

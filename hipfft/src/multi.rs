@@ -1,4 +1,4 @@
-//! Transforms on several devices at once.
+//! Transforms on several devices.
 
 use std::ffi::c_void;
 use std::fmt;
@@ -17,9 +17,11 @@ use crate::transform::{
 };
 use crate::{Error, Result, check, invalid};
 
-/// Transforms of one layout that several devices work on together (`hipfftXt`). Experimental in AMD's library; not in ROCm 5.7.
+/// Transforms of one layout that run on several devices together (`hipfftXt`). Experimental in AMD's library; not in
+/// ROCm 5.7.
 ///
-/// Its memory is its own ([`MultiBuffer`]), which the library divides among the devices. All calls wait until their work is over.
+/// Its memory is a [`MultiBuffer`], which the library divides among the devices. All calls block until their work is
+/// done.
 pub struct MultiPlan<T: Transform, N: Normalization = Unnormalized> {
     plan: Arc<Planned>,
     layout: Layout,
@@ -27,19 +29,19 @@ pub struct MultiPlan<T: Transform, N: Normalization = Unnormalized> {
     types: PhantomData<fn(T, N)>,
 }
 
-/// A plan of C's, on its devices.
+/// A C plan, and its devices.
 struct Planned {
     raw: *mut c_void,
     devices: Vec<Device>,
 }
 
-// SAFETY: a plan is of no thread.
+// SAFETY: a plan is not bound to a thread.
 unsafe impl Send for Planned {}
-// SAFETY: calls that change the plan are made with it borrowed mutably; those of buffers read what was planned.
+// SAFETY: calls that change the plan borrow it mutably; calls of buffers only read its layout.
 unsafe impl Sync for Planned {}
 
 impl Planned {
-    /// Waits for all work of the devices: the library's own streams are not known.
+    /// Waits for all work of the devices: the library's own streams are not accessible.
     fn wait(&self) -> Result<()> {
         for device in &self.devices {
             hip::interop::wait_for_device(device, || {
@@ -51,7 +53,7 @@ impl Planned {
         Ok(())
     }
 
-    /// With the first device current, for a call that allocates, frees or waits.
+    /// Runs a call that allocates, frees or waits, with the first device current.
     fn call<R>(&self, run: impl FnOnce(*mut c_void) -> Result<R>) -> Result<R> {
         hip::interop::wait_for_device(&self.devices[0], || run(self.raw))
     }
@@ -60,22 +62,22 @@ impl Planned {
 impl Drop for Planned {
     fn drop(&mut self) {
         let (raw, device) = (self.raw as usize, self.devices[0]);
-        // Every call has waited.
+        // Every call has waited, so no work is pending.
         Tracked::new().release_when_idle(&device.clone(), move || {
-            // SAFETY: its work is over, and nobody has it any more.
+            // SAFETY: the plan's work is done, and nothing else has it.
             let _ = device.with_current(|| unsafe { raw::hipfftDestroy(raw as *mut c_void) });
         });
     }
 }
 
-/// Which side of a transform memory is for.
+/// The side of a transform that memory is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
     /// The input.
     Input,
     /// The output.
     Output,
-    /// Both, for complex transforms in place.
+    /// Both sides, for in-place complex transforms.
     InPlace,
 }
 
@@ -84,23 +86,23 @@ pub struct MultiBuffer<T: Transform> {
     descriptor: *mut c_void,
     side: Side,
     plan: Arc<Planned>,
-    /// Elements of the whole, on the host: of input and output.
+    /// Number of elements on the host: of input and output.
     lengths: [usize; 2],
     types: PhantomData<fn(T)>,
 }
 
-// SAFETY: a descriptor is of no thread.
+// SAFETY: a descriptor is not bound to a thread.
 unsafe impl<T: Transform> Send for MultiBuffer<T> {}
-// SAFETY: with a shared reference, its memory is read alone.
+// SAFETY: a shared reference only allows reads of the memory.
 unsafe impl<T: Transform> Sync for MultiBuffer<T> {}
 
 impl<T: Transform, N: Normalization> MultiPlan<T, N> {
-    /// Plans transforms on these devices. A complex transform that is scaled in one direction only is planned for that direction with
-    /// [`forward`](Self::new_forward) or [`inverse`](Self::new_inverse).
+    /// Plans transforms on these devices. If a complex transform is scaled in one direction only, plan each direction
+    /// with [`forward`](Self::new_forward) or [`inverse`](Self::new_inverse).
     ///
     /// # Errors
-    /// [`Error::Invalid`] for fewer than two devices, for a device that is named twice, for a layout with gaps, and for a complex transform whose directions are scaled
-    /// by different factors; [`Error::NoSymbol`] on ROCm 5.7.
+    /// [`Error::Invalid`] for fewer than two devices, for a device that is named twice, for a layout with gaps, and for
+    /// a complex transform whose directions have different scale factors; [`Error::NoSymbol`] on ROCm 5.7.
     #[doc(alias("hipfftXtSetGPUs", "cufftXtSetGPUs"))]
     pub fn new(devices: &[Device], layout: &Layout) -> Result<Self> {
         let points = layout.points() as f64;
@@ -119,7 +121,7 @@ impl<T: Transform, N: Normalization> MultiPlan<T, N> {
     fn scaled(devices: &[Device], layout: &Layout, factor: f64, direction: Option<i32>) -> Result<Self> {
         let numbers: Vec<usize> = devices.iter().map(Device::index).collect();
         let twice = (1..numbers.len()).any(|at| numbers[..at].contains(&numbers[at]));
-        // The library's descriptors have room for so many.
+        // The library's descriptors have room for 64 devices.
         if !(2..=64).contains(&numbers.len()) || twice {
             return Err(invalid("the devices of a transform", format!("{numbers:?}"), "2 to 64 different ones"));
         }
@@ -130,7 +132,7 @@ impl<T: Transform, N: Normalization> MultiPlan<T, N> {
         let plan = hip::interop::wait_for_device(&devices[0], || {
             let plan = Made::new()?;
             let mut raw: Vec<i32> = numbers.iter().map(|index| *index as i32).collect();
-            // SAFETY: a new plan, and as many numbers as it is told.
+            // SAFETY: a new plan, and an array of the length that is passed.
             let status = unsafe { raw::hipfftXtSetGPUs(plan.0, raw.len() as i32, raw.as_mut_ptr()) };
             check(status, "hipfftXtSetGPUs", || format!("devices {numbers:?}"))?;
             if factor != 1.0 {
@@ -145,22 +147,22 @@ impl<T: Transform, N: Normalization> MultiPlan<T, N> {
         Ok(Self { plan: Arc::new(plan), layout: layout.clone(), direction, types: PhantomData })
     }
 
-    /// The layout.
+    /// Returns the layout.
     #[must_use]
     pub fn layout(&self) -> &Layout {
         &self.layout
     }
 
-    /// The devices.
+    /// Returns the devices.
     #[must_use]
     pub fn devices(&self) -> &[Device] {
         &self.plan.devices
     }
 
-    /// Memory for one side of its transforms.
+    /// Allocates memory for one side of the plan's transforms.
     ///
     /// # Errors
-    /// [`Error::Invalid`] for [`Side::InPlace`] of a real transform; those of the library.
+    /// [`Error::Invalid`] for [`Side::InPlace`] of a real transform; an error from the library.
     #[doc(alias("hipfftXtMalloc", "cufftXtMalloc"))]
     pub fn buffer(&self, side: Side) -> Result<MultiBuffer<T>> {
         if side == Side::InPlace && T::KIND != TransformKind::C2C {
@@ -194,7 +196,7 @@ impl<T: Transform, N: Normalization> MultiPlan<T, N> {
         }
         self.plan.wait()?;
         let done = self.plan.call(|plan| {
-            // SAFETY: this plan's own memory, which its work uses alone.
+            // SAFETY: the plan's own memory, which only this work uses.
             let (status, function) =
                 unsafe { execute_on_devices::<T>(plan, input.descriptor, output.descriptor, direction) };
             check(status, function, || format!("{:?}, {:?}", T::KIND, self.layout))
@@ -222,7 +224,7 @@ impl<T: Transform, N: Normalization> MultiPlan<T, N> {
 }
 
 impl<T: crate::FftReal, N: Normalization> MultiPlan<C2C<T>, N> {
-    /// Plans forward transforms alone.
+    /// Plans forward transforms only.
     ///
     /// # Errors
     /// As [`new`](Self::new).
@@ -230,7 +232,7 @@ impl<T: crate::FftReal, N: Normalization> MultiPlan<C2C<T>, N> {
         Self::scaled(devices, layout, N::forward(layout.points() as f64), Some(FORWARD))
     }
 
-    /// Plans inverse transforms alone.
+    /// Plans inverse transforms only.
     ///
     /// # Errors
     /// As [`new`](Self::new).
@@ -238,15 +240,15 @@ impl<T: crate::FftReal, N: Normalization> MultiPlan<C2C<T>, N> {
         Self::scaled(devices, layout, N::inverse(layout.points() as f64), Some(INVERSE))
     }
 
-    /// Transforms forward in place, and waits.
+    /// Runs a forward transform in place, and waits.
     ///
     /// # Errors
-    /// [`Error::Invalid`] for memory that is not this plan's, or not for transforms in place.
+    /// [`Error::Invalid`] for memory of another plan, or not for in-place transforms.
     pub fn forward_in_place(&mut self, data: &mut MultiBuffer<C2C<T>>) -> Result<()> {
         self.in_place(FORWARD, data)
     }
 
-    /// Transforms inversely in place, and waits.
+    /// Runs an inverse transform in place, and waits.
     ///
     /// # Errors
     /// As [`forward_in_place`](Self::forward_in_place).
@@ -256,10 +258,10 @@ impl<T: crate::FftReal, N: Normalization> MultiPlan<C2C<T>, N> {
 }
 
 impl<T: Forward, N: Normalization> MultiPlan<T, N> {
-    /// Transforms forward, and waits.
+    /// Runs a forward transform, and waits.
     ///
     /// # Errors
-    /// [`Error::Invalid`] for memory that is not this plan's, or of another side; those of the library.
+    /// [`Error::Invalid`] for memory of another plan or another side; an error from the library.
     #[doc(alias("hipfftXtExecDescriptorC2C", "hipfftXtExecDescriptorR2C", "hipfftXtExecDescriptor"))]
     pub fn forward(&mut self, input: &mut MultiBuffer<T>, output: &mut MultiBuffer<T>) -> Result<()> {
         self.apart(FORWARD, input, output)
@@ -267,7 +269,7 @@ impl<T: Forward, N: Normalization> MultiPlan<T, N> {
 }
 
 impl<T: Inverse, N: Normalization> MultiPlan<T, N> {
-    /// Transforms inversely, and waits. The library may overwrite the input.
+    /// Runs an inverse transform, and waits. The library may overwrite the input.
     ///
     /// # Errors
     /// As [`forward`](Self::forward).
@@ -284,7 +286,7 @@ const BETWEEN_DEVICES: u32 = 2;
 impl<T: Transform> MultiBuffer<T> {
     fn copy(&self, to: *mut c_void, from: *mut c_void, kind: u32) -> Result<()> {
         self.plan.call(|plan| {
-            // SAFETY: the plan's own memory, and memory of the host that is as long as the layout, as the callers have checked.
+            // SAFETY: the plan's own memory, and host memory of the layout's length, which the callers have checked.
             let status = unsafe { raw::hipfftXtMemcpy(plan, to, from, kind) };
             check(status, "hipfftXtMemcpy", || format!("{:?}", self.side))
         })?;
@@ -304,7 +306,7 @@ impl<T: Transform> MultiBuffer<T> {
     /// Copies the whole input from the host to the devices.
     ///
     /// # Errors
-    /// [`Error::Invalid`] unless it is for the input, and the length is that of the layout's.
+    /// [`Error::Invalid`] unless the buffer is for the input, and the slice has the layout's length.
     #[doc(alias("hipfftXtMemcpy", "cufftXtMemcpy"))]
     pub fn copy_from_slice(&mut self, from: &[T::Input]) -> Result<()> {
         self.has("memory that is copied to", from.len(), self.lengths[0], [Side::Input, Side::InPlace])?;
@@ -314,7 +316,7 @@ impl<T: Transform> MultiBuffer<T> {
     /// Copies the whole output from the devices to the host.
     ///
     /// # Errors
-    /// [`Error::Invalid`] unless it is for the output, and the length is that of the layout's.
+    /// [`Error::Invalid`] unless the buffer is for the output, and the slice has the layout's length.
     #[doc(alias("hipfftXtMemcpy", "cufftXtMemcpy"))]
     pub fn copy_to_slice(&self, to: &mut [T::Output]) -> Result<()> {
         self.has("memory that is copied from", to.len(), self.lengths[1], [Side::Output, Side::InPlace])?;
@@ -324,7 +326,7 @@ impl<T: Transform> MultiBuffer<T> {
     /// Copies another buffer of the same plan and side.
     ///
     /// # Errors
-    /// [`Error::Invalid`] for one of another plan or side.
+    /// [`Error::Invalid`] for a buffer of another plan or side.
     #[doc(alias("hipfftXtMemcpy", "cufftXtMemcpy"))]
     pub fn copy_from(&mut self, from: &Self) -> Result<()> {
         if !Arc::ptr_eq(&self.plan, &from.plan) || self.side != from.side {
@@ -337,10 +339,10 @@ impl<T: Transform> MultiBuffer<T> {
 
 impl<T: Transform> Drop for MultiBuffer<T> {
     fn drop(&mut self) {
-        // Every call has waited.
+        // Every call has waited, so no work is pending.
         let (descriptor, plan) = (self.descriptor as usize, Arc::clone(&self.plan));
         Tracked::new().release_when_idle(&plan.devices[0].clone(), move || {
-            // SAFETY: the library made it, and nothing uses it. Its plan is there until then.
+            // SAFETY: the library made the memory, and nothing uses it. The plan lives until then.
             let _ = plan.devices[0].with_current(|| unsafe { raw::hipfftXtFree(descriptor as *mut _) });
         });
     }

@@ -18,35 +18,35 @@ use crate::{Result, check, invalid};
 
 /// Transforms of one layout, planned and compiled, on a stream.
 ///
-/// `T` is what is transformed to what, `N` what is scaled: the device does it within the transform.
+/// `T` selects the transform, `N` the scaling: the device scales within the transform.
 #[doc(alias("hipfftHandle", "cufftHandle", "rocfft_plan"))]
 pub struct Plan<T: Transform, N: Normalization = Unnormalized> {
-    /// Forward and inverse. A complex transform has one for both if they are scaled by the same factor and have the same layout. It has none
-    /// for the inverse if the places that this would write to overlap.
+    /// Forward and inverse. A complex transform has one plan for both if they have the same scale factor and layout. It
+    /// has no inverse plan if the positions that this would write overlap.
     plans: [Option<Planned>; 2],
     layout: Layout,
-    /// Bytes of it that the library uses.
+    /// Bytes of the workspace that the library uses.
     needed: usize,
     workspace: Workspace,
     types: PhantomData<fn(T, N)>,
 }
 
-/// A plan of C's.
+/// A C plan.
 struct Planned {
     handle: Handle<HipFft>,
-    /// The workspace that it was told.
+    /// The address of the workspace that was set for the plan.
     area: u64,
-    /// What it was told of callbacks to load and to store with: the library keeps the addresses of these.
+    /// Arguments of the load and store callbacks: the library keeps their addresses.
     callbacks: [Option<Box<Told>>; 2],
 }
 
-/// The arguments of `hipfftXtSetCallback`: arrays of one for each device.
+/// The arguments of `hipfftXtSetCallback`: arrays with one element for each device.
 struct Told {
     functions: [*mut c_void; 1],
     data: [*mut c_void; 1],
 }
 
-// SAFETY: addresses on the device, which nobody follows here.
+// SAFETY: device addresses, which are not dereferenced here.
 unsafe impl Send for Told {}
 // SAFETY: as above.
 unsafe impl Sync for Told {}
@@ -57,24 +57,25 @@ impl Planned {
     }
 }
 
-/// When a transform calls a function of the caller's.
+/// The point at which a transform calls a function of the caller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CallbackKind {
     /// Instead of a load of an element of the input: `T load(void *input, size_t offset, void *data, void *shared)`.
     Load,
-    /// Instead of a store of an element of the output: `void store(void *output, size_t offset, T element, void *data, void *shared)`.
+    /// Instead of a store of an element of the output: `void store(void *output, size_t offset, T element, void *data,
+    /// void *shared)`.
     Store,
 }
 
-/// Whose the workspace is.
+/// The owner of the workspace.
 enum Workspace {
     Library,
     Ours(DeviceBuffer<u8>),
-    /// It is passed with each call.
+    /// The workspace is passed with each call.
     Lent,
 }
 
-/// Memory of one call.
+/// The memory of one call.
 enum Data<'a, T: Transform> {
     Apart(DeviceSlice<'a, T::Input>, DeviceSliceMut<'a, T::Output>),
     Overwritten(DeviceSliceMut<'a, T::Input>, DeviceSliceMut<'a, T::Output>),
@@ -82,14 +83,17 @@ enum Data<'a, T: Transform> {
 }
 
 impl<T: Transform, N: Normalization> Plan<T, N> {
-    /// Plans transforms on the stream's device, which are queued on the stream. A workspace is allocated if they need one.
+    /// Plans transforms on the stream's device, and queues them on the stream. Allocates a workspace if they need one.
     ///
-    /// The library compiles kernels for it, which takes seconds for a new length: keep plans, and use them for many transforms.
-    /// HIP waits for the device meanwhile: a plan is made when no host function is under way and no stream of another thread is captured.
+    /// The library compiles kernels for the plan, which takes seconds for a new length: keep plans, and use them for
+    /// many transforms. HIP waits for the device during that time: the call waits until no host function runs and no
+    /// other thread captures a stream.
     ///
     /// # Errors
-    /// [`Error::NoLibrary`](crate::Error::NoLibrary), with every path that was tried; [`Error::Invalid`](crate::Error::Invalid) for a layout whose outputs overlap, or that
-    /// is larger than the device's memory; [`Error::Library`](crate::Error::Library) if the library does not support it; [`hip::Error::Capture`] if this thread captures a stream.
+    /// [`Error::NoLibrary`](crate::Error::NoLibrary), with every path that was tried;
+    /// [`Error::Invalid`](crate::Error::Invalid) for a layout whose outputs overlap, or that is larger than the
+    /// device's memory; [`Error::Library`](crate::Error::Library) if the library does not support it;
+    /// [`hip::Error::Capture`] if this thread captures a stream.
     #[doc(alias(
         "hipfftCreate",
         "hipfftMakePlan1d",
@@ -107,8 +111,8 @@ impl<T: Transform, N: Normalization> Plan<T, N> {
         Ok(plan)
     }
 
-    /// As [`new`](Self::new), but no workspace is allocated: [`set_workspace`](Self::set_workspace) gives it one, of
-    /// [`workspace_len`](Self::workspace_len) bytes, before the first transform.
+    /// As [`new`](Self::new), but without allocating a workspace: call [`set_workspace`](Self::set_workspace) with
+    /// [`workspace_len`](Self::workspace_len) bytes before the first transform.
     ///
     /// # Errors
     /// As [`new`](Self::new).
@@ -153,19 +157,20 @@ impl<T: Transform, N: Normalization> Plan<T, N> {
         Ok(Self { plans, layout: layout.clone(), needed, workspace, types: PhantomData })
     }
 
-    /// The layout.
+    /// Returns the layout.
     #[must_use]
     pub fn layout(&self) -> &Layout {
         &self.layout
     }
 
-    /// The stream of the calls to come.
+    /// Returns the stream that later calls queue their work on.
     #[must_use]
     pub fn stream(&self) -> &Stream {
         self.any().handle.stream()
     }
 
-    /// Has the calls to come queue their work on another stream of the device. The work of both streams that uses the workspace stays in order.
+    /// Makes later calls queue their work on another stream of the device. Work of both streams that uses the workspace
+    /// stays in order.
     ///
     /// # Errors
     /// [`Error::Hip`](crate::Error::Hip) for a stream of another device.
@@ -177,18 +182,18 @@ impl<T: Transform, N: Normalization> Plan<T, N> {
         Ok(())
     }
 
-    /// Bytes of workspace that its transforms need, often 0.
+    /// Returns the bytes of workspace that the transforms need, often 0.
     #[must_use]
     #[doc(alias("hipfftGetSize", "cufftGetSize"))]
     pub fn workspace_len(&self) -> usize {
         self.needed
     }
 
-    /// Gives it a workspace, and returns the one that it had.
+    /// Sets the workspace, and returns the previous one.
     ///
     /// # Errors
-    /// [`Error::Invalid`](crate::Error::Invalid) for fewer bytes than [`workspace_len`](Self::workspace_len), and for a plan whose workspace is the library's;
-    /// [`Error::Hip`](crate::Error::Hip) for memory of another device.
+    /// [`Error::Invalid`](crate::Error::Invalid) for fewer bytes than [`workspace_len`](Self::workspace_len), and for a
+    /// plan whose workspace the library allocated; [`Error::Hip`](crate::Error::Hip) for memory of another device.
     #[doc(alias("hipfftSetWorkArea", "cufftSetWorkArea"))]
     pub fn set_workspace(&mut self, workspace: DeviceBuffer<u8>) -> Result<Option<DeviceBuffer<u8>>> {
         self.fits(workspace.len())?;
@@ -205,19 +210,22 @@ impl<T: Transform, N: Normalization> Plan<T, N> {
         })
     }
 
-    /// Has the transforms to come call a device function for each element that they load or store, with an address of the caller's and `shared` bytes of memory
-    /// that a workgroup shares.
+    /// Makes later transforms call a device function for each element that they load or store, with an address from the
+    /// caller and `shared` bytes of memory that a workgroup shares.
     ///
-    /// `function` is the value of a `__device__` variable that points to the function ([`Module::global`](hip::Module::global)), which takes the element type of that
-    /// side. Not in half precision, for which C has no kind of callback.
+    /// `function` is the value of a `__device__` variable that points to the function
+    /// ([`Module::global`](hip::Module::global)). The function takes the element type of that side. Half precision is
+    /// not supported: C has no callback type for it.
     ///
     /// # Errors
-    /// [`Error::Invalid`](crate::Error::Invalid) in half precision; [`Error::Library`](crate::Error::Library) if the library does not support it,
-    /// as AMD's does not support shared memory: pass 0. No callback of the kind is set then.
+    /// [`Error::Invalid`](crate::Error::Invalid) in half precision; [`Error::Library`](crate::Error::Library) if the
+    /// library does not support it. AMD's library does not support shared memory: pass 0. After an error, no callback
+    /// of the kind is set.
     ///
     /// # Safety
-    /// The function has the parameters that [`CallbackKind`] says, for the element type of that side, and its module stays loaded while transforms are queued. It accesses no
-    /// memory but the element that it is for, `shared` bytes, and what `data` leads to, which the caller keeps alive and in order.
+    /// The function must have the parameters that [`CallbackKind`] documents, for the element type of that side, and
+    /// its module must stay loaded while transforms are queued. It must only access its element, `shared` bytes, and
+    /// the memory that `data` points to, which the caller must keep alive and order with other work.
     #[doc(alias("hipfftXtSetCallback", "hipfftXtSetCallbackSharedSize", "cufftXtSetCallback"))]
     pub unsafe fn set_callback(&mut self, kind: CallbackKind, function: u64, data: u64, shared: usize) -> Result<()> {
         let code = callback::<T>(kind)?;
@@ -225,7 +233,7 @@ impl<T: Transform, N: Normalization> Plan<T, N> {
             let mut told = Box::new(Told { functions: [function as *mut c_void], data: [data as *mut c_void] });
             let Told { functions, data } = &mut *told;
             let set = handle.configure(|plan| {
-                // SAFETY: a plan that is alive, and arrays that are kept as long as it has them.
+                // SAFETY: a plan that is alive, and arrays that are kept as long as the plan uses them.
                 let status = unsafe { raw::hipfftXtSetCallback(plan, functions.as_mut_ptr(), code, data.as_mut_ptr()) };
                 check(status, "hipfftXtSetCallback", || format!("{kind:?} of {:?}", T::KIND))?;
                 if shared != 0 {
@@ -233,7 +241,7 @@ impl<T: Transform, N: Normalization> Plan<T, N> {
                     let status = unsafe { raw::hipfftXtSetCallbackSharedSize(plan, code, shared) };
                     let set = check(status, "hipfftXtSetCallbackSharedSize", || format!("{shared} bytes for {kind:?}"));
                     if set.is_err() {
-                        // SAFETY: a plan that is alive. What cannot be called as asked is not called.
+                        // SAFETY: a plan that is alive. A callback that cannot be called as requested is removed.
                         let _ = unsafe { raw::hipfftXtClearCallback(plan, code) };
                     }
                     set?;
@@ -241,7 +249,7 @@ impl<T: Transform, N: Normalization> Plan<T, N> {
                 Ok(())
             });
             if let Err(error) = set {
-                // The library may have kept the addresses all the same.
+                // The library may have kept the addresses despite the error.
                 std::mem::forget(told);
                 return Err(error);
             }
@@ -250,7 +258,7 @@ impl<T: Transform, N: Normalization> Plan<T, N> {
         Ok(())
     }
 
-    /// Has the transforms to come load or store by themselves again.
+    /// Makes later transforms load or store without a callback again.
     ///
     /// # Errors
     /// As [`set_callback`](Self::set_callback).
@@ -277,7 +285,7 @@ impl<T: Transform, N: Normalization> Plan<T, N> {
     }
 
     fn any(&self) -> &Planned {
-        // There is always one.
+        // There is always at least one plan.
         let [forward, inverse] = &self.plans;
         match forward.as_ref().or(inverse.as_ref()) {
             Some(plan) => plan,
@@ -285,7 +293,7 @@ impl<T: Transform, N: Normalization> Plan<T, N> {
         }
     }
 
-    /// Runs calls whose workspace is `lent`, and returns it.
+    /// Runs calls with `lent` as their workspace, and returns it.
     pub(crate) fn run_in(
         &mut self,
         lent: DeviceBuffer<u8>,
@@ -337,7 +345,7 @@ impl<T: Transform, N: Normalization> Plan<T, N> {
             Workspace::Ours(_) if *needed == 0 => None,
             Workspace::Ours(workspace) => {
                 let address = workspace.as_device_ptr().address();
-                // SAFETY: the workspace is the plan's, which is borrowed until the call has returned.
+                // SAFETY: the workspace belongs to the plan, which is borrowed until the call has returned.
                 unsafe { operands.lend("the workspace", workspace.as_slice_mut())? };
                 Some(address)
             }
@@ -348,7 +356,7 @@ impl<T: Transform, N: Normalization> Plan<T, N> {
         };
         operands.form()?;
         let asked = || format!("{:?}, {layout:?}", T::KIND);
-        // SAFETY: the library queues its work on the handle's stream. It uses the memory that was named, which is as long as the layout says.
+        // SAFETY: the library queues its work on the handle's stream. It uses only the named memory, which has the layout's length.
         unsafe {
             handle.call(operands, &[], |plan, []| {
                 if let Some(address) = scratch.filter(|address| address != area) {
@@ -363,7 +371,7 @@ impl<T: Transform, N: Normalization> Plan<T, N> {
     }
 }
 
-/// C's number for a callback of a transform.
+/// Returns the C code for a callback of a transform.
 fn callback<T: Transform>(kind: CallbackKind) -> Result<u32> {
     let real = match kind {
         CallbackKind::Load => T::KIND == TransformKind::R2C,
@@ -380,7 +388,7 @@ fn callback<T: Transform>(kind: CallbackKind) -> Result<u32> {
 }
 
 impl<T: Transform> Plan<T> {
-    /// As [`new`](Self::new), but the library allocates the workspace, and keeps it.
+    /// As [`new`](Self::new), but the library allocates and keeps the workspace.
     ///
     /// # Errors
     /// As [`new`](Self::new).
@@ -413,10 +421,11 @@ impl<T: Transform> Plan<T> {
 }
 
 impl<T: FftReal, N: Normalization> Plan<C2C<T>, N> {
-    /// Queues forward transforms: sums with exp(−2πi jk/n). The input stays as it is; gaps of strided memory may be overwritten, on both sides.
+    /// Queues forward transforms: sums with exp(−2πi jk/n). The input is not changed; gaps of strided memory may be
+    /// overwritten, on both sides.
     ///
     /// # Errors
-    /// [`Error::Invalid`](crate::Error::Invalid) for memory that is shorter than the layout says, or that overlaps.
+    /// [`Error::Invalid`](crate::Error::Invalid) for memory that is shorter than the layout, or that overlaps.
     #[doc(alias("hipfftExecC2C", "hipfftExecZ2Z", "hipfftXtExec", "cufftExecC2C"))]
     pub fn forward<'a>(
         &mut self,
@@ -426,8 +435,8 @@ impl<T: FftReal, N: Normalization> Plan<C2C<T>, N> {
         self.execute(FORWARD, Data::Apart(input.into(), output.into()))
     }
 
-    /// Queues inverse transforms: sums with exp(2πi jk/n). Where the layout has different sides, they are exchanged: the input has the
-    /// layout's output, and the output its input, so that data goes there and back.
+    /// Queues inverse transforms: sums with exp(2πi jk/n). If the layout has different sides, they are exchanged: the
+    /// input has the layout's output side, and the output its input side, so that a round trip restores the data.
     ///
     /// # Errors
     /// As [`forward`](Self::forward), and [`Error::Invalid`](crate::Error::Invalid) for a layout whose input overlaps.
@@ -442,10 +451,10 @@ impl<T: FftReal, N: Normalization> Plan<C2C<T>, N> {
 }
 
 impl<T: FftReal, N: Normalization> Plan<R2C<T>, N> {
-    /// Queues forward transforms of real numbers. The input stays as it is.
+    /// Queues forward transforms of real numbers. The input is not changed.
     ///
     /// # Errors
-    /// As [`forward`](Plan::forward) of complex numbers.
+    /// As [`forward`](Plan::forward) for complex numbers.
     #[doc(alias("hipfftExecR2C", "hipfftExecD2Z", "hipfftXtExec", "cufftExecR2C"))]
     pub fn forward<'a>(
         &mut self,
@@ -459,11 +468,11 @@ impl<T: FftReal, N: Normalization> Plan<R2C<T>, N> {
 impl<T: FftReal, N: Normalization> Plan<C2R<T>, N> {
     /// Queues inverse transforms to real numbers. The library overwrites the input.
     ///
-    /// The input is the first half of numbers of which the others are the conjugates: the imaginary parts of the first one, and of the middle one of an even length,
-    /// count as 0.
+    /// The input is the first half of a Hermitian-symmetric sequence: the imaginary parts of its first number, and of
+    /// the middle number of an even length, are ignored.
     ///
     /// # Errors
-    /// As [`forward`](Plan::forward) of complex numbers.
+    /// As [`forward`](Plan::forward) for complex numbers.
     #[doc(alias("hipfftExecC2R", "hipfftExecZ2D", "hipfftXtExec", "cufftExecC2R"))]
     pub fn inverse<'a>(
         &mut self,
@@ -475,11 +484,12 @@ impl<T: FftReal, N: Normalization> Plan<C2R<T>, N> {
 }
 
 impl<T: Forward, N: Normalization> Plan<T, N> {
-    /// Queues forward transforms in place. Of real numbers, each row has room for the complex numbers of its result: `2 (n / 2 + 1)` numbers, of which the last one
-    /// or two are not read.
+    /// Queues forward transforms in place. For real numbers, each row has room for the complex numbers of its result:
+    /// `2 (n / 2 + 1)` numbers, of which the last one or two are not read.
     ///
     /// # Errors
-    /// [`Error::Invalid`](crate::Error::Invalid) for memory that is shorter than the layout says, and for a layout whose input and output do not lie in the same place.
+    /// [`Error::Invalid`](crate::Error::Invalid) for memory that is shorter than the layout, and for a layout whose
+    /// input and output have different positions.
     #[doc(alias("hipfftExecC2C", "hipfftExecR2C", "hipfftXtExec"))]
     pub fn forward_in_place<'a>(
         &mut self,

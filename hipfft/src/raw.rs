@@ -1,4 +1,5 @@
-//! The C functions. All names of hipFFT that this crate calls are here; they are looked up by name in what [`hipfft_sys`] has opened.
+//! The C functions. All hipFFT names that this crate calls are here; they are looked up by name in the library that
+//! [`hipfft_sys`] has opened.
 
 use std::ffi::{c_int, c_longlong, c_void};
 use std::mem::transmute;
@@ -13,14 +14,14 @@ pub(crate) use hipfft_sys::{
 
 macro_rules! functions {
     ($(fn $name:ident($($parameter:ident: $type:ty),* $(,)?);)*) => {$(
-        /// As in C.
+        /// The C function.
         #[allow(non_snake_case, reason = "names are C's")]
         #[allow(clippy::too_many_arguments, reason = "the function is C's")]
         pub(crate) unsafe fn $name($($parameter: $type),*) -> hipfftResult_t {
             static SLOT: Slot = Slot::new(concat!(stringify!($name), "\0"), "5.7");
             match SLOT.get(&BINDING) {
                 Ok(function) => {
-                    // SAFETY: the library has it under this name, whose C signature is the one declared here.
+                    // SAFETY: the library has the function under this name, and its C signature is the one declared here.
                     let function = unsafe {
                         transmute::<NonNull<c_void>, unsafe extern "C" fn($($type),*) -> hipfftResult_t>(function)
                     };
@@ -31,7 +32,7 @@ macro_rules! functions {
             }
         }
     )*
-        /// Their names, and the types of their parameters.
+        /// The functions' names, and the types of their parameters.
         pub static FUNCTIONS: &[(&str, &[&str])] = &[$((stringify!($name), &[$(stringify!($type)),*])),*];
     };
 }

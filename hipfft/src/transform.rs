@@ -1,4 +1,4 @@
-//! What is transformed to what, and what is scaled.
+//! Transform types and normalizations.
 
 use std::ffi::c_void;
 use std::fmt::Debug;
@@ -12,14 +12,14 @@ use crate::raw::{self, hipfftResult_t};
 
 /// Real numbers that hipFFT transforms: `f16`, `f32`, `f64`.
 pub trait FftReal: Pod + Debug + Send + Sync + sealed::Sealed + 'static {
-    /// Complex numbers of it.
+    /// The complex type.
     type Complex: Pod + Debug + Send + Sync + 'static;
-    /// Which precision it is.
+    /// The precision.
     #[doc(hidden)]
     const PRECISION: Precision;
 }
 
-/// The precisions, of which hipFFT has the half one in functions of its own.
+/// The precisions. hipFFT has separate functions for half precision.
 #[doc(hidden)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Precision {
@@ -41,35 +41,35 @@ impl FftReal for f64 {
     const PRECISION: Precision = Precision::Double;
 }
 
-/// From complex to complex numbers, in both directions.
+/// Complex to complex, in both directions.
 #[derive(Clone, Copy, Debug)]
 #[doc(alias("HIPFFT_C2C", "HIPFFT_Z2Z", "CUFFT_C2C", "CUFFT_Z2Z"))]
 pub struct C2C<T>(PhantomData<T>);
 
-/// From real to complex numbers: forward. Of the results, the half is left out that follows from the other.
+/// Real to complex: forward. Only the nonredundant half of the result is stored.
 #[derive(Clone, Copy, Debug)]
 #[doc(alias("HIPFFT_R2C", "HIPFFT_D2Z", "CUFFT_R2C", "CUFFT_D2Z"))]
 pub struct R2C<T>(PhantomData<T>);
 
-/// From complex to real numbers: inverse. Of the complex numbers, the half is left out that follows from the other.
+/// Complex to real: inverse. Only the nonredundant half of the input is stored.
 #[derive(Clone, Copy, Debug)]
 #[doc(alias("HIPFFT_C2R", "HIPFFT_Z2D", "CUFFT_C2R", "CUFFT_Z2D"))]
 pub struct C2R<T>(PhantomData<T>);
 
-/// [`C2C`], [`R2C`] and [`C2R`].
+/// A transform type: [`C2C`], [`R2C`] or [`C2R`].
 pub trait Transform: Debug + sealed::Sealed + 'static {
     /// The precision.
     type Real: FftReal;
-    /// Elements of the input.
+    /// The element type of the input.
     type Input: Pod + Debug + Send + Sync + 'static;
-    /// Elements of the output.
+    /// The element type of the output.
     type Output: Pod + Debug + Send + Sync + 'static;
-    /// Which one it is.
+    /// The kind of transform.
     #[doc(hidden)]
     const KIND: TransformKind;
 }
 
-/// Which transform.
+/// The kind of a transform.
 #[doc(hidden)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum TransformKind {
@@ -106,23 +106,23 @@ impl<T: FftReal> Inverse for C2C<T> {}
 impl<T: FftReal> Forward for R2C<T> {}
 impl<T: FftReal> Inverse for C2R<T> {}
 
-/// What results are multiplied by, in transforms of `n` points.
+/// The factor that results are multiplied by, in transforms of `n` points.
 pub trait Normalization: Debug + sealed::Sealed + 'static {
-    /// Of the forward direction.
+    /// Returns the factor of the forward direction.
     #[must_use]
     fn forward(n: f64) -> f64;
-    /// Of the inverse direction.
+    /// Returns the factor of the inverse direction.
     #[must_use]
     fn inverse(n: f64) -> f64;
 }
 
-/// Nothing is scaled: both directions after each other multiply by `n`. As C's hipFFT, cuFFT and FFTW.
+/// No scaling: a round trip multiplies by `n`, as in the C API, cuFFT and FFTW.
 #[derive(Clone, Copy, Debug)]
 pub struct Unnormalized;
-/// The inverse direction divides by `n`: both directions after each other give what was there. As NumPy.
+/// The inverse direction divides by `n`: a round trip restores the data, as in NumPy.
 #[derive(Clone, Copy, Debug)]
 pub struct Normalized;
-/// Both directions divide by the root of `n`: lengths stay what they are.
+/// Both directions divide by the square root of `n`: they preserve the Euclidean norm.
 #[derive(Clone, Copy, Debug)]
 pub struct Unitary;
 
@@ -168,16 +168,16 @@ mod sealed {
 pub(crate) const FORWARD: i32 = -1;
 pub(crate) const INVERSE: i32 = 1;
 
-/// What C knows of a transform.
+/// The C codes of a transform.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Codes {
-    /// `hipfftType`; none for half precision.
+    /// `hipfftType`; `None` for half precision.
     pub(crate) kind: Option<u32>,
     /// `hipDataType` of the input, the output, and the execution.
     pub(crate) types: [u32; 3],
 }
 
-/// Those of a transform.
+/// Returns the codes of a transform.
 pub(crate) fn codes<T: Transform>() -> Codes {
     use TransformKind::{C2C, C2R, R2C};
     // hipDataType: HIP_R_16F 2, HIP_C_16F 6, HIP_R_32F 0, HIP_C_32F 4, HIP_R_64F 1, HIP_C_64F 5.
@@ -203,10 +203,10 @@ pub(crate) fn codes<T: Transform>() -> Codes {
     Codes { kind, types }
 }
 
-/// Queues a transform, with the function for its type; with its name.
+/// Queues a transform with the function for its type, and returns the function's name too.
 ///
 /// # Safety
-/// The plan is alive and of this type, and its buffers are as long as its layout says.
+/// The plan must be alive and of this type, and its buffers as long as its layout requires.
 pub(crate) unsafe fn execute<T: Transform>(
     plan: *mut c_void,
     input: *mut c_void,
@@ -231,10 +231,10 @@ pub(crate) unsafe fn execute<T: Transform>(
     }
 }
 
-/// As [`execute`], of descriptors of several devices.
+/// As [`execute`], for the descriptors of several devices.
 ///
 /// # Safety
-/// The plan is alive and of this type, and the descriptors are its own.
+/// The plan must be alive and of this type, and the descriptors its own.
 pub(crate) unsafe fn execute_on_devices<T: Transform>(
     plan: *mut c_void,
     input: *mut c_void,

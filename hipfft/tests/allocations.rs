@@ -1,4 +1,5 @@
-//! In steady state, calls allocate nothing: no memory of the host, counted by the allocator, and no memory of the device.
+//! In steady state, calls allocate nothing: no memory of the host, counted by the allocator, and no memory of the
+//! device.
 
 use hip::{DeviceBuffer, Stream};
 use hipfft::{C2C, C2R, Complex32, Layout, Normalized, Plan, PlanCache, R2C, Unitary};

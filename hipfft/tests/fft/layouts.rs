@@ -1,4 +1,5 @@
-//! Dimensions, lengths, batches, strides, arrays that are parts of others; nothing beside the memory of a layout is written.
+//! Dimensions, lengths, batches, strides, arrays that are parts of others; nothing beside the memory of a layout is
+//! written.
 
 use hip::{Device, DeviceBuffer, Pod, Stream};
 use hipfft::{C2C, C2R, Complex, Complex64, Layout, Plan, R2C, Spacing, Transform, Unnormalized};

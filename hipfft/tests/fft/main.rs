@@ -1,5 +1,6 @@
-//! hipFFT on a device with ROCm's own libraries: the GPU if there is one, or the software GPU under `hsa-sim`. Every result is held to a naive transform or to
-//! `rustfft` on the host, with the error bound of theory. Without the libraries the tests pass by saying that they were skipped.
+//! hipFFT on a device with ROCm's own libraries: the GPU if there is one, or the software GPU under `hsa-sim`. Every
+//! result is held to a naive transform or to `rustfft` on the host, with the error bound of theory. Without the
+//! libraries the tests pass by saying that they were skipped.
 
 mod bad_input;
 mod cache;

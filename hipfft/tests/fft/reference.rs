@@ -59,7 +59,8 @@ pub(crate) fn transform(data: &mut [Complex64], lengths: &[usize], inverse: bool
     }
 }
 
-/// Panics unless the root mean square of the errors is within that of theory, ε log₂ n, of that of the results, and no error is much larger than the others.
+/// Panics unless the root mean square of the errors is within that of theory, ε log₂ n, of that of the results, and no
+/// error is much larger than the others.
 #[track_caller]
 pub(crate) fn assert_close<T: Number>(what: &str, got: &[Complex64], want: &[Complex64], n: usize) {
     assert_eq!(got.len(), want.len(), "{what}");
