@@ -1,6 +1,7 @@
-//! What the crate adds to hipRAND: a call through it and through the raw functions on the same library, with the same settings.
+//! The overhead of the crate over hipRAND: a call through the crate and through the raw functions of the same library,
+//! with the same settings.
 //!
-//! `cargo bench -p hiprand`, with an AMD GPU and hipRAND. Both take turns within one run, `ROUNDS` times.
+//! `cargo bench -p hiprand`, with an AMD GPU and hipRAND. Both variants take turns within one run, `ROUNDS` times.
 
 use std::hint::black_box;
 use std::ptr;
@@ -18,7 +19,7 @@ fn main() {
     let stream = Stream::new(&device).expect("a stream");
     let mut generator = Generator::new(&stream, Pseudo::Philox4x32_10).expect("a generator");
     let mut raw = ptr::null_mut();
-    // SAFETY: a generator is written, and set to a stream that is alive.
+    // SAFETY: the calls write a generator, and set it to a stream that is alive.
     unsafe {
         assert_eq!(sys::hiprandCreateGenerator(&mut raw, sys::HIPRAND_RNG_PSEUDO_PHILOX4_32_10).0, 0);
         assert_eq!(sys::hiprandSetStream(raw, stream.as_raw()).0, 0);

@@ -1,5 +1,5 @@
-//! π by counting random points in a quarter of a circle, with pseudo-random and with quasi-random points. How fast both converge is drawn to
-//! `monte_carlo_pi.svg` in the current folder.
+//! Estimates π by counting random points in a quarter circle, with pseudo-random and quasi-random points. Draws the
+//! convergence of both to `monte_carlo_pi.svg` in the current folder.
 //!
 //! `cargo run -p hiprand --example monte_carlo_pi`, with an AMD GPU and hipRAND; without:
 //! `rocm-sdk install 7.2 --with hiprand`, then `hip-sim run --rocm 7.2 -- target/debug/examples/monte_carlo_pi`
@@ -10,7 +10,7 @@ use hip::{Device, DeviceBuffer, Stream};
 use hiprand::{Generator, Pseudo, Quasi};
 use plotters::prelude::*;
 
-/// Points of each kind.
+/// Number of points of each kind.
 const POINTS: usize = 1 << 15;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -31,7 +31,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let file = "monte_carlo_pi.svg";
     plot(file, &by_chance, &evenly)?;
     let (chance, even) = (by_chance[by_chance.len() - 1].1, evenly[evenly.len() - 1].1);
-    // Five standard deviations; and far less for points that fill the square evenly.
+    // Five standard deviations for random points, and far less for points that fill the square evenly.
     if !(chance < 5.0 * 1.64 / (POINTS as f64).sqrt() && even < 50.0 / POINTS as f64) {
         return Err(format!("π is off by {chance:e} and {even:e}").into());
     }
@@ -39,7 +39,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-/// How far the estimate is from π, after 2, 4, 8, ... points.
+/// Returns the error of the estimate of π after 2, 4, 8, ... points.
 fn errors(coordinates: &[f32]) -> Vec<(f64, f64)> {
     let (x, y) = coordinates.split_at(POINTS);
     let mut inside = 0_u32;

@@ -1,4 +1,4 @@
-//! The types of numbers, and what is asked of a generator.
+//! The number types, and the requests to a generator.
 
 use half::f16;
 use hip::Pod;
@@ -6,13 +6,13 @@ use hip::Pod;
 use crate::raw::{self, Opaque, hiprandStatus_t};
 use crate::{Result, invalid};
 
-/// What is asked of a generator, for its checks and for errors.
+/// A request to a generator, for its checks and for errors.
 #[doc(hidden)]
 #[derive(Clone, Copy, Debug)]
 pub struct Request {
-    /// Numbers.
+    /// How many numbers are requested.
     pub count: usize,
-    /// Whether they are integers of 64 bits.
+    /// Whether they are 64-bit integers.
     pub wide: bool,
 }
 
@@ -20,14 +20,15 @@ mod sealed {
     pub trait Sealed {}
 }
 
-/// Integers whose bits a generator fills: `u8`, `u16`, `u32`, and `u64` of the 64-bit quasi-random generators.
+/// Integer types that a generator fills with random bits: `u8`, `u16`, `u32`, and `u64` for the 64-bit quasi-random
+/// generators.
 pub trait Bits: Pod + sealed::Sealed {
     #[doc(hidden)]
     const FUNCTION: &'static str;
     #[doc(hidden)]
     const WIDE: bool = false;
     /// # Safety
-    /// The generator is alive, and has so many numbers to write to.
+    /// The generator must be alive, and `numbers` must have room for `count` numbers.
     #[doc(hidden)]
     unsafe fn generate(generator: Opaque, numbers: *mut Self, count: usize) -> hiprandStatus_t;
 }
@@ -53,7 +54,7 @@ bits! {
     u64: hiprandGenerateLongLong, true;
 }
 
-/// Real numbers that a generator distributes: `f16`, `f32` and `f64`.
+/// Real types that a generator supports: `f16`, `f32` and `f64`.
 pub trait Real: Pod + sealed::Sealed {
     /// The C functions: uniform, normal, log-normal.
     #[doc(hidden)]
@@ -61,15 +62,15 @@ pub trait Real: Pod + sealed::Sealed {
     #[doc(hidden)]
     fn wide(self) -> f64;
     /// # Safety
-    /// The generator is alive, and has so many numbers to write to.
+    /// The generator must be alive, and `numbers` must have room for `count` numbers.
     #[doc(hidden)]
     unsafe fn uniform(generator: Opaque, numbers: *mut Self, count: usize) -> hiprandStatus_t;
     /// # Safety
-    /// As of [`uniform`](Self::uniform).
+    /// As for [`uniform`](Self::uniform).
     #[doc(hidden)]
     unsafe fn normal(generator: Opaque, numbers: *mut Self, count: usize, shape: [Self; 2]) -> hiprandStatus_t;
     /// # Safety
-    /// As of [`uniform`](Self::uniform).
+    /// As for [`uniform`](Self::uniform).
     #[doc(hidden)]
     unsafe fn log_normal(generator: Opaque, numbers: *mut Self, count: usize, shape: [Self; 2]) -> hiprandStatus_t;
 }
@@ -108,7 +109,7 @@ reals! {
     f64: |x| x, |p| p, hiprandGenerateUniformDouble, hiprandGenerateNormalDouble, hiprandGenerateLogNormalDouble;
 }
 
-/// An error unless these are a mean and a standard deviation.
+/// Returns an error unless these are a valid mean and standard deviation.
 pub(crate) fn shape<T: Real>(mean: T, deviation: T) -> Result<[T; 2]> {
     if !mean.wide().is_finite() {
         return Err(invalid("the mean", mean.wide().to_string(), "finite"));
@@ -119,11 +120,11 @@ pub(crate) fn shape<T: Real>(mean: T, deviation: T) -> Result<[T; 2]> {
     Ok([mean, deviation])
 }
 
-/// The largest λ whose counts fit into 31 bits, with the width of the library's tables above: it computes them in `int`, and for a larger λ the kernels of 5.7 read
-/// from a null pointer.
+/// The largest λ whose counts fit into 31 bits, including the width of the library's tables: the library computes them
+/// in `int`, and for a larger λ the kernels of 5.7 read from a null pointer.
 const LARGEST: f64 = 2.146e9;
 
-/// An error unless this is the parameter of a Poisson distribution.
+/// Returns an error unless this is a valid parameter of a Poisson distribution.
 pub(crate) fn lambda(lambda: f64) -> Result<f64> {
     if lambda > 0.0 && lambda <= LARGEST {
         return Ok(lambda);

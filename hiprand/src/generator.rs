@@ -1,4 +1,4 @@
-//! Generators on the device.
+//! Device generators.
 
 use std::ffi::c_void;
 use std::ptr;
@@ -18,10 +18,10 @@ const ROCRAND_3: i32 = 300_000;
 pub(crate) struct HipRand;
 
 impl HipRand {
-    /// A generator on the current device.
+    /// Creates a generator on the current device.
     pub(crate) fn of(kind: impl Kind) -> Result<*mut c_void> {
         let mut generator = ptr::null_mut();
-        // SAFETY: it writes a generator there.
+        // SAFETY: the function writes a generator through a valid pointer.
         let status = unsafe { raw::hiprandCreateGenerator(&mut generator, kind.code()) };
         check(status, "hiprandCreateGenerator", || format!("a generator {kind:?} on the current device"))?;
         Ok(generator)
@@ -47,11 +47,11 @@ impl Library for HipRand {
     }
 }
 
-/// Destroys a generator whose device is current. The library ends the process if HIP does not answer then, as after the loss of a device: such
-/// a generator is leaked.
+/// Destroys a generator whose device is current. The library ends the process if HIP fails then, for example after the
+/// loss of a device. In that case the generator is leaked.
 ///
 /// # Safety
-/// The library made it, and nothing uses it any more.
+/// The library must have made the generator, and nothing may use it any more.
 pub(crate) unsafe fn destroy(generator: *mut c_void) {
     // SAFETY: no arguments.
     if unsafe { sys::hipDeviceSynchronize() } == sys::hipSuccess {
@@ -60,16 +60,16 @@ pub(crate) unsafe fn destroy(generator: *mut c_void) {
     }
 }
 
-/// What both kinds of generators remember.
+/// The settings that both kinds of generators remember.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Settings<K> {
     pub(crate) kind: K,
     pub(crate) dimensions: u32,
-    /// What was set, to be set again for another generator of the library's.
+    /// Values that were set, to set them again for another library generator.
     offset: Option<u64>,
     seed: Option<u64>,
     ordering: Option<Ordering>,
-    /// Whether the library has made its state for what was set.
+    /// Whether the library has built its state for the current settings.
     pub(crate) ready: bool,
 }
 
@@ -88,7 +88,7 @@ impl<K: Kind> Settings<K> {
     }
 
     /// # Safety
-    /// The generator is alive, and nobody else calls it.
+    /// The generator must be alive, and nothing else may call it.
     pub(crate) unsafe fn set_offset(&mut self, generator: *mut c_void, offset: u64) -> Result<()> {
         self.kind.starts_at(offset)?;
         self.ready = false;
@@ -99,10 +99,10 @@ impl<K: Kind> Settings<K> {
         Ok(())
     }
 
-    /// Sets all that was set for another generator, for this one, which is new.
+    /// Applies all settings of another generator to this one, which is new.
     ///
     /// # Safety
-    /// The generator is alive, and nobody else calls it.
+    /// The generator must be alive, and nothing else may call it.
     unsafe fn set_again(self, generator: *mut c_void) -> Result<()> {
         let asked = || format!("as before, of {:?}", self.kind);
         if let Some(seed) = self.seed {
@@ -130,7 +130,7 @@ impl<K: Kind> Settings<K> {
 
 impl Settings<Pseudo> {
     /// # Safety
-    /// The generator is alive, and nobody else calls it.
+    /// The generator must be alive, and nothing else may call it.
     pub(crate) unsafe fn set_seed(&mut self, generator: *mut c_void, seed: u64) -> Result<()> {
         self.ready = false;
         // SAFETY: the caller's generator.
@@ -141,7 +141,7 @@ impl Settings<Pseudo> {
     }
 
     /// # Safety
-    /// The generator is alive, and nobody else calls it.
+    /// The generator must be alive, and nothing else may call it.
     pub(crate) unsafe fn set_ordering(&mut self, generator: *mut c_void, ordering: Ordering) -> Result<()> {
         // SAFETY: the caller's generator.
         let status = unsafe { raw::hiprandSetGeneratorOrdering(generator, ordering.code()) };
@@ -153,7 +153,7 @@ impl Settings<Pseudo> {
 
 impl Settings<Quasi> {
     /// # Safety
-    /// The generator is alive, and nobody else calls it.
+    /// The generator must be alive, and nothing else may call it.
     pub(crate) unsafe fn set_dimensions(&mut self, generator: *mut c_void, dimensions: u32) -> Result<()> {
         if !(1..=DIMENSIONS).contains(&dimensions) {
             let allowed = format!("1 to {DIMENSIONS}");
@@ -167,26 +167,29 @@ impl Settings<Quasi> {
     }
 }
 
-/// A generator that fills device memory, in the order of a stream.
+/// A generator that fills device memory in stream order.
 ///
-/// Its numbers are those of the C library for the same kind, seed, offset, ordering and sequence of calls: a generator that fills 10 numbers and then
-/// 10 more may write others than one that fills 20. Where a slice begins in memory can matter as well; a whole buffer is always aligned.
+/// It writes the numbers that the C library writes for the same kind, seed, offset, ordering and sequence of calls: a
+/// generator that fills 10 numbers and then 10 more may write different numbers than one that fills 20. The alignment
+/// of a slice can matter as well; a whole buffer is always aligned.
 ///
 /// # Graphs
-/// A captured call goes into the graph with the generator's state, which the graph keeps. A seed, an offset, an ordering or dimensions that are set later do not change the graph: the generator goes on with a state of its own.
+/// A captured call uses the generator's state, which the graph keeps alive. A seed, an offset, an ordering or
+/// dimensions that are set later do not change the graph: the generator continues with a new state.
 #[derive(Debug)]
 #[doc(alias("hiprandGenerator_t", "curandGenerator_t", "rocrand_generator"))]
 pub struct Generator<K: Kind = Pseudo> {
     handle: Handle<HipRand>,
     settings: Settings<K>,
-    /// That of the tables for Poisson distributions.
+    /// The λ of the current Poisson tables.
     lambda: Option<f64>,
     /// Whether a call that uses the tables was captured.
     tables_captured: bool,
 }
 
 impl<K: Kind> Generator<K> {
-    /// A generator on the stream's device, which queues its work on the stream. Its seed and its offset are the library's.
+    /// Creates a generator on the stream's device. It queues its work on the stream. Seed and offset have the library's
+    /// defaults.
     ///
     /// # Errors
     /// [`Error::NoLibrary`], with every path that was tried.
@@ -196,19 +199,19 @@ impl<K: Kind> Generator<K> {
         Ok(Self { handle, settings: Settings::new(kind), lambda: None, tables_captured: false })
     }
 
-    /// What kind of generator it is.
+    /// Returns the kind of the generator.
     #[must_use]
     pub fn kind(&self) -> K {
         self.settings.kind
     }
 
-    /// The stream of the calls to come.
+    /// Returns the stream that later calls queue their work on.
     #[must_use]
     pub fn stream(&self) -> &Stream {
         self.handle.stream()
     }
 
-    /// Has the calls to come queue their work on another stream of the device.
+    /// Makes later calls queue their work on another stream of the device.
     ///
     /// # Errors
     /// [`Error::Hip`] for a stream of another device.
@@ -217,11 +220,12 @@ impl<K: Kind> Generator<K> {
         Ok(self.handle.set_stream(stream)?)
     }
 
-    /// Starts again at `offset` numbers into the sequence; for a quasi-random generator, points. The seed stays.
+    /// Restarts the sequence at number `offset`; for a quasi-random generator, at point `offset`. The seed does not
+    /// change.
     ///
     /// # Errors
-    /// [`Error::Invalid`] for [`Pseudo::Mtgp32`] and [`Pseudo::Mt19937`], which have no offsets, and for more than 32 bits with a quasi-random
-    /// generator.
+    /// [`Error::Invalid`] for [`Pseudo::Mtgp32`] and [`Pseudo::Mt19937`], which do not support offsets, and for more
+    /// than 32 bits with a quasi-random generator.
     #[doc(alias("hiprandSetGeneratorOffset", "curandSetGeneratorOffset"))]
     pub fn set_offset(&mut self, offset: u64) -> Result<()> {
         self.leave_to_graphs()?;
@@ -230,7 +234,8 @@ impl<K: Kind> Generator<K> {
         self.handle.configure(|generator| unsafe { settings.set_offset(generator, offset) })
     }
 
-    /// Before something that starts the sequence again: if a graph uses the library's generator, the graph keeps it, and another takes its place here.
+    /// Called before a change that restarts the sequence: if a graph uses the library's generator, it keeps it, and a
+    /// new one replaces it here.
     fn leave_to_graphs(&mut self) -> Result<()> {
         if !self.handle.is_in_graph() {
             return Ok(());
@@ -244,21 +249,22 @@ impl<K: Kind> Generator<K> {
         Ok(())
     }
 
-    /// Makes the generator's state for what was set, which the first call does otherwise. It can wait for the device. Call it before a capture.
+    /// Builds the generator's state for the current settings; otherwise the first call does. It can wait for the
+    /// device. Call it before a capture.
     ///
     /// # Errors
-    /// Those of the library; [`Error::Hip`] while the stream is captured.
+    /// An error from the library; [`Error::Hip`] while the stream is captured.
     #[doc(alias("hiprandGenerateSeeds", "curandGenerateSeeds"))]
     pub fn prepare(&mut self) -> Result<()> {
         if self.settings.ready {
             return Ok(());
         }
-        // The library frees the state that is there, and its own device memory with it. A graph that was captured before there was a state has one
-        // of this generator.
+        // The library frees the existing state, and its device memory with it. A graph that was captured before the state existed uses a
+        // state of this generator.
         self.leave_to_graphs()?;
         self.handle.wait()?;
         let settings = &self.settings;
-        // SAFETY: the generator's work, on its own memory, which it gets on its device.
+        // SAFETY: the generator's work, on its own memory, which it allocates on its device.
         unsafe {
             self.handle.call_waiting_for_device(Operands::on(self.handle.stream()), |generator| {
                 let status = raw::hiprandGenerateSeeds(generator);
@@ -287,7 +293,7 @@ impl<K: Kind> Generator<K> {
         let settings = &self.settings;
         let mut operands = Operands::on(self.handle.stream());
         let to = operands.slice_mut("the numbers", numbers)?.cast::<T>();
-        // SAFETY: the library queues its work on the handle's stream, on its own state and on these numbers alone.
+        // SAFETY: the library queues its work on the handle's stream, and accesses only its own state and these numbers.
         unsafe {
             self.handle.call(operands, &[], |generator, []| {
                 check(call(generator, to, count), function, || settings.asked(count))
@@ -295,10 +301,12 @@ impl<K: Kind> Generator<K> {
         }
     }
 
-    /// Fills device memory with random bits: every value of the type is equally likely. For a quasi-random generator, the upper bits of its points.
+    /// Fills device memory with random bits: every value of the type is equally likely. A quasi-random generator writes
+    /// the upper bits of its points.
     ///
     /// # Errors
-    /// [`Error::Invalid`] for `u64`, unless of a 64-bit quasi-random generator, and for a length that is not a multiple of the dimensions.
+    /// [`Error::Invalid`] for `u64` unless the generator is a 64-bit quasi-random one, and for a length that is not a
+    /// multiple of the dimensions.
     #[doc(alias(
         "hiprandGenerate",
         "hiprandGenerateChar",
@@ -312,7 +320,7 @@ impl<K: Kind> Generator<K> {
         self.fill(numbers, T::FUNCTION, T::WIDE, |generator, to, count| unsafe { T::generate(generator, to, count) })
     }
 
-    /// Fills device memory with numbers that are distributed evenly over (0, 1]: never 0, perhaps 1.
+    /// Fills device memory with numbers that are uniformly distributed over (0, 1]: never 0, possibly 1.
     ///
     /// # Errors
     /// [`Error::Invalid`] for a length that is not a multiple of the dimensions of a quasi-random generator.
@@ -331,7 +339,8 @@ impl<K: Kind> Generator<K> {
     /// Fills device memory with normally distributed numbers.
     ///
     /// # Errors
-    /// [`Error::Invalid`] for a mean that is not finite, for a deviation that is not or is negative, and as for [`uniform`](Self::uniform).
+    /// [`Error::Invalid`] for a mean that is not finite, for a deviation that is negative or not finite, and as for
+    /// [`uniform`](Self::uniform).
     #[doc(alias(
         "hiprandGenerateNormal",
         "hiprandGenerateNormalDouble",
@@ -352,7 +361,7 @@ impl<K: Kind> Generator<K> {
         })
     }
 
-    /// Fills device memory with numbers whose logarithms are normally distributed, with this mean and deviation of the logarithms.
+    /// Fills device memory with log-normally distributed numbers: mean and deviation are those of the logarithms.
     ///
     /// # Errors
     /// As for [`normal`](Self::normal).
@@ -376,14 +385,17 @@ impl<K: Kind> Generator<K> {
         })
     }
 
-    /// Fills device memory with counts of a Poisson distribution whose mean is λ. From λ = 4000 on, the library rounds normal numbers.
+    /// Fills device memory with Poisson distributed counts with mean λ. From λ = 4000 on, the library rounds normally
+    /// distributed numbers.
     ///
-    /// A call with another λ than the one before makes new tables, and waits for the generator's work. During a capture, λ must be that of the last
-    /// call. While a graph exists that has such a call, λ must be that of the graph, which uses the same tables: take another generator for another λ.
+    /// A call with another λ than the previous call makes new tables, and waits for the generator's work. During a
+    /// capture, λ must be that of the previous call. While a graph with such a call exists, λ must be the graph's,
+    /// because the graph uses the same tables: use another generator for another λ.
     ///
     /// # Errors
-    /// [`Error::Invalid`] unless λ is more than 0 and at most 2.146·10⁹, and as for [`uniform`](Self::uniform); [`Error::Hip`] for another λ
-    /// while the stream is captured, and [`hip::Error::Graph`] while a graph has the tables.
+    /// [`Error::Invalid`] unless λ is more than 0 and at most 2.146·10⁹, and as for [`uniform`](Self::uniform);
+    /// [`Error::Hip`] for another λ while the stream is captured, and [`hip::Error::Graph`] while a graph uses the
+    /// tables.
     #[doc(alias("hiprandGeneratePoisson", "curandGeneratePoisson"))]
     pub fn poisson<'a>(&mut self, counts: impl Into<DeviceSliceMut<'a, u32>>, lambda: f64) -> Result<()> {
         let lambda = element::lambda(lambda)?;
@@ -405,19 +417,20 @@ impl<K: Kind> Generator<K> {
             );
             return Err(hip::Error::Graph { reason }.into());
         }
-        // The library fills the tables in the stream's order, and compares λ with what they have at the time of the call: with work in flight, it would
-        // take those of one λ for those of another.
+        // The library fills the tables in stream order, but compares λ with their current content on the host: with work in flight, it
+        // would use tables of the wrong λ.
         self.lambda = None;
         self.handle.wait()?;
         let settings = &self.settings;
         let mut operands = Operands::on(self.handle.stream());
         let to = operands.slice_mut("the counts", counts)?.cast::<u32>();
         let call = |generator| {
-            // SAFETY: as in `fill`; it may allocate, and wait.
+            // SAFETY: as in `fill`; the call may allocate, and wait.
             let status = unsafe { raw::hiprandGeneratePoisson(generator, to, count, lambda) };
             check(status, "hiprandGeneratePoisson", || format!("{}, λ {lambda}", settings.asked(count)))
         };
-        // SAFETY: as in `fill`. rocRAND 2 frees the old tables. Newer ones fill the new ones in a host function, with a lock that the call has, too.
+        // SAFETY: as in `fill`. rocRAND 2 frees the old tables. Newer releases fill the new tables in a host function that takes a lock,
+        // which this call takes too.
         unsafe {
             if crate::version()? < ROCRAND_3 {
                 self.handle.call_waiting_for_device(operands, call)?;
@@ -432,10 +445,10 @@ impl<K: Kind> Generator<K> {
 }
 
 impl Generator<Pseudo> {
-    /// Starts again with a seed. The offset stays.
+    /// Restarts the sequence with a seed. The offset does not change.
     ///
     /// # Errors
-    /// Those of the library.
+    /// An error from the library.
     #[doc(alias("hiprandSetPseudoRandomGeneratorSeed", "curandSetPseudoRandomGeneratorSeed"))]
     pub fn set_seed(&mut self, seed: u64) -> Result<()> {
         self.leave_to_graphs()?;
@@ -444,10 +457,10 @@ impl Generator<Pseudo> {
         self.handle.configure(|generator| unsafe { settings.set_seed(generator, seed) })
     }
 
-    /// Starts again with another ordering. Since ROCm 6.2.
+    /// Restarts the sequence with another ordering. Since ROCm 6.2.
     ///
     /// # Errors
-    /// [`Error::NoSymbol`] before ROCm 6.2; [`Error::Library`] for an ordering that the generator does not have.
+    /// [`Error::NoSymbol`] before ROCm 6.2; [`Error::Library`] for an ordering that the generator does not support.
     #[doc(alias("hiprandSetGeneratorOrdering", "curandSetGeneratorOrdering"))]
     pub fn set_ordering(&mut self, ordering: Ordering) -> Result<()> {
         self.leave_to_graphs()?;
@@ -458,7 +471,7 @@ impl Generator<Pseudo> {
 }
 
 impl Generator<Quasi> {
-    /// Starts again with points of so many dimensions, 1 to 20 000. The offset stays.
+    /// Restarts the sequence with points of this many dimensions, 1 to 20 000. The offset does not change.
     ///
     /// # Errors
     /// [`Error::Invalid`] for any other number.
@@ -470,7 +483,7 @@ impl Generator<Quasi> {
         self.handle.configure(|generator| unsafe { settings.set_dimensions(generator, dimensions) })
     }
 
-    /// The dimensions of its points.
+    /// Returns the dimensions of its points.
     #[must_use]
     pub fn dimensions(&self) -> u32 {
         self.settings.dimensions

@@ -1,4 +1,4 @@
-//! Generators on the host.
+//! Host generators.
 
 use std::ffi::c_void;
 use std::ptr;
@@ -11,9 +11,11 @@ use crate::generator::{self, Settings};
 use crate::raw::{self, hiprandStatus_t};
 use crate::{Bits, Error, Kind, Ordering, Pseudo, Quasi, Real, Result, check};
 
-/// A generator that fills slices on the host, with the numbers that a [`Generator`](crate::Generator) of the same kind and seed writes. Since ROCm 6.2.
+/// A generator that fills host slices with the numbers that a [`Generator`](crate::Generator) of the same kind and seed
+/// writes. Since ROCm 6.2.
 ///
-/// Its calls return when the numbers are there. The library asks HIP for memory, and waits for the device's queued work when it makes its state.
+/// Its calls return when the numbers are written. The library allocates memory from HIP, and waits for the device's
+/// queued work when it builds its state.
 #[derive(Debug)]
 #[doc(alias("hiprandGenerator_t", "curandGenerator_t", "rocrand_generator"))]
 pub struct HostGenerator<K: Kind = Pseudo> {
@@ -25,16 +27,17 @@ pub struct HostGenerator<K: Kind = Pseudo> {
 #[derive(Debug)]
 struct Raw(*mut c_void);
 
-// SAFETY: a generator is of no thread; calls are made by who owns it.
+// SAFETY: a generator is not bound to a thread; only its owner calls it.
 unsafe impl Send for Raw {}
-// SAFETY: nothing is called with a shared reference.
+// SAFETY: a shared reference makes no calls.
 unsafe impl Sync for Raw {}
 
 impl<K: Kind> HostGenerator<K> {
-    /// A generator on the host. The device is the one whose HIP runtime the library uses.
+    /// Creates a generator on the host. The library uses the device's HIP runtime.
     ///
     /// # Errors
-    /// [`Error::NoLibrary`], with every path that was tried; [`Error::Library`] with `HIPRAND_STATUS_NOT_IMPLEMENTED` before ROCm 6.2.
+    /// [`Error::NoLibrary`], with every path that was tried; [`Error::Library`] with `HIPRAND_STATUS_NOT_IMPLEMENTED`
+    /// before ROCm 6.2.
     #[doc(alias("hiprandCreateGeneratorHost", "curandCreateGeneratorHost"))]
     pub fn new(device: &Device, kind: K) -> Result<Self> {
         if hip::backend()? != Backend::Rocm {
@@ -44,7 +47,7 @@ impl<K: Kind> HostGenerator<K> {
         }
         let raw = device.with_current(|| {
             let mut generator = ptr::null_mut();
-            // SAFETY: it writes a generator there.
+            // SAFETY: the function writes a generator through a valid pointer.
             let status = unsafe { raw::hiprandCreateGeneratorHost(&mut generator, kind.code()) };
             check(status, "hiprandCreateGeneratorHost", || format!("a generator {kind:?} on the host"))?;
             Ok::<_, Error>(Raw(generator))
@@ -52,26 +55,27 @@ impl<K: Kind> HostGenerator<K> {
         Ok(Self { device: *device, raw, settings: Settings::new(kind) })
     }
 
-    /// What kind of generator it is.
+    /// Returns the kind of the generator.
     #[must_use]
     pub fn kind(&self) -> K {
         self.settings.kind
     }
 
-    /// Starts again at `offset` numbers into the sequence; for a quasi-random generator, points. The seed stays.
+    /// Restarts the sequence at number `offset`; for a quasi-random generator, at point `offset`. The seed does not
+    /// change.
     ///
     /// # Errors
-    /// As of [`Generator::set_offset`](crate::Generator::set_offset).
+    /// As for [`Generator::set_offset`](crate::Generator::set_offset).
     #[doc(alias("hiprandSetGeneratorOffset", "curandSetGeneratorOffset"))]
     pub fn set_offset(&mut self, offset: u64) -> Result<()> {
         // SAFETY: a generator that is alive, and borrowed.
         unsafe { self.settings.set_offset(self.raw.0, offset) }
     }
 
-    /// Makes the generator's state for what was set, which the first call does otherwise.
+    /// Builds the generator's state for the current settings; otherwise the first call does.
     ///
     /// # Errors
-    /// Those of the library.
+    /// An error from the library.
     #[doc(alias("hiprandGenerateSeeds", "curandGenerateSeeds"))]
     pub fn prepare(&mut self) -> Result<()> {
         if self.settings.ready {
@@ -103,20 +107,20 @@ impl<K: Kind> HostGenerator<K> {
         check(status, function, || format!("{}, on the host", self.settings.asked(count)))
     }
 
-    /// Fills a slice with random bits, as [`Generator::generate`](crate::Generator::generate) does device memory.
+    /// Fills a slice with random bits, as [`Generator::generate`](crate::Generator::generate) fills device memory.
     ///
     /// # Errors
-    /// As there.
+    /// As for [`Generator::generate`](crate::Generator::generate).
     #[doc(alias("hiprandGenerate", "curandGenerate"))]
     pub fn generate<T: Bits>(&mut self, numbers: &mut [T]) -> Result<()> {
         // SAFETY: a generator that is alive, and the numbers that it may write.
         self.fill(numbers, T::FUNCTION, T::WIDE, |generator, to, count| unsafe { T::generate(generator, to, count) })
     }
 
-    /// Fills a slice with numbers that are distributed evenly over (0, 1].
+    /// Fills a slice with numbers that are uniformly distributed over (0, 1].
     ///
     /// # Errors
-    /// As of [`Generator::uniform`](crate::Generator::uniform).
+    /// As for [`Generator::uniform`](crate::Generator::uniform).
     #[doc(alias("hiprandGenerateUniform", "curandGenerateUniform"))]
     pub fn uniform<T: Real>(&mut self, numbers: &mut [T]) -> Result<()> {
         // SAFETY: as in `generate`.
@@ -126,7 +130,7 @@ impl<K: Kind> HostGenerator<K> {
     /// Fills a slice with normally distributed numbers.
     ///
     /// # Errors
-    /// As of [`Generator::normal`](crate::Generator::normal).
+    /// As for [`Generator::normal`](crate::Generator::normal).
     #[doc(alias("hiprandGenerateNormal", "curandGenerateNormal"))]
     pub fn normal<T: Real>(&mut self, numbers: &mut [T], mean: T, deviation: T) -> Result<()> {
         let shape = element::shape(mean, deviation)?;
@@ -136,10 +140,10 @@ impl<K: Kind> HostGenerator<K> {
         })
     }
 
-    /// Fills a slice with numbers whose logarithms are normally distributed.
+    /// Fills a slice with log-normally distributed numbers.
     ///
     /// # Errors
-    /// As of [`Generator::normal`](crate::Generator::normal).
+    /// As for [`Generator::normal`](crate::Generator::normal).
     #[doc(alias("hiprandGenerateLogNormal", "curandGenerateLogNormal"))]
     pub fn log_normal<T: Real>(&mut self, numbers: &mut [T], mean: T, deviation: T) -> Result<()> {
         let shape = element::shape(mean, deviation)?;
@@ -149,10 +153,10 @@ impl<K: Kind> HostGenerator<K> {
         })
     }
 
-    /// Fills a slice with counts of a Poisson distribution whose mean is λ.
+    /// Fills a slice with Poisson distributed counts with mean λ.
     ///
     /// # Errors
-    /// As of [`Generator::poisson`](crate::Generator::poisson).
+    /// As for [`Generator::poisson`](crate::Generator::poisson).
     #[doc(alias("hiprandGeneratePoisson", "curandGeneratePoisson"))]
     pub fn poisson(&mut self, counts: &mut [u32], lambda: f64) -> Result<()> {
         let lambda = element::lambda(lambda)?;
@@ -164,20 +168,20 @@ impl<K: Kind> HostGenerator<K> {
 }
 
 impl HostGenerator<Pseudo> {
-    /// Starts again with a seed. The offset stays.
+    /// Restarts the sequence with a seed. The offset does not change.
     ///
     /// # Errors
-    /// Those of the library.
+    /// An error from the library.
     #[doc(alias("hiprandSetPseudoRandomGeneratorSeed", "curandSetPseudoRandomGeneratorSeed"))]
     pub fn set_seed(&mut self, seed: u64) -> Result<()> {
         // SAFETY: a generator that is alive, and borrowed.
         unsafe { self.settings.set_seed(self.raw.0, seed) }
     }
 
-    /// Starts again with another ordering.
+    /// Restarts the sequence with another ordering.
     ///
     /// # Errors
-    /// As of [`Generator::set_ordering`](crate::Generator::set_ordering).
+    /// As for [`Generator::set_ordering`](crate::Generator::set_ordering).
     #[doc(alias("hiprandSetGeneratorOrdering", "curandSetGeneratorOrdering"))]
     pub fn set_ordering(&mut self, ordering: Ordering) -> Result<()> {
         // SAFETY: a generator that is alive, and borrowed.
@@ -186,7 +190,7 @@ impl HostGenerator<Pseudo> {
 }
 
 impl HostGenerator<Quasi> {
-    /// Starts again with points of so many dimensions, 1 to 20 000. The offset stays.
+    /// Restarts the sequence with points of this many dimensions, 1 to 20 000. The offset does not change.
     ///
     /// # Errors
     /// [`Error::Invalid`] for any other number.
@@ -196,7 +200,7 @@ impl HostGenerator<Quasi> {
         unsafe { self.settings.set_dimensions(self.raw.0, dimensions) }
     }
 
-    /// The dimensions of its points.
+    /// Returns the dimensions of its points.
     #[must_use]
     pub fn dimensions(&self) -> u32 {
         self.settings.dimensions
@@ -207,7 +211,7 @@ impl<K: Kind> Drop for HostGenerator<K> {
     fn drop(&mut self) {
         let (device, raw) = (self.device, self.raw.0 as usize);
         Tracked::new().release_when_idle(&device, move || {
-            // SAFETY: the library made it, and nothing uses it any more.
+            // SAFETY: the library made the generator, and nothing uses it any more.
             let _ = device.with_current(|| unsafe { generator::destroy(raw as *mut c_void) });
         });
     }

@@ -1,4 +1,4 @@
-//! Which generators there are, and what each can do.
+//! The generator kinds, and their limits.
 
 use std::fmt::Debug;
 
@@ -22,15 +22,16 @@ pub enum Pseudo {
     /// The Mersenne Twister for graphics processors, with period 2¹¹²¹³ − 1. Offsets are not supported.
     #[doc(alias("HIPRAND_RNG_PSEUDO_MTGP32", "CURAND_RNG_PSEUDO_MTGP32"))]
     Mtgp32,
-    /// The Mersenne Twister with period 2¹⁹⁹³⁷ − 1, 8192 of them side by side. Offsets are not supported.
+    /// The Mersenne Twister with period 2¹⁹⁹³⁷ − 1, as 8192 parallel generators. Offsets are not supported.
     #[doc(alias("HIPRAND_RNG_PSEUDO_MT19937", "CURAND_RNG_PSEUDO_MT19937"))]
     Mt19937,
-    /// Random123's Philox with ten rounds, which has no state but its counter.
+    /// Random123's Philox with ten rounds, whose only state is its counter.
     #[doc(alias("HIPRAND_RNG_PSEUDO_PHILOX4_32_10", "CURAND_RNG_PSEUDO_PHILOX4_32_10"))]
     Philox4x32_10,
 }
 
-/// Quasi-random generators: points that fill the unit cube evenly, in up to 20 000 dimensions, by Joe and Kuo's direction numbers.
+/// Quasi-random generators: points that fill the unit cube evenly, in up to 20 000 dimensions, with Joe and Kuo's
+/// direction numbers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Quasi {
@@ -52,23 +53,24 @@ pub enum Quasi {
     ScrambledSobol64,
 }
 
-/// In what order the numbers of a pseudo-random sequence are written. Since ROCm 6.2.
+/// The order in which the numbers of a pseudo-random sequence are written. Since ROCm 6.2.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Ordering {
     /// The best for the statistics of the results.
     #[doc(alias("HIPRAND_ORDERING_PSEUDO_BEST", "CURAND_ORDERING_PSEUDO_BEST"))]
     Best,
-    /// That of a new generator: the same on every device, perhaps another in another release.
+    /// The ordering of a new generator: the same on every device, but it may change between releases.
     #[doc(alias("HIPRAND_ORDERING_PSEUDO_DEFAULT", "CURAND_ORDERING_PSEUDO_DEFAULT"))]
     Default,
-    /// Each of the generators side by side has a seed of its own: faster to set up, worse statistics. [`Pseudo::Xorwow`] only.
+    /// Each of the parallel generators has its own seed: faster to set up, worse statistics. [`Pseudo::Xorwow`] only.
     #[doc(alias("HIPRAND_ORDERING_PSEUDO_SEEDED", "CURAND_ORDERING_PSEUDO_SEEDED"))]
     Seeded,
     /// The same in every release.
     #[doc(alias("HIPRAND_ORDERING_PSEUDO_LEGACY", "CURAND_ORDERING_PSEUDO_LEGACY"))]
     Legacy,
-    /// The fastest on the device at hand: another one can give other numbers. Not for host generators and not for [`Pseudo::Mt19937`].
+    /// The fastest ordering on the current device: another device can give other numbers. Not for host generators and
+    /// not for [`Pseudo::Mt19937`].
     #[doc(alias("HIPRAND_ORDERING_PSEUDO_DYNAMIC", "CURAND_ORDERING_PSEUDO_DYNAMIC"))]
     Dynamic,
 }
@@ -85,15 +87,15 @@ impl Ordering {
     }
 }
 
-/// [`Pseudo`] and [`Quasi`].
+/// A kind of generator: [`Pseudo`] or [`Quasi`].
 pub trait Kind: Copy + Debug + Send + Sync + sealed::Sealed + 'static {
-    /// C's number of it.
+    /// Returns the C code.
     #[doc(hidden)]
     fn code(self) -> u32;
-    /// An error unless the generator takes so many numbers of a type at a time.
+    /// Returns an error unless the generator supports this request.
     #[doc(hidden)]
     fn takes(self, dimensions: u32, request: &Request) -> Result<()>;
-    /// An error unless the generator can start there.
+    /// Returns an error unless the generator can start at this offset.
     #[doc(hidden)]
     fn starts_at(self, offset: u64) -> Result<()>;
 }
@@ -135,7 +137,7 @@ impl Kind for Pseudo {
     }
 }
 
-/// Dimensions that the library has direction vectors for.
+/// Number of dimensions that the library has direction vectors for.
 pub(crate) const DIMENSIONS: u32 = 20_000;
 
 impl Quasi {
@@ -174,7 +176,7 @@ impl Kind for Quasi {
         if u32::try_from(offset).is_ok() {
             return Ok(());
         }
-        // The library takes the lower 32 bits, without a word.
+        // The library silently uses the lower 32 bits.
         Err(invalid("the offset of a quasi-random generator", offset.to_string(), format!("at most {}", u32::MAX)))
     }
 }
@@ -183,7 +185,7 @@ impl Kind for Quasi {
 mod tests {
     use super::*;
 
-    /// The enums' numbers are those of C's headers.
+    /// Compares the codes with the enums of the C headers.
     #[test]
     fn codes_are_those_of_c() {
         let pseudo = [

@@ -1,8 +1,9 @@
 //! Safe Rust for hipRAND on AMD GPUs: pseudo-random and quasi-random numbers, on the device and on the host.
 //!
-//! A [`Generator`] queues work on a stream of [`hip`], which fills device memory; a [`HostGenerator`] fills slices on the host with the same numbers.
-//! Lengths and parameters are checked before the call: all calls are safe. The same seed gives the same numbers as in C. Nothing is linked: hipRAND of
-//! ROCm 5.7 to 10.0 is loaded on first use, and the same program runs with each.
+//! A [`Generator`] queues work on a stream of [`hip`], which fills device memory; a [`HostGenerator`] fills host slices
+//! with the same numbers. Lengths and parameters are checked before the call: all calls are safe. The same seed gives
+//! the same numbers as in C. Nothing is linked: hipRAND of ROCm 5.7 to 10.0 is loaded on first use, and the same
+//! program runs with each.
 //!
 //! ```
 //! use hip::{Device, DeviceBuffer, Stream};
@@ -29,7 +30,7 @@
 //! }
 //! ```
 //!
-//! | hipRAND, cuRAND | here |
+//! | hipRAND, cuRAND | this crate |
 //! |---|---|
 //! | `hiprandCreateGenerator`, `hiprandCreateGeneratorHost` | [`Generator::new`], [`HostGenerator::new`] with [`Pseudo`] or [`Quasi`] |
 //! | `hiprandGenerate`, `...Char`, `...Short`, `...LongLong` | [`generate`](Generator::generate): the element type decides |
@@ -39,17 +40,18 @@
 //! | the offset, the ordering | [`set_offset`](Generator::set_offset), [`set_ordering`](Generator::set_ordering) |
 //!
 //! # Lengths
-//! AMD's library takes odd lengths for normal numbers, which cuRAND refuses. The length for a quasi-random generator must be a multiple of its
-//! dimensions: all numbers of the first dimension come first, then those of the second.
+//! AMD's library supports odd lengths for normal numbers, which cuRAND rejects. The length for a quasi-random generator
+//! must be a multiple of its dimensions: all numbers of the first dimension come first, then those of the second.
 //!
 //! # Order, capture
-//! - **Streams.** Work follows the generator's stream. Buffers know of it: reading one waits for its numbers.
-//! - **Waits.** The first call after a seed, an offset, dimensions or an ordering was set allocates memory, and can wait for the device. So does a call of
-//!   `poisson` with another λ than before. All other calls only queue work.
-//! - **Graphs.** Call [`prepare`](Generator::prepare) before a capture. What a graph generates is fixed when it is captured, for `Philox4x32_10`
-//!   and the quasi-random generators: each launch writes the same numbers. The other generators have their state in device memory, and go on
-//!   with each launch. A graph keeps the state that it was captured with: settings that start the sequence again give the generator another, and
-//!   a call of `poisson` with another λ is an error while a graph has the tables.
+//! - **Streams.** Work is queued on the generator's stream. Buffers track it: reading a buffer waits for its numbers.
+//! - **Waits.** The first call after setting a seed, an offset, dimensions or an ordering allocates memory, and can
+//!   wait for the device. So does a call of `poisson` with another λ than before. All other calls only queue work.
+//! - **Graphs.** Call [`prepare`](Generator::prepare) before a capture. With `Philox4x32_10` and the quasi-random
+//!   generators, the numbers are fixed at the capture: each launch writes the same numbers. The other generators have
+//!   their state in device memory, and continue with each launch. A graph keeps the state that it was captured with:
+//!   settings that restart the sequence give the generator a new state, and a call of `poisson` with another λ is an
+//!   error while a graph uses the tables.
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
@@ -94,25 +96,26 @@ hip::library_error! {
     symbol_error: raw::symbol_error,
 }
 
-/// Whether hipRAND can be loaded. [`Generator::new`] returns the reason if not.
+/// Returns whether hipRAND can be loaded. If not, [`Generator::new`] returns the reason.
 #[must_use]
 pub fn is_available() -> bool {
     raw::load_error().is_none()
 }
 
-/// The version of the library underneath, rocRAND: 100 000 times the major, 100 times the minor number, and the patch.
+/// Returns the version of rocRAND, the library that hipRAND is built on: 100 000 times the major number, 100 times the
+/// minor number, and the patch.
 ///
 /// # Errors
 /// [`Error::NoLibrary`], with every path that was tried.
 #[doc(alias("hiprandGetVersion", "curandGetVersion"))]
 pub fn version() -> Result<i32> {
     let mut version = 0;
-    // SAFETY: it writes the number there.
+    // SAFETY: the function writes the number through a valid pointer.
     check(unsafe { raw::hiprandGetVersion(&mut version) }, "hiprandGetVersion", || "the version".to_owned())?;
     Ok(version)
 }
 
-/// The error for an argument that does not fit.
+/// Returns the error for an invalid argument.
 pub(crate) fn invalid(what: &'static str, value: impl Into<String>, allowed: impl Into<String>) -> Error {
     Error::Invalid { what, value: value.into(), allowed: allowed.into() }
 }

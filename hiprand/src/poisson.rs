@@ -8,9 +8,10 @@ use hip::{Backend, Device};
 
 use crate::{Error, Result, check, element, raw};
 
-/// The tables of a Poisson distribution in device memory, for the device functions of hipRAND (`hiprand_discrete`) in kernels of your own.
+/// The tables of a Poisson distribution in device memory, for hipRAND's device functions (`hiprand_discrete`) in your
+/// own kernels.
 ///
-/// [`Generator::poisson`](crate::Generator::poisson) needs none.
+/// [`Generator::poisson`](crate::Generator::poisson) does not need it.
 #[derive(Debug)]
 #[doc(alias("hiprandDiscreteDistribution_t", "curandDiscreteDistribution_t"))]
 pub struct PoissonDistribution {
@@ -21,7 +22,7 @@ pub struct PoissonDistribution {
 }
 
 impl PoissonDistribution {
-    /// The tables for λ, on a device.
+    /// Creates the tables for λ on a device.
     ///
     /// # Errors
     /// [`Error::Invalid`] unless λ is more than 0 and at most 2.146·10⁹;
@@ -36,7 +37,7 @@ impl PoissonDistribution {
         }
         let raw = hip::interop::wait_for_device(device, || {
             let mut distribution = ptr::null_mut();
-            // SAFETY: it writes the address of the tables there.
+            // SAFETY: the function writes the address of the tables through a valid pointer.
             let status = unsafe { raw::hiprandCreatePoissonDistribution(lambda, &mut distribution) };
             check(status, "hiprandCreatePoissonDistribution", || format!("λ {lambda}"))?;
             Ok::<_, Error>(distribution as usize)
@@ -44,23 +45,24 @@ impl PoissonDistribution {
         Ok(Self { device: *device, lambda, raw, tracked: Some(Tracked::new()) })
     }
 
-    /// λ.
+    /// Returns λ.
     #[must_use]
     pub fn lambda(&self) -> f64 {
         self.lambda
     }
 
-    /// The address of the `rocrand_discrete_distribution_st` in device memory: an argument for kernels. Work that uses it names
-    /// [`tracked`](Self::tracked), or is over before this is dropped.
+    /// Returns the address of the `rocrand_discrete_distribution_st` in device memory, to pass to kernels. Work that
+    /// uses it must name [`tracked`](Self::tracked), or must be done before this is dropped.
     #[must_use]
     pub fn as_raw(&self) -> *mut c_void {
         self.raw as *mut c_void
     }
 
-    /// What calls name for which `as_raw` is an argument: [`Uses::tracked_shared`](hip::interop::Uses::tracked_shared).
+    /// Returns the object that calls must name if `as_raw` is an argument:
+    /// [`Uses::tracked_shared`](hip::interop::Uses::tracked_shared).
     ///
     /// # Panics
-    /// Never: it is there until this is dropped.
+    /// Never: the object exists until this is dropped.
     #[must_use]
     pub fn tracked(&self) -> &Tracked {
         self.tracked.as_ref().expect("until it is dropped")
@@ -73,7 +75,7 @@ impl Drop for PoissonDistribution {
         let Some(tracked) = self.tracked.take() else { return };
         let (device, raw) = (self.device, self.raw);
         tracked.release_when_idle(&device, move || {
-            // SAFETY: the library made it, and nothing uses it any more.
+            // SAFETY: the library made the tables, and nothing uses them any more.
             let _ = device.with_current(|| unsafe { raw::hiprandDestroyDistribution(raw as *mut c_void) });
         });
     }

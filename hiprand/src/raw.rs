@@ -1,4 +1,5 @@
-//! The C functions. All names of hipRAND that this crate calls are here; they are looked up by name in what [`hiprand_sys`] has opened.
+//! The C functions. All hipRAND names that this crate calls are here; they are looked up by name in the library that
+//! [`hiprand_sys`] has opened.
 
 use std::ffi::{c_int, c_void};
 use std::mem::transmute;
@@ -13,7 +14,7 @@ pub(crate) use hiprand_sys::{
     hiprandStatus_t, load_error, symbol_error,
 };
 
-/// The release that has a function first.
+/// Returns the first release that has a function.
 macro_rules! since {
     () => {
         "5.7"
@@ -25,13 +26,13 @@ macro_rules! since {
 
 macro_rules! functions {
     ($(fn $name:ident($($parameter:ident: $type:ty),* $(,)?) $(since $since:literal)?;)*) => {$(
-        /// As in C.
+        /// The C function.
         #[allow(non_snake_case, reason = "names are C's")]
         pub(crate) unsafe fn $name($($parameter: $type),*) -> hiprandStatus_t {
             static SLOT: Slot = Slot::new(concat!(stringify!($name), "\0"), since!($($since)?));
             match SLOT.get(&BINDING) {
                 Ok(function) => {
-                    // SAFETY: the library has it under this name, whose C signature is the one declared here.
+                    // SAFETY: the library has the function under this name, and its C signature is the one declared here.
                     let function = unsafe {
                         transmute::<NonNull<c_void>, unsafe extern "C" fn($($type),*) -> hiprandStatus_t>(function)
                     };
@@ -42,7 +43,7 @@ macro_rules! functions {
             }
         }
     )*
-        /// Their names, and the types of their parameters.
+        /// The functions' names, and the types of their parameters.
         pub static FUNCTIONS: &[(&str, &[&str])] = &[$((stringify!($name), &[$(stringify!($type)),*])),*];
     };
 }

@@ -1,16 +1,18 @@
-//! Host generators as random number generators of the crate `rand`.
+//! Host generators as random number generators for the `rand` crate.
 
 use rand_core::TryRngCore;
 
 use crate::{Error, HostGenerator, Pseudo, Result};
 
-/// Numbers that are generated at a time.
+/// How many numbers are generated at a time.
 const BLOCK: usize = 4096;
 
-/// A [`HostGenerator`] as a random number generator of the crate [`rand`](https://docs.rs/rand), of [`HostGenerator::into_rng`].
+/// A [`HostGenerator`] as a random number generator for the [`rand`](https://docs.rs/rand) crate.
+/// [`HostGenerator::into_rng`] creates it.
 ///
-/// Its numbers are those of [`HostGenerator::generate`] for `u32`, in blocks. A call of the library can fail: it implements [`TryRngCore`], whose
-/// [`unwrap_err`](TryRngCore::unwrap_err) is a generator that panics then, for functions that take `Rng`.
+/// It returns the numbers of [`HostGenerator::generate`] for `u32`, generated in blocks. A library call can fail, so it
+/// implements [`TryRngCore`]; its [`unwrap_err`](TryRngCore::unwrap_err) returns a generator that panics on errors, for
+/// functions that take `Rng`.
 ///
 /// ```
 /// use hiprand::rand_core::{RngCore, TryRngCore};
@@ -26,12 +28,12 @@ const BLOCK: usize = 4096;
 pub struct HostRng {
     generator: HostGenerator<Pseudo>,
     block: Box<[u32]>,
-    /// Where the numbers begin that have not been used.
+    /// Index of the first unused number.
     next: usize,
 }
 
 impl HostGenerator<Pseudo> {
-    /// The generator, for the crates of `rand`. It goes on where the sequence is.
+    /// Converts the generator for the `rand` crates. It continues at the current position of the sequence.
     #[must_use]
     pub fn into_rng(self) -> HostRng {
         HostRng { generator: self, block: vec![0; BLOCK].into(), next: BLOCK }
@@ -39,7 +41,7 @@ impl HostGenerator<Pseudo> {
 }
 
 impl HostRng {
-    /// The generator alone. Numbers of the block that have not been used are lost.
+    /// Returns the generator. Unused numbers of the current block are lost.
     #[must_use]
     pub fn into_generator(self) -> HostGenerator<Pseudo> {
         self.generator

@@ -6,7 +6,8 @@ use linalg_testing::before;
 
 use crate::{device, filled, seeded};
 
-/// The known answers of Random123's own tests for philox4x32-10 (`kat_vectors`): the key is the seed, the counter the offset in fours.
+/// The known answers of Random123's own tests for philox4x32-10 (`kat_vectors`): the key is the seed, the counter the
+/// offset in fours.
 #[test]
 fn philox_is_random123s() {
     let Some((_device, stream)) = device() else { return };
@@ -81,7 +82,8 @@ fn the_reference_of_mt19937_is_the_published_one() {
     assert_eq!(ten_thousand, 4_123_659_995, "the 10000th number, as ISO C++ requires it");
 }
 
-/// The first of rocRAND's Mersenne Twisters is the published one. Eight threads share it, and its eight first numbers are these of it.
+/// The first of rocRAND's Mersenne Twisters is the published one. Eight threads share it, and its eight first numbers
+/// are these of it.
 fn first_of_mt19937(seed: u32) -> Vec<u32> {
     let first = Mt19937::new(seed).block();
     [0, 113, 170, 283, 340, 397, 510, 567].map(|at| first[at]).to_vec()
@@ -107,8 +109,8 @@ fn mt19937_on_the_host_is_the_published_one() {
     assert_eq!(numbers[..], first_of_mt19937(5489));
 }
 
-/// Joe and Kuo's `new-joe-kuo-6.21201`, the first lines: degree and coefficients of the primitive polynomial, initial direction numbers. Of the second
-/// dimension on.
+/// Joe and Kuo's `new-joe-kuo-6.21201`, the first lines: degree and coefficients of the primitive polynomial, initial
+/// direction numbers. Of the second dimension on.
 const JOE_KUO: [(u32, u32, &[u32]); 9] = [
     (1, 0, &[1]),
     (2, 1, &[1, 3]),
@@ -175,7 +177,8 @@ fn direction_vectors_are_joe_and_kuos() {
     assert_eq!(hiprand::sobol64_vectors(true).unwrap().len(), 20_000);
 }
 
-/// Point `index` of Sobol's sequence in the order of Antonov and Saleev: the exclusive or of the vectors at the bits of its Gray code.
+/// Point `index` of Sobol's sequence in the order of Antonov and Saleev: the exclusive or of the vectors at the bits of
+/// its Gray code.
 fn sobol(vectors: &[u64; 64], index: u64) -> u64 {
     let gray = index ^ (index >> 1);
     (0..64).filter(|bit| gray >> bit & 1 == 1).fold(0, |sum, bit| sum ^ vectors[bit])

@@ -1,6 +1,6 @@
-//! hipRAND on a device with ROCm's own libraries: the GPU if there is one, or the software GPU under `hsa-sim`. Sequences are held to published known
-//! answers and to the raw C calls, distributions to moments, chi-squared and Kolmogorov-Smirnov with fixed seeds. Without the libraries the tests pass by
-//! saying that they were skipped.
+//! hipRAND on a device with ROCm's own libraries: the GPU if there is one, or the software GPU under `hsa-sim`.
+//! Sequences are held to published known answers and to the raw C calls, distributions to moments, chi-squared and
+//! Kolmogorov-Smirnov with fixed seeds. Without the libraries the tests pass by saying that they were skipped.
 
 mod bad_input;
 mod devices;
@@ -33,7 +33,7 @@ pub(crate) const PSEUDO: [Pseudo; 5] =
 pub(crate) const QUASI: [Quasi; 5] =
     [Quasi::Default, Quasi::Sobol32, Quasi::ScrambledSobol32, Quasi::Sobol64, Quasi::ScrambledSobol64];
 
-/// What a generator fills a buffer of so many elements with.
+/// What a generator fills a buffer of this many elements with.
 pub(crate) fn filled<K: Kind, T: Pod>(
     generator: &mut Generator<K>,
     count: usize,

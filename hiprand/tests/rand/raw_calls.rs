@@ -26,7 +26,7 @@ impl Raw {
     ) -> Self {
         let mut raw = ptr::null_mut();
         let create = || {
-            // SAFETY: it writes a generator there, which gets a stream that is alive, and settings that it has.
+            // SAFETY: the function writes a generator through a valid pointer, which gets a stream that is alive, and settings that it has.
             unsafe {
                 assert_eq!(sys::hiprandCreateGenerator(&mut raw, sys::hiprandRngType(kind)), SUCCESS);
                 assert_eq!(sys::hiprandSetStream(raw, stream.as_raw()), SUCCESS);

@@ -1,5 +1,5 @@
-//! Distributions: moments, chi-squared and Kolmogorov-Smirnov, with fixed seeds. The bounds are those of five standard deviations, or of probabilities
-//! around 1 in a million: a wrong distribution is far outside.
+//! Distributions: moments, chi-squared and Kolmogorov-Smirnov, with fixed seeds. The bounds are those of five standard
+//! deviations, or of probabilities around 1 in a million: a wrong distribution is far outside.
 
 use hiprand::half::f16;
 use hiprand::{Generator, Quasi, Real};
@@ -207,8 +207,8 @@ fn counts_are_poissons() {
     assert_eq!(counts, [0; 64]);
 }
 
-/// What makes them quasi-random: of 2ᵏ points, each of 2ᵏ equal intervals has one, in every dimension; and in the first two, each of 2ᵏ equal boxes of every
-/// shape.
+/// What makes them quasi-random: of 2ᵏ points, each of 2ᵏ equal intervals has one, in every dimension; and in the first
+/// two, each of 2ᵏ equal boxes of every shape.
 #[test]
 fn quasi_random_points_fill_the_cube_evenly() {
     let Some((_device, stream)) = device() else { return };
