@@ -1,4 +1,5 @@
-//! The vibrations of a string: eigenvalues and eigenvectors of its stiffness, drawn to `eigenvalues.svg` in the current folder.
+//! The vibrations of a string: the eigenvalues and eigenvectors of its stiffness matrix, drawn to `eigenvalues.svg` in
+//! the current folder.
 //!
 //! `cargo run -p hipsolver --example eigenvalues`, with an AMD GPU and hipSOLVER; without:
 //! `rocm-sdk install 7.2 --with hipsolver`, then `hip-sim run --rocm 7.2 -- target/debug/examples/eigenvalues`
@@ -10,7 +11,7 @@ use plotters::prelude::*;
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let device = Device::get(0)?;
     let solver = Solver::new(&Stream::new(&device)?)?;
-    // Masses on a string: 2 on the diagonal, -1 beside it. Only the lower triangle is read.
+    // Masses on a string: 2 on the diagonal, -1 next to it. Only the lower triangle is read.
     let n = 32_usize;
     let stiffness: Vec<f64> = (0..n * n)
         .map(|index| match (index % n).abs_diff(index / n) {
@@ -25,7 +26,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let (values, modes) = (values.to_vec()?, modes.to_vec()?);
     let file = "eigenvalues.svg";
     plot(file, &values, &modes)?;
-    // What the textbook says: 2 sin(k π / (2 (n + 1))).
+    // The textbook's value: 2 sin(k π / (2 (n + 1))).
     let theory = |k: usize| 2.0 * (k as f64 * std::f64::consts::PI / (2.0 * (n + 1) as f64)).sin();
     let largest = (1..=n).map(|k| (values[k - 1].sqrt() - theory(k)).abs()).fold(0.0, f64::max);
     if largest.is_nan() || largest > 1e-10 {
@@ -49,7 +50,7 @@ fn plot(file: &str, values: &[f64], modes: &[f64]) -> Result<(), Box<dyn std::er
     chart.configure_mesh().x_desc("mass").y_desc("displacement").draw()?;
     for (mode, color) in [RED, GREEN, BLUE].into_iter().enumerate() {
         let inner = modes[mode * n..][..n].iter().enumerate().map(|(at, &x)| (at + 1, x));
-        // The ends of the string are held.
+        // The ends of the string are fixed.
         let points = std::iter::once((0, 0.0)).chain(inner).chain([(n + 1, 0.0)]);
         chart
             .draw_series(LineSeries::new(points, &color))?

@@ -11,7 +11,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let solver = Solver::new(&Stream::new(&device)?)?;
     let points = 40;
     let x = |index: usize| index as f64 / 10.0 - 2.0;
-    // 3 - 2 x + x²/2, and a little more or less.
+    // 3 - 2 x + x²/2, with some noise.
     let y = |index: usize| 3.0 - 2.0 * x(index) + 0.5 * x(index).powi(2) + 0.01 * ((index * 7919) as f64).sin();
     let columns: Vec<f64> = (0..3).flat_map(|power| (0..points).map(move |index| x(index).powi(power))).collect();
     let mut a = MatrixBuffer::from_columns(&device, &columns, points, 3)?;

@@ -1,4 +1,4 @@
-//! Factorisations and solves.
+//! Factorizations and solves.
 
 use std::ffi::c_void;
 
@@ -20,27 +20,28 @@ pub(crate) fn fits(what: &'static str, found: usize, needed: usize, of: &str) ->
     if found == needed { Ok(()) } else { Err(invalid(what, found.to_string(), format!("{needed}, {of}"))) }
 }
 
-/// A size as C has it.
+/// Converts a size to C's `int`.
 pub(crate) fn int(what: &'static str, size: usize) -> Result<i32> {
     i32::try_from(size).map_err(|_| invalid(what, size.to_string(), "less than 2^31"))
 }
 
-/// A size as C has it in functions with 64-bit sizes.
+/// Converts a size to the 64-bit integer of the functions with 64-bit sizes.
 fn long(what: &'static str, size: usize) -> Result<i64> {
     i64::try_from(size).map_err(|_| invalid(what, size.to_string(), "less than 2^63"))
 }
 
-/// The number of a type.
+/// Returns the code of a type.
 fn kind<T: Scalar>() -> u32 {
     T::HIP_DATA_TYPE.0
 }
 
-/// Where functions with 64-bit sizes write the size of the workspace on the host: beside that of the other.
+/// Returns where functions with 64-bit sizes write the size of the host workspace: after the size of the device
+/// workspace.
 fn on_host(lwork: *mut c_void) -> *mut c_void {
     lwork.cast::<usize>().wrapping_add(1).cast()
 }
 
-/// An error unless the matrix is in memory as it is viewed.
+/// Returns an error unless the matrix is stored as it is viewed.
 pub(crate) fn as_stored(what: &'static str, op: Op, complex: bool) -> Result<()> {
     if op.transposed || (op.conjugated && complex) {
         return Err(invalid(what, format!("{op:?} in memory"), "as it is in memory, column-major"));
@@ -48,12 +49,12 @@ pub(crate) fn as_stored(what: &'static str, op: Op, complex: bool) -> Result<()>
     Ok(())
 }
 
-/// An error for a batch, where the library has none.
+/// Returns an error for a batch, for functions that do not support one.
 pub(crate) fn alone(what: &'static str, batch: Batch) -> Result<()> {
     if batch == Batch::One { Ok(()) } else { Err(invalid(what, format!("{batch:?}"), "one matrix")) }
 }
 
-/// The number of members of a batch of pointers, or 0 for one matrix.
+/// Returns the number of members of a batch of pointers, or 0 for one matrix.
 fn pointers(what: &'static str, batch: Batch) -> Result<usize> {
     match batch {
         Batch::One => Ok(0),
@@ -62,7 +63,7 @@ fn pointers(what: &'static str, batch: Batch) -> Result<usize> {
     }
 }
 
-/// The triangle in memory. Of a complex matrix, the transpose is another matrix.
+/// Returns the triangle in memory. The transpose of a complex matrix is a different matrix.
 fn stored<T: Scalar>(what: &'static str, op: Op, code: u32) -> Result<u32> {
     if T::COMPLEX && op.transposed != op.conjugated {
         return Err(invalid(what, format!("{op:?} in memory"), "as it is, or its conjugate transpose"));
@@ -101,11 +102,13 @@ pub(crate) fn plan<T, F: Fn() -> String>(
     }
 }
 
-/// Factorisations and solves.
+/// Factorizations and solves.
 impl Solver {
-    /// A = L Lᴴ, or A = Uᴴ U: Cholesky's factorisation of a Hermitian matrix of which one triangle is stored. The triangle becomes the factor.
+    /// A = L Lᴴ, or A = Uᴴ U: the Cholesky factorization of a Hermitian matrix of which one triangle is stored. The
+    /// triangle is overwritten with the factor.
     ///
-    /// A batch of pointers is factorised in one call. One matrix with a leading dimension of 2³¹ or more needs ROCm 6.3.
+    /// A batch of pointers is factored in one call. One matrix with a leading dimension of 2³¹ or more needs ROCm
+    /// 6.3.
     ///
     /// # Errors
     /// [`CallError::Invalid`] for a strided batch. The outcome is [`Cause::NotPositiveDefinite`] if the matrix is not.
@@ -140,7 +143,8 @@ impl Solver {
         self.run(operands, plan, size, |w| raw::potrf_batched(uplo, n, a, w.pointer, w.len(), w.info, members))
     }
 
-    /// Solves A X = B with the factor of [`potrf`](Self::potrf). B becomes X. Of a batch of pointers, each B has one column.
+    /// Solves A X = B with the factor from [`potrf`](Self::potrf). B is overwritten with X. In a batch of pointers,
+    /// each B has one column.
     ///
     /// # Errors
     /// [`CallError::Invalid`] if the shapes do not fit, B is row-major, or for strided batches.
@@ -175,7 +179,7 @@ impl Solver {
         self.run(operands, plan, size, |w| raw::potrs_batched(uplo, n, nrhs, a, b, w.pointer, w.len(), w.info, members))
     }
 
-    /// The triangle of A⁻¹, in place of the factor of [`potrf`](Self::potrf).
+    /// Overwrites the factor from [`potrf`](Self::potrf) with the same triangle of A⁻¹.
     ///
     /// # Errors
     /// [`CallError::Invalid`] for a batch. The outcome is [`Cause::Singular`] if the factor has a zero on its diagonal.
@@ -186,18 +190,19 @@ impl Solver {
         let n = int("the order of A", a.order())?;
         let mut operands = Operands::on(self.stream());
         let a = operands.matrix_mut("A", a.into_matrix())?;
-        // rocSOLVER multiplies a square of the workspace of which it has written a triangle.
+        // rocSOLVER multiplies a square part of the workspace, of which it has written one triangle only.
         let plan = Plan { cleared: true, ..plan::<T, _>("potri", T::pair(), singular, move || format!("A {n} x {n}")) };
         let size = |lwork, _| raw::potri_size(uplo, n, a, lwork);
         self.run(operands, plan, size, |w| raw::potri(uplo, n, a, w.pointer, w.len(), w.info))
     }
 
-    /// P A = L U: the factorisation with row exchanges, of a matrix of any shape. A becomes L without its ones, and U.
+    /// P A = L U: the LU factorization with row exchanges, for a matrix of any shape. A is overwritten with U and with
+    /// L without its unit diagonal.
     /// With [`Pivots<i64>`](Pivots::new_64), sizes have 64 bits: ROCm 6.2 and newer.
     ///
     /// # Errors
-    /// [`CallError::Invalid`] for pivots of another shape, a row-major A, or a batch. The outcome is [`Cause::Singular`] if U has a zero on its
-    /// diagonal; the factors are right all the same.
+    /// [`CallError::Invalid`] for pivots of another shape, a row-major A, or a batch. The outcome is
+    /// [`Cause::Singular`] if U has a zero on its diagonal; the factors are still correct.
     #[doc(alias("hipsolverSgetrf", "hipsolverDgetrf", "hipsolverCgetrf", "hipsolverZgetrf", "cusolverDnSgetrf"))]
     #[doc(alias("hipsolverDnXgetrf", "cusolverDnXgetrf"))]
     pub fn getrf<'a, T: Getrf, I: PivotIndex>(
@@ -217,7 +222,7 @@ impl Solver {
         let asked = move || format!("A {rows} x {cols}");
         let mut operands = Operands::on(self.stream());
         let a = operands.matrix_mut("A", a)?;
-        // SAFETY: the library writes numbers of rows of A there.
+        // SAFETY: the library writes row numbers of A there.
         let pivots = operands.slice_mut("the pivots", unsafe { pivots.as_slice_mut() })?;
         if I::WIDE {
             let (m, n, kind) = (long("the rows of A", rows)?, long("the columns of A", cols)?, kind::<T>());
@@ -234,7 +239,8 @@ impl Solver {
         self.run(operands, plan, size, |w| raw::getrf(m, n, a, w.pointer, w.len(), pivots, w.info))
     }
 
-    /// Solves A X = B with the factors of [`getrf`](Self::getrf); with `a.t()` or `a.h()`, for the transpose of A. B becomes X.
+    /// Solves A X = B with the factors from [`getrf`](Self::getrf); with `a.t()` or `a.h()`, for the transpose of A. B
+    /// is overwritten with X.
     ///
     /// # Errors
     /// [`CallError::Invalid`] if the shapes do not fit, B is row-major, or for batches.
@@ -280,14 +286,16 @@ impl Solver {
         self.run(operands, plan, size, |w| raw::getrs(op, n, nrhs, a, pivots, b, w.pointer, w.len(), w.info))
     }
 
-    /// A = Q R. A becomes R above its diagonal, and below it with `tau` what Q is made of. A with 2³¹ rows or more, or such a leading dimension,
-    /// needs ROCm 6.3.
+    /// A = Q R. A is overwritten with R; its part below the diagonal, together with `tau`, represents Q. An A with
+    /// 2³¹ rows or more, or such a leading dimension, needs ROCm 6.3.
     ///
-    /// The library adds squares of elements as they are. The largest element of each column must be from about 1e-18 to 1e18 in single precision
-    /// and from 1e-150 to 1e150 in double precision, or the column 0: else the factors may be wrong. Scale other matrices before, and R after.
+    /// The library adds squares of elements without scaling. The largest element of each column must be from about
+    /// 1e-18 to 1e18 in single precision and from 1e-150 to 1e150 in double precision, or the column must be 0.
+    /// Otherwise the factors may be wrong. Scale other matrices before the call, and R after it.
     ///
     /// # Errors
-    /// [`CallError::Invalid`] unless `tau` has as many elements as the smaller side of A, side by side; for a row-major A, and for a batch.
+    /// [`CallError::Invalid`] unless `tau` has as many contiguous elements as the smaller dimension of A; for a
+    /// row-major A, and for a batch.
     #[doc(alias("hipsolverSgeqrf", "hipsolverDgeqrf", "hipsolverCgeqrf", "hipsolverZgeqrf", "cusolverDnSgeqrf"))]
     #[doc(alias("hipsolverDnXgeqrf", "cusolverDnXgeqrf"))]
     pub fn geqrf<'a, T: Geqrf>(
@@ -320,7 +328,7 @@ impl Solver {
         self.run(operands, plan, size, |w| raw::geqrf(m, n, a, tau, w.pointer, w.len(), w.info))
     }
 
-    /// The first columns of Q, in place of what [`geqrf`](Self::geqrf) has left: as many as A has.
+    /// Overwrites the result of [`geqrf`](Self::geqrf) with the first columns of Q, as many as A has.
     ///
     /// # Errors
     /// [`CallError::Invalid`] if A has fewer rows than columns or than `tau` elements, is row-major, or a batch.
@@ -347,8 +355,8 @@ impl Solver {
         self.run(operands, plan, size, |w| raw::orgqr(m, n, k, a, tau, w.pointer, w.len(), w.info))
     }
 
-    /// C ← Q C, or C Q with [`Side::Right`], where Q is what [`geqrf`](Self::geqrf) has left in A and `tau`; with `a.h()` (or `a.t()` of real
-    /// numbers), its conjugate transpose.
+    /// C ← Q C, or C Q with [`Side::Right`], where A and `tau` represent Q, as [`geqrf`](Self::geqrf) returns it;
+    /// with `a.h()` (or `a.t()` for real numbers), its conjugate transpose.
     ///
     /// # Errors
     /// [`CallError::Invalid`] if the shapes do not fit, C is row-major, or for a batch.
@@ -385,12 +393,14 @@ impl Solver {
         self.run(operands, plan, size, |w| raw::ormqr(side, op, m, n, k, a, tau, c, w.pointer, w.len(), w.info))
     }
 
-    /// The X that makes ‖B − A X‖ smallest, for an A with at least as many rows as columns and independent columns. A and B are overwritten.
-    /// It waits. A whose largest element is less than 1 or very large is scaled by a power of two, as in [`syevd`](Self::syevd).
+    /// Computes the X that minimizes ‖B − A X‖, for an A with at least as many rows as columns and linearly
+    /// independent columns. A and B are overwritten. It waits. If the largest element of A is less than 1 or very
+    /// large, A is scaled by a power of two, as in [`syevd`](Self::syevd).
     ///
     /// # Errors
-    /// [`CallError::Invalid`] if the shapes do not fit, a matrix is row-major, or for a batch. The outcome is [`Cause::Singular`] if the columns of A
-    /// depend on each other, and [`Cause::NotFinite`] if an element of A is NaN or infinite.
+    /// [`CallError::Invalid`] if the shapes do not fit, a matrix is row-major, or for a batch. The outcome is
+    /// [`Cause::Singular`] if the columns of A are linearly dependent, and [`Cause::NotFinite`] if an element of A is
+    /// NaN or infinite.
     #[doc(alias("hipsolverSSgels", "hipsolverDDgels", "hipsolverCCgels", "hipsolverZZgels", "cusolverDnSSgels"))]
     pub fn gels<'a, T: Gels>(
         &self,
@@ -437,7 +447,7 @@ fn side_by_side(len: usize, increment: isize, needed: usize) -> Result<()> {
     if increment == 1 { Ok(()) } else { Err(invalid("the increment of a vector", increment.to_string(), "1")) }
 }
 
-/// A vector of the values of a matrix, on the device.
+/// Checks a device vector for the eigenvalues or singular values of a matrix.
 pub(crate) fn values<T>(values: &VectorMut<'_, T>, needed: usize) -> Result<()> {
     side_by_side(values.len(), values.increment(), needed)
 }

@@ -12,7 +12,7 @@ use crate::scaling::{Array, Part, Scaling, times_power};
 use crate::solver::{Jacobi, Outcome, Plan};
 use crate::{Cause, Result, Solver};
 
-/// Which generalised eigenvalues [`Solver::sygvd`] computes.
+/// The generalized eigenvalue problem that [`Solver::sygvd`] solves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EigenProblem {
     /// A x = λ B x
@@ -33,18 +33,18 @@ impl EigenProblem {
     }
 }
 
-/// Which eigenvalues [`Solver::syevdx`] and [`Solver::sygvdx`] compute.
+/// The eigenvalues that [`Solver::syevdx`] and [`Solver::sygvdx`] compute.
 #[derive(Clone, Debug, PartialEq)]
 pub enum EigenRange<R> {
     /// All.
     All,
-    /// Those above the first number, up to and with the second.
+    /// Those above the first number, up to and including the second.
     Between(R, R),
     /// Those with these indices, counted from 0, in ascending order.
     Indices(Range<usize>),
 }
 
-/// A range as C has it.
+/// A range as C expects it.
 struct Bounds<R> {
     kind: u32,
     above: R,
@@ -57,7 +57,7 @@ impl<R: Scalar + PartialOrd> EigenRange<R> {
     fn bounds(self, order: usize) -> Result<Bounds<R>> {
         let all = Bounds { kind: 221, above: R::ZERO, up_to: R::ZERO, first: 1, last: int("the order of A", order)? };
         match self {
-            // Of an empty matrix, no range has any.
+            // An empty matrix has no eigenvalues in any range.
             _ if order == 0 => Ok(all),
             Self::All => Ok(all),
             Self::Between(above, up_to) if above < up_to => Ok(Bounds { kind: 222, above, up_to, ..all }),
@@ -77,7 +77,7 @@ impl<R: Scalar + PartialOrd> EigenRange<R> {
     }
 }
 
-/// The triangle in memory of A and B, which is the same.
+/// Returns the triangle in memory of A and B, which must be the same.
 fn pair_of_triangles<T: Scalar>(a: &TriangleMut<'_, T>, b: &TriangleMut<'_, T>) -> Result<u32> {
     let uplo = triangle("A", a, true)?;
     if triangle("B", b, true)? != uplo {
@@ -89,7 +89,7 @@ fn pair_of_triangles<T: Scalar>(a: &TriangleMut<'_, T>, b: &TriangleMut<'_, T>) 
     Ok(uplo)
 }
 
-/// A and B of a generalised problem, and the place of the eigenvalues, for [`Scaling`].
+/// Describes A and B of a generalized problem, and the location of the eigenvalues, for [`Scaling`].
 fn generalised<T: Scalar>(
     (a, b, w): (Lowered, Lowered, *mut c_void),
     n: i32,
@@ -109,10 +109,11 @@ fn mode(vectors: bool) -> u32 {
     if vectors { 202 } else { 201 }
 }
 
-/// What is not asked for.
+/// An output that is not requested.
 const NONE: Lowered = Lowered { pointer: ptr::null_mut(), step: 1, stride: 0 };
 
-/// The triangle of a matrix whose eigenvectors replace it: it is in memory as it is viewed, unless it is real and no vectors are asked for.
+/// Checks the triangle of a matrix that the eigenvectors overwrite: it must be stored as it is viewed, unless it is
+/// real and no vectors are requested.
 fn triangle<T: Scalar>(what: &'static str, a: &TriangleMut<'_, T>, vectors: bool) -> Result<u32> {
     let op = a.matrix().op();
     if vectors || T::COMPLEX {
@@ -121,7 +122,7 @@ fn triangle<T: Scalar>(what: &'static str, a: &TriangleMut<'_, T>, vectors: bool
     Ok(a.stored().code())
 }
 
-/// The number of members of a batch whose matrices follow each other without gaps, or 0 for one matrix.
+/// Returns the number of members of a batch whose matrices follow each other without gaps, or 0 for one matrix.
 fn dense_batch(what: &'static str, batch: Batch, stride: usize, ld: usize, cols: usize) -> Result<usize> {
     match batch {
         Batch::One => Ok(0),
@@ -136,16 +137,18 @@ fn dense_batch(what: &'static str, batch: Batch, stride: usize, ld: usize, cols:
 
 /// Eigenvalues and singular values. These methods wait for the library, which may wait for the device.
 impl Solver {
-    /// The eigenvalues of a symmetric or Hermitian matrix of which one triangle is stored, in ascending order; with `vectors`, A becomes the
-    /// eigenvectors, as columns. Else its triangle is overwritten.
+    /// Computes the eigenvalues of a symmetric or Hermitian matrix of which one triangle is stored, in ascending order.
+    /// With `vectors`, A is overwritten with the eigenvectors, as columns. Otherwise its triangle is overwritten.
     ///
-    /// A matrix whose largest element is less than 1 or very large is scaled by a power of two, and its eigenvalues are scaled back: rocSOLVER
-    /// compares with absolute numbers. That holds for all eigenvalue and singular value problems but
-    /// [`gesvda_batched`](Self::gesvda_batched), on devices that the crate has code for: gfx90a, gfx942, gfx1100 and gfx1201.
+    /// A matrix whose largest element is less than 1 or very large is scaled by a power of two, and its eigenvalues are
+    /// scaled back, because rocSOLVER compares with absolute numbers. All eigenvalue and singular value problems do so
+    /// except [`gesvda_batched`](Self::gesvda_batched), on devices that the crate has code for: gfx90a, gfx942, gfx1100
+    /// and gfx1201.
     ///
     /// # Errors
-    /// [`CallError::Invalid`](crate::CallError::Invalid) unless there is room for as many values as A has rows; for a row-major A, and for a batch. The outcome
-    /// is [`Cause::NotConverged`], or [`Cause::NotFinite`] if an element is NaN or infinite.
+    /// [`CallError::Invalid`](crate::CallError::Invalid) unless there is room for as many values as A has rows; for a
+    /// row-major A, and for a batch. The outcome is [`Cause::NotConverged`], or [`Cause::NotFinite`] if an element is
+    /// NaN or infinite.
     #[doc(alias("hipsolverSsyevd", "hipsolverDsyevd", "hipsolverCheevd", "hipsolverZheevd", "cusolverDnSsyevd"))]
     pub fn syevd<'a, T: Syevd>(
         &self,
@@ -168,8 +171,9 @@ impl Solver {
         self.run(operands, plan, size, |work| raw::syevd(vectors, uplo, n, a, w, work.pointer, work.len(), work.info))
     }
 
-    /// As [`syevd`](Self::syevd), for a part of the eigenvalues. Returns how many there are: so many are the first in `eigenvalues`, and so many
-    /// columns of A are eigenvectors. There is room for as many values as A has rows. It waits. ROCm 6.2 and newer.
+    /// As [`syevd`](Self::syevd), for some of the eigenvalues. Returns how many it found: they are at the start of
+    /// `eigenvalues`, and as many columns of A are eigenvectors. `eigenvalues` must have room for as many values as A
+    /// has rows. It waits. ROCm 6.2 and newer.
     ///
     /// # Errors
     /// As [`syevd`](Self::syevd); [`CallError::Invalid`](crate::CallError::Invalid) for an empty range.
@@ -208,17 +212,17 @@ impl Solver {
         })
     }
 
-    /// Makes a call that writes a number to the host: how many eigenvalues there are.
+    /// Makes a call that writes the number of eigenvalues to the host.
     fn counted<'s>(&'s self, call: impl FnOnce(*mut c_void) -> Result<Outcome<'s>>) -> Result<(usize, Outcome<'s>)> {
         let mut found = 0_i32;
         let outcome = call((&raw mut found).cast());
-        // The copy to the host may be queued, also by a call that failed.
+        // The copy to the host may be queued even if the call failed.
         self.stream().synchronize()?;
         Ok((usize::try_from(found).unwrap_or(0), outcome?))
     }
 
-    /// As [`syevd`](Self::syevd), by Jacobi's method. A strided batch without gaps, with a strided batch of eigenvalues without gaps, is computed in one
-    /// call.
+    /// As [`syevd`](Self::syevd), with Jacobi's method. A strided batch without gaps, with a strided batch of
+    /// eigenvalues without gaps, is computed in one call.
     ///
     /// # Errors
     /// As [`syevd`](Self::syevd).
@@ -264,11 +268,12 @@ impl Solver {
         })
     }
 
-    /// The generalised eigenvalues of a symmetric or Hermitian A and a positive definite B, in ascending order. The same triangle of both is stored. With
-    /// `vectors`, A becomes the eigenvectors; B becomes its Cholesky factor.
+    /// Computes the generalized eigenvalues of a symmetric or Hermitian A and a positive definite B, in ascending
+    /// order. The same triangle of both must be stored. With `vectors`, A is overwritten with the eigenvectors; B is
+    /// overwritten with its Cholesky factor.
     ///
     /// # Errors
-    /// As [`syevd`](Self::syevd). The outcome is [`Cause::NotPositiveDefinite`] of B, or [`Cause::NotConverged`].
+    /// As [`syevd`](Self::syevd). The outcome is [`Cause::NotPositiveDefinite`] for B, or [`Cause::NotConverged`].
     #[doc(alias("hipsolverSsygvd", "hipsolverDsygvd", "hipsolverChegvd", "hipsolverZhegvd", "cusolverDnSsygvd"))]
     pub fn sygvd<'a, T: Sygvd>(
         &self,
@@ -293,11 +298,11 @@ impl Solver {
         let outcome = self.run(operands, plan, size, |work| {
             raw::sygvd(kind, vectors, uplo, n, a, b, w, work.pointer, work.len(), work.info)
         })?;
-        // Above the order of the matrix, info is about B.
+        // An info above the order of the matrix refers to B.
         Ok(outcome.beyond(n.unsigned_abs() as usize, not_positive))
     }
 
-    /// As [`sygvd`](Self::sygvd), for a part of the eigenvalues, as [`syevdx`](Self::syevdx).
+    /// As [`sygvd`](Self::sygvd), for some of the eigenvalues, as in [`syevdx`](Self::syevdx).
     ///
     /// # Errors
     /// As [`sygvd`](Self::sygvd) and [`syevdx`](Self::syevdx).
@@ -341,7 +346,7 @@ impl Solver {
         Ok((found, outcome.beyond(n.unsigned_abs() as usize, not_positive)))
     }
 
-    /// As [`sygvd`](Self::sygvd), by Jacobi's method.
+    /// As [`sygvd`](Self::sygvd), with Jacobi's method.
     ///
     /// # Errors
     /// As [`sygvd`](Self::sygvd).
@@ -373,12 +378,14 @@ impl Solver {
         Ok(outcome.beyond(n.unsigned_abs() as usize, not_positive))
     }
 
-    /// The singular values of A, in descending order; with `u` and `vt`, the singular vectors: A = U diag(s) Vᴴ. A is overwritten.
+    /// Computes the singular values of A, in descending order, and with `u` and `vt` the singular vectors: A = U
+    /// diag(s) Vᴴ. A is overwritten.
     ///
-    /// `u` has as many columns as A has rows, or as its smaller side; `vt`, which is Vᴴ, likewise rows.
+    /// `u` has as many columns as A has rows, or as A's smaller dimension; `vt`, which is Vᴴ, has rows accordingly.
     ///
     /// # Errors
-    /// [`CallError::Invalid`](crate::CallError::Invalid) if the shapes do not fit, a matrix is row-major, or for a batch. The outcome is [`Cause::NotConverged`].
+    /// [`CallError::Invalid`](crate::CallError::Invalid) if the shapes do not fit, a matrix is row-major, or for a
+    /// batch. The outcome is [`Cause::NotConverged`].
     #[doc(alias("hipsolverSgesvd", "hipsolverDgesvd", "hipsolverCgesvd", "hipsolverZgesvd", "cusolverDnSgesvd"))]
     pub fn gesvd<'a, T: Gesvd>(
         &self,
@@ -412,8 +419,8 @@ impl Solver {
         })
     }
 
-    /// As [`gesvd`](Self::gesvd) by Jacobi's method, with **V**, not its conjugate transpose: A = U diag(s) Vᴴ. Both or none of `u` and `v` are given: with as many
-    /// columns as rows, or as A's smaller side.
+    /// As [`gesvd`](Self::gesvd), with Jacobi's method, and with **V** instead of its conjugate transpose: A = U
+    /// diag(s) Vᴴ. Pass both or none of `u` and `v`: with as many columns as rows, or as A's smaller dimension.
     ///
     /// # Errors
     /// As [`gesvd`](Self::gesvd).
@@ -516,14 +523,16 @@ impl Solver {
         })
     }
 
-    /// The largest singular values of each member of a strided batch, in descending order: as many as each member of `s` has room for. With
-    /// `vectors`, so many columns of U and of **V**. A is overwritten. Members of each operand may be any distance apart. It waits.
+    /// Computes the largest singular values of each member of a strided batch, in descending order: as many as each
+    /// member of `s` has room for. With `vectors`, also as many columns of U and of **V**. A is overwritten. The
+    /// members of each operand may have any distance. It waits.
     ///
-    /// rocSOLVER may not find all of them: it leaves out some that are repeated, 0, or the only one of a row or column. Those that it has not
-    /// found are NaN, after the others, and their columns of U and V are as they were. [`gesvdj_batched`](Self::gesvdj_batched) finds all.
+    /// rocSOLVER may miss some of them: singular values that are repeated, 0, or the only one of a row or column. The
+    /// missed values are NaN, after the others, and their columns of U and V are not changed.
+    /// [`gesvdj_batched`](Self::gesvdj_batched) finds all.
     ///
-    /// Matrices are not scaled, as [`gesvd`](Self::gesvd) scales them: the largest element of each is near 1. Small singular values of others may be
-    /// wrong.
+    /// Matrices are not scaled, unlike in [`gesvd`](Self::gesvd): the largest element of each should be near 1.
+    /// Otherwise, small singular values may be wrong.
     ///
     /// # Errors
     /// As [`gesvd`](Self::gesvd).
@@ -572,13 +581,13 @@ impl Solver {
             let _ = operands.form()?;
             return Ok(self.nothing("gesvda", not_converged));
         }
-        // The library cuts numbers for each member off the workspace, and tells rocSOLVER the size before that.
+        // The library takes memory for each member from the workspace, but tells rocSOLVER the size before that.
         let extra = count.saturating_mul(4 * (1 + rows.min(cols)));
         let asked = move || format!("{count} matrices A of {m} x {n}, {rank} singular values");
         let plan = plan::<T, _>("gesvda", T::pair(), not_converged, asked);
-        // The library of ROCm 5.7 makes vectors of what the workspace has.
+        // The library of ROCm 5.7 computes vectors from the old content of the workspace.
         let plan = Plan { waits: true, members: count, extra, cleared: true, ..plan };
-        // AMD's library leaves them alone; NVIDIA's writes them.
+        // AMD's library does not access them; NVIDIA's writes them.
         let mut residuals = vec![0.0_f64; count];
         let residuals = residuals.as_mut_ptr().cast();
         let size = |lwork, _| raw::gesvda_size(mode, rank, m, n, a, s, u, v, lwork, members);
@@ -589,8 +598,8 @@ impl Solver {
             let (memory, len) = (work.pointer, work.len());
             let call = raw::gesvda(mode, rank, m, n, a, s, u, v, memory, len, work.info, residuals, members);
             move |function, handle| {
-                // Bytes of ones are NaN: how many it finds, the library keeps to itself.
-                // SAFETY: the memory of the values, which the call was given, on its stream.
+                // All-ones bytes are NaN. They mark missed values, because the library does not return how many it finds.
+                // SAFETY: the memory of the values, which was passed to the call, on its stream.
                 match unsafe { hip::sys::hipMemset2DAsync(s.pointer, pitch, 0xff, width, count, stream) } {
                     hip::sys::hipSuccess => call(function, handle),
                     _ => raw::HIPSOLVER_STATUS_INTERNAL_ERROR,
@@ -602,7 +611,7 @@ impl Solver {
     }
 }
 
-/// LAPACK's letter for the singular vectors that a matrix has room for.
+/// Returns LAPACK's letter for the singular vectors that a matrix has room for.
 fn job(
     matrix: Option<(Op, Batch, usize, usize)>,
     what: &'static str,

@@ -1,8 +1,10 @@
-//! Safe Rust for hipSOLVER on AMD GPUs: Cholesky, LU and QR factorisations, solves, least squares, eigenvalues and singular values.
+//! Safe Rust for hipSOLVER on AMD GPUs: Cholesky, LU and QR factorizations, solves, least squares, eigenvalues and
+//! singular values.
 //!
-//! A [`Solver`] queues work on a stream of [`hip`]. Its operands are matrices of [`hip_linalg`], which are checked for size and overlap: all
-//! calls are safe. Workspaces are asked for, kept and reused. Each method returns an [`Outcome`]; its `wait` says which minor is not positive, or
-//! which pivot is zero. Nothing is linked: hipSOLVER of ROCm 5.7 to 10.0 is loaded on first use.
+//! A [`Solver`] queues work on a stream of [`hip`]. Its operands are matrices of [`hip_linalg`], which checks their
+//! size and overlap: all calls are safe. Workspaces are allocated, kept and reused. Each method returns an [`Outcome`];
+//! its `wait` returns which minor is not positive, or which pivot is zero. Nothing is linked: hipSOLVER of ROCm 5.7 to
+//! 10.0 is loaded on first use.
 //!
 //! ```
 //! use hip::{Device, Stream};
@@ -27,19 +29,20 @@
 //! }
 //! ```
 //!
-//! | LAPACK | here |
+//! | LAPACK | this crate |
 //! |---|---|
 //! | `s`, `d`, `c`, `z` before a name, `sy` and `he`, `or` and `un` | the element type: [`Solver::syevd`], [`Solver::ormqr`] |
 //! | `uplo`, `trans` | `a.lower()?`, `a.upper()?`, `a.t()`, `a.h()` |
 //! | `ipiv` | [`Pivots`] |
 //! | `work`, `lwork` | kept by the `Solver` |
 //! | `info` | [`Outcome::wait`], [`Cause`] |
-//! | batches | views of batches, to the same method or to the one with `_batched` |
+//! | batches | views of batches, for the same method or the one with `_batched` |
 //!
 //! # Graphs
-//! Factorisations and solves can be captured; what waits for the device (eigenvalues, singular values) is refused in a capture. A captured call has a
-//! workspace that the graph keeps, and a number of its failure for itself: [`Outcome::check`] reads it after each launch. Neither goes back to the memory that calls share while the graph exists. The parameters of Jacobi's method are used by
-//! calls that wait alone. See "Crates over hip" in `hip`'s SAFETY.md.
+//! Factorizations and solves can be captured; calls that wait for the device (eigenvalues, singular values) fail in a
+//! capture. A captured call has its own workspace, which the graph keeps, and its own failure number:
+//! [`Outcome::check`] reads it after each launch. While the graph exists, other calls do not reuse either. Only calls
+//! that wait use the parameters of Jacobi's method. See "Crates over hip" in `hip`'s SAFETY.md.
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
@@ -61,7 +64,7 @@ pub use hip_linalg::{
 pub use reductions::Factor;
 pub use solver::{Convergence, Jacobi, Outcome, Solver};
 
-/// One trait for each operation: the element types that have it.
+/// One trait for each operation, implemented by the element types that support it.
 pub mod ops {
     pub use crate::raw::{
         Gebrd, Gels, Geqrf, Gesv, Gesvd, GesvdaBatched, Gesvdj, GesvdjBatched, Getrf, Getrs, Orgbr, Orgqr, Orgtr,
@@ -91,7 +94,7 @@ mod call_error {
 pub use call_error::Error as CallError;
 pub(crate) use call_error::check;
 
-/// Why a matrix did not allow what was asked: LAPACK's `info`. Indices count from 0.
+/// The numerical cause of a failure: LAPACK's `info`. Indices count from 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Cause {
@@ -133,19 +136,19 @@ impl fmt::Display for Cause {
     }
 }
 
-/// Why a method failed.
+/// The reason that a method failed.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum Error {
     /// The call failed, or was not made.
     Call(CallError),
-    /// The matrix did not allow what was asked.
+    /// The operation is not possible for the matrix.
     Numerical {
         /// The routine.
         routine: &'static str,
         /// Index of the matrix in its batch, 0 if it is the only one.
         member: usize,
-        /// Why.
+        /// The cause.
         cause: Cause,
     },
 }
@@ -184,7 +187,7 @@ impl From<hip::Error> for Error {
     }
 }
 
-/// Whether hipSOLVER can be loaded. [`Solver::new`] returns the reason if not.
+/// Returns whether hipSOLVER can be loaded. If not, [`Solver::new`] returns the reason.
 #[must_use]
 pub fn is_available() -> bool {
     raw::load_error().is_none()

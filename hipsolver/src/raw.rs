@@ -1,10 +1,12 @@
-//! The C functions: their names, the types that they are for, their parameters. All names of hipSOLVER that this crate calls are here.
+//! The C functions: their names, element types and parameters. All hipSOLVER names that this crate calls are here.
 //!
-//! A routine is a pair: what tells the size of its workspace, and what works. Kinds of parameters: `int` (`int`), `size` (`size_t`), `flag` (an
-//! enum), `letter` (`signed char`), `ptr` (a pointer), `view` (a pointer and a leading dimension), `strided` (and a stride), `apart` (a pointer and
-//! a stride), `long` (`int64_t`), `real` (a number of the values' type), `typed` (the number of a type, a pointer, a leading dimension), `column`
-//! (the number of a type, a pointer). Without parameters, there is no question for the size. The functions are looked up by name in what
-//! [`hipsolver_sys`] has opened: their C ABI is the same in all releases. A test compares each declaration with the one in `hipsolver-sys`.
+//! A routine is a pair: the function that returns the size of its workspace, and the function that does the work. Kinds
+//! of parameters: `int` (`int`), `size` (`size_t`), `flag` (an enum), `letter` (`signed char`), `ptr` (a pointer),
+//! `view` (a pointer and a leading dimension), `strided` (and a stride), `apart` (a pointer and a stride), `long`
+//! (`int64_t`), `real` (a number of the values' type), `typed` (the code of a type, a pointer, a leading dimension),
+//! `column` (the code of a type, a pointer). Without parameters, the routine has no size function. The functions are
+//! looked up by name in the library that [`hipsolver_sys`] has opened: their C ABI is the same in all releases. A test
+//! compares each declaration with the one in `hipsolver-sys`.
 
 use std::ffi::{c_schar, c_void};
 use std::mem::transmute;
@@ -26,7 +28,7 @@ type Status = hipsolverStatus_t;
 pub struct Pair {
     pub(crate) size: Slot,
     pub(crate) work: Slot,
-    /// Whether there is such a question.
+    /// Whether there is a size function.
     pub(crate) sized: bool,
     /// The names of both.
     pub names: [&'static str; 2],
@@ -47,7 +49,7 @@ macro_rules! parameter {
     (column) => { Typed };
 }
 
-/// The release that has the functions first.
+/// Returns the first release that has the functions.
 macro_rules! since {
     () => {
         "5.7"
@@ -57,7 +59,7 @@ macro_rules! since {
     };
 }
 
-/// A matrix or vector beside the number of its type.
+/// A matrix or vector with the code of its type.
 #[derive(Clone, Copy)]
 pub(crate) struct Typed(pub(crate) u32, pub(crate) Lowered);
 
@@ -81,19 +83,19 @@ macro_rules! invoke {
         invoke!($f $h [$($t,)* parameter!($kind),] [$($e,)* $a,] [$($rest)*])
     };
     ($f:ident $h:ident [$($t:ty,)*] [$($e:expr,)*] []) => {{
-        // SAFETY: the library has it under a name of the table, whose C signature is the one that the table says.
+        // SAFETY: the library has the function under a name of the table, and its C signature is the one that the table declares.
         let function = unsafe { transmute::<NonNull<c_void>, unsafe extern "C" fn(Handle, $($t),*) -> Status>($f) };
         // SAFETY: the caller's arguments.
         unsafe { function($h, $($e),*) }
     }};
 }
 
-/// A routine as the table has it: for tests and for the list of functions.
+/// A routine of the table, for tests and for the list of functions.
 #[derive(Debug)]
 pub struct Routine {
-    /// The parameters of both.
+    /// The parameters of both functions.
     pub parameters: [&'static str; 2],
-    /// The names of both by type.
+    /// The names of both functions by type.
     pub functions: fn() -> Vec<&'static [&'static str; 2]>,
 }
 
@@ -129,14 +131,14 @@ macro_rules! routines {
                 }
             )*
 
-            /// The question for the size, with these arguments.
+            /// Returns the size query with these arguments.
             #[allow(clippy::too_many_arguments, reason = "the function is C's")]
             #[allow(clippy::cast_possible_truncation, reason = "sizes are checked to fit")]
             pub(crate) fn $size$(<$r: Copy>)?($($a: parameter!($ak)),*) -> impl FnOnce(NonNull<c_void>, Handle) -> Status {
                 move |function, handle| invoke!(function handle [] [] [$($a: $ak,)*])
             }
 
-            /// The call, with these arguments.
+            /// Returns the call, with these arguments.
             #[allow(clippy::too_many_arguments, reason = "the function is C's")]
             #[allow(clippy::cast_possible_truncation, reason = "sizes are checked to fit")]
             pub(crate) fn $work$(<$r: Copy>)?($($b: parameter!($bk)),*) -> impl FnOnce(NonNull<c_void>, Handle) -> Status {
@@ -153,135 +155,135 @@ macro_rules! routines {
 }
 
 routines! {
-    /// Numbers that have Cholesky factorisations.
+    /// Element types that `potrf` supports: Cholesky factorizations.
     Potrf potrf_size(uplo: flag, n: int, a: view, lwork: ptr)
         potrf(uplo: flag, n: int, a: view, work: ptr, lwork: int, info: ptr)
         { f32 => "hipsolverSpotrf"; f64 => "hipsolverDpotrf"; Complex32 => "hipsolverCpotrf"; Complex64 => "hipsolverZpotrf"; }
-    /// Numbers that have batches of Cholesky factorisations.
+    /// Element types that `potrf` supports: batches of Cholesky factorizations.
     PotrfBatched potrf_batched_size(uplo: flag, n: int, a: view, lwork: ptr, count: int)
         potrf_batched(uplo: flag, n: int, a: view, work: ptr, lwork: int, info: ptr, count: int)
         { f32 => "hipsolverSpotrfBatched"; f64 => "hipsolverDpotrfBatched"; Complex32 => "hipsolverCpotrfBatched"; Complex64 => "hipsolverZpotrfBatched"; }
-    /// Numbers that have solves by Cholesky factors.
+    /// Element types that `potrs` supports: solves from Cholesky factors.
     Potrs potrs_size(uplo: flag, n: int, nrhs: int, a: view, b: view, lwork: ptr)
         potrs(uplo: flag, n: int, nrhs: int, a: view, b: view, work: ptr, lwork: int, info: ptr)
         { f32 => "hipsolverSpotrs"; f64 => "hipsolverDpotrs"; Complex32 => "hipsolverCpotrs"; Complex64 => "hipsolverZpotrs"; }
-    /// Numbers that have batches of solves by Cholesky factors.
+    /// Element types that `potrs` supports: batches of solves from Cholesky factors.
     PotrsBatched potrs_batched_size(uplo: flag, n: int, nrhs: int, a: view, b: view, lwork: ptr, count: int)
         potrs_batched(uplo: flag, n: int, nrhs: int, a: view, b: view, work: ptr, lwork: int, info: ptr, count: int)
         { f32 => "hipsolverSpotrsBatched"; f64 => "hipsolverDpotrsBatched"; Complex32 => "hipsolverCpotrsBatched"; Complex64 => "hipsolverZpotrsBatched"; }
-    /// Numbers that have inverses by Cholesky factors.
+    /// Element types that `potri` supports: inverses from Cholesky factors.
     Potri potri_size(uplo: flag, n: int, a: view, lwork: ptr)
         potri(uplo: flag, n: int, a: view, work: ptr, lwork: int, info: ptr)
         { f32 => "hipsolverSpotri"; f64 => "hipsolverDpotri"; Complex32 => "hipsolverCpotri"; Complex64 => "hipsolverZpotri"; }
-    /// Numbers that have LU factorisations.
+    /// Element types that `getrf` supports: LU factorizations.
     Getrf getrf_size(m: int, n: int, a: view, lwork: ptr)
         getrf(m: int, n: int, a: view, work: ptr, lwork: int, pivots: ptr, info: ptr)
         { f32 => "hipsolverSgetrf"; f64 => "hipsolverDgetrf"; Complex32 => "hipsolverCgetrf"; Complex64 => "hipsolverZgetrf"; }
-    /// Numbers that have solves by LU factors.
+    /// Element types that `getrs` supports: solves from LU factors.
     Getrs getrs_size(op: flag, n: int, nrhs: int, a: view, pivots: ptr, b: view, lwork: ptr)
         getrs(op: flag, n: int, nrhs: int, a: view, pivots: ptr, b: view, work: ptr, lwork: int, info: ptr)
         { f32 => "hipsolverSgetrs"; f64 => "hipsolverDgetrs"; Complex32 => "hipsolverCgetrs"; Complex64 => "hipsolverZgetrs"; }
-    /// Numbers that have QR factorisations.
+    /// Element types that `geqrf` supports: QR factorizations.
     Geqrf geqrf_size(m: int, n: int, a: view, lwork: ptr)
         geqrf(m: int, n: int, a: view, tau: ptr, work: ptr, lwork: int, info: ptr)
         { f32 => "hipsolverSgeqrf"; f64 => "hipsolverDgeqrf"; Complex32 => "hipsolverCgeqrf"; Complex64 => "hipsolverZgeqrf"; }
-    /// Numbers that have the Q of QR factorisations.
+    /// Element types that `orgqr` supports: Q of QR factorizations.
     Orgqr orgqr_size(m: int, n: int, k: int, a: view, tau: ptr, lwork: ptr)
         orgqr(m: int, n: int, k: int, a: view, tau: ptr, work: ptr, lwork: int, info: ptr)
         { f32 => "hipsolverSorgqr"; f64 => "hipsolverDorgqr"; Complex32 => "hipsolverCungqr"; Complex64 => "hipsolverZungqr"; }
-    /// Numbers that have products with the Q of QR factorisations.
+    /// Element types that `ormqr` supports: products with the Q of QR factorizations.
     Ormqr ormqr_size(side: flag, op: flag, m: int, n: int, k: int, a: view, tau: ptr, c: view, lwork: ptr)
         ormqr(side: flag, op: flag, m: int, n: int, k: int, a: view, tau: ptr, c: view, work: ptr, lwork: int, info: ptr)
         { f32 => "hipsolverSormqr"; f64 => "hipsolverDormqr"; Complex32 => "hipsolverCunmqr"; Complex64 => "hipsolverZunmqr"; }
-    /// Numbers that have least squares.
+    /// Element types that `gels` supports: least squares.
     Gels gels_size(m: int, n: int, nrhs: int, a: view, b: view, x: view, lwork: ptr)
         gels(m: int, n: int, nrhs: int, a: view, b: view, x: view, work: ptr, lwork: size, iterations: ptr, info: ptr)
         { f32 => "hipsolverSSgels"; f64 => "hipsolverDDgels"; Complex32 => "hipsolverCCgels"; Complex64 => "hipsolverZZgels"; }
-    /// Numbers that have eigenvalues of symmetric and Hermitian matrices.
+    /// Element types that `syevd` supports: eigenvalues of symmetric and Hermitian matrices.
     Syevd syevd_size(vectors: flag, uplo: flag, n: int, a: view, values: ptr, lwork: ptr)
         syevd(vectors: flag, uplo: flag, n: int, a: view, values: ptr, work: ptr, lwork: int, info: ptr)
         { f32 => "hipsolverSsyevd"; f64 => "hipsolverDsyevd"; Complex32 => "hipsolverCheevd"; Complex64 => "hipsolverZheevd"; }
-    /// Numbers that have eigenvalues of symmetric and Hermitian matrices by Jacobi's method.
+    /// Element types that `syevj` supports: eigenvalues of symmetric and Hermitian matrices with Jacobi's method.
     Syevj syevj_size(vectors: flag, uplo: flag, n: int, a: view, values: ptr, lwork: ptr, parameters: ptr)
         syevj(vectors: flag, uplo: flag, n: int, a: view, values: ptr, work: ptr, lwork: int, info: ptr, parameters: ptr)
         { f32 => "hipsolverSsyevj"; f64 => "hipsolverDsyevj"; Complex32 => "hipsolverCheevj"; Complex64 => "hipsolverZheevj"; }
-    /// Numbers that have batches of eigenvalues by Jacobi's method.
+    /// Element types that `syevj` supports: batches of eigenvalues with Jacobi's method.
     SyevjBatched syevj_batched_size(vectors: flag, uplo: flag, n: int, a: view, values: ptr, lwork: ptr, parameters: ptr, count: int)
         syevj_batched(vectors: flag, uplo: flag, n: int, a: view, values: ptr, work: ptr, lwork: int, info: ptr, parameters: ptr, count: int)
         { f32 => "hipsolverSsyevjBatched"; f64 => "hipsolverDsyevjBatched"; Complex32 => "hipsolverCheevjBatched"; Complex64 => "hipsolverZheevjBatched"; }
-    /// Numbers that have generalised eigenvalues of symmetric and Hermitian matrices.
+    /// Element types that `sygvd` supports: generalized eigenvalues of symmetric and Hermitian matrices.
     Sygvd sygvd_size(kind: flag, vectors: flag, uplo: flag, n: int, a: view, b: view, values: ptr, lwork: ptr)
         sygvd(kind: flag, vectors: flag, uplo: flag, n: int, a: view, b: view, values: ptr, work: ptr, lwork: int, info: ptr)
         { f32 => "hipsolverSsygvd"; f64 => "hipsolverDsygvd"; Complex32 => "hipsolverChegvd"; Complex64 => "hipsolverZhegvd"; }
-    /// Numbers that have singular values.
+    /// Element types that `gesvd` supports: singular values.
     Gesvd gesvd_size(jobu: letter, jobv: letter, m: int, n: int, lwork: ptr)
         gesvd(jobu: letter, jobv: letter, m: int, n: int, a: view, s: ptr, u: view, v: view, work: ptr, lwork: int, rwork: ptr, info: ptr)
         { f32 => "hipsolverSgesvd"; f64 => "hipsolverDgesvd"; Complex32 => "hipsolverCgesvd"; Complex64 => "hipsolverZgesvd"; }
-    /// Numbers that have singular values by Jacobi's method.
+    /// Element types that `gesvdj` supports: singular values with Jacobi's method.
     Gesvdj gesvdj_size(vectors: flag, economy: int, m: int, n: int, a: view, s: ptr, u: view, v: view, lwork: ptr, parameters: ptr)
         gesvdj(vectors: flag, economy: int, m: int, n: int, a: view, s: ptr, u: view, v: view, work: ptr, lwork: int, info: ptr, parameters: ptr)
         { f32 => "hipsolverSgesvdj"; f64 => "hipsolverDgesvdj"; Complex32 => "hipsolverCgesvdj"; Complex64 => "hipsolverZgesvdj"; }
-    /// Numbers that have batches of singular values by Jacobi's method.
+    /// Element types that `gesvdj` supports: batches of singular values with Jacobi's method.
     GesvdjBatched gesvdj_batched_size(vectors: flag, m: int, n: int, a: view, s: ptr, u: view, v: view, lwork: ptr, parameters: ptr, count: int)
         gesvdj_batched(vectors: flag, m: int, n: int, a: view, s: ptr, u: view, v: view, work: ptr, lwork: int, info: ptr, parameters: ptr, count: int)
         { f32 => "hipsolverSgesvdjBatched"; f64 => "hipsolverDgesvdjBatched"; Complex32 => "hipsolverCgesvdjBatched"; Complex64 => "hipsolverZgesvdjBatched"; }
-    /// Numbers that have solves of systems.
+    /// Element types that `gesv` supports: solves of systems.
     Gesv gesv_size(n: int, nrhs: int, a: view, pivots: ptr, b: view, x: view, lwork: ptr)
         gesv(n: int, nrhs: int, a: view, pivots: ptr, b: view, x: view, work: ptr, lwork: size, iterations: ptr, info: ptr)
         { f32 => "hipsolverSSgesv"; f64 => "hipsolverDDgesv"; Complex32 => "hipsolverCCgesv"; Complex64 => "hipsolverZZgesv"; }
-    /// Numbers that have reductions to tridiagonal form.
+    /// Element types that `sytrd` supports: reductions to tridiagonal form.
     Sytrd sytrd_size(uplo: flag, n: int, a: view, d: ptr, e: ptr, tau: ptr, lwork: ptr)
         sytrd(uplo: flag, n: int, a: view, d: ptr, e: ptr, tau: ptr, work: ptr, lwork: int, info: ptr)
         { f32 => "hipsolverSsytrd"; f64 => "hipsolverDsytrd"; Complex32 => "hipsolverChetrd"; Complex64 => "hipsolverZhetrd"; }
-    /// Numbers that have the Q of reductions to tridiagonal form.
+    /// Element types that `orgtr` supports: Q of reductions to tridiagonal form.
     Orgtr orgtr_size(uplo: flag, n: int, a: view, tau: ptr, lwork: ptr)
         orgtr(uplo: flag, n: int, a: view, tau: ptr, work: ptr, lwork: int, info: ptr)
         { f32 => "hipsolverSorgtr"; f64 => "hipsolverDorgtr"; Complex32 => "hipsolverCungtr"; Complex64 => "hipsolverZungtr"; }
-    /// Numbers that have products with the Q of reductions to tridiagonal form.
+    /// Element types that `ormtr` supports: products with the Q of reductions to tridiagonal form.
     Ormtr ormtr_size(side: flag, uplo: flag, op: flag, m: int, n: int, a: view, tau: ptr, c: view, lwork: ptr)
         ormtr(side: flag, uplo: flag, op: flag, m: int, n: int, a: view, tau: ptr, c: view, work: ptr, lwork: int, info: ptr)
         { f32 => "hipsolverSormtr"; f64 => "hipsolverDormtr"; Complex32 => "hipsolverCunmtr"; Complex64 => "hipsolverZunmtr"; }
-    /// Numbers that have reductions to bidiagonal form.
+    /// Element types that `gebrd` supports: reductions to bidiagonal form.
     Gebrd gebrd_size(m: int, n: int, lwork: ptr)
         gebrd(m: int, n: int, a: view, d: ptr, e: ptr, tauq: ptr, taup: ptr, work: ptr, lwork: int, info: ptr)
         { f32 => "hipsolverSgebrd"; f64 => "hipsolverDgebrd"; Complex32 => "hipsolverCgebrd"; Complex64 => "hipsolverZgebrd"; }
-    /// Numbers that have the Q and P of reductions to bidiagonal form.
+    /// Element types that `orgbr` supports: Q and P of reductions to bidiagonal form.
     Orgbr orgbr_size(side: flag, m: int, n: int, k: int, a: view, tau: ptr, lwork: ptr)
         orgbr(side: flag, m: int, n: int, k: int, a: view, tau: ptr, work: ptr, lwork: int, info: ptr)
         { f32 => "hipsolverSorgbr"; f64 => "hipsolverDorgbr"; Complex32 => "hipsolverCungbr"; Complex64 => "hipsolverZungbr"; }
-    /// Numbers that have factorisations of symmetric indefinite matrices.
+    /// Element types that `sytrf` supports: factorizations of symmetric indefinite matrices.
     Sytrf sytrf_size(n: int, a: view, lwork: ptr)
         sytrf(uplo: flag, n: int, a: view, pivots: ptr, work: ptr, lwork: int, info: ptr)
         { f32 => "hipsolverSsytrf"; f64 => "hipsolverDsytrf"; Complex32 => "hipsolverCsytrf"; Complex64 => "hipsolverZsytrf"; }
-    /// Numbers that have generalised eigenvalues by Jacobi's method.
+    /// Element types that `sygvj` supports: generalized eigenvalues with Jacobi's method.
     Sygvj sygvj_size(kind: flag, vectors: flag, uplo: flag, n: int, a: view, b: view, values: ptr, lwork: ptr, parameters: ptr)
         sygvj(kind: flag, vectors: flag, uplo: flag, n: int, a: view, b: view, values: ptr, work: ptr, lwork: int, info: ptr, parameters: ptr)
         { f32 => "hipsolverSsygvj"; f64 => "hipsolverDsygvj"; Complex32 => "hipsolverChegvj"; Complex64 => "hipsolverZhegvj"; }
-    /// Numbers that have a part of the eigenvalues of symmetric and Hermitian matrices.
+    /// Element types that `syevdx` supports: some of the eigenvalues of symmetric and Hermitian matrices.
     Syevdx<R> syevdx_size(vectors: flag, range: flag, uplo: flag, n: int, a: view, vl: real, vu: real, il: int, iu: int, found: ptr, values: ptr, lwork: ptr)
         syevdx(vectors: flag, range: flag, uplo: flag, n: int, a: view, vl: real, vu: real, il: int, iu: int, found: ptr, values: ptr, work: ptr, lwork: int, info: ptr)
         since "6.2" { f32 => "hipsolverSsyevdx"; f64 => "hipsolverDsyevdx"; Complex32 => "hipsolverCheevdx"; Complex64 => "hipsolverZheevdx"; }
-    /// Numbers that have a part of the generalised eigenvalues of symmetric and Hermitian matrices.
+    /// Element types that `sygvdx` supports: some of the generalized eigenvalues of symmetric and Hermitian matrices.
     Sygvdx<R> sygvdx_size(kind: flag, vectors: flag, range: flag, uplo: flag, n: int, a: view, b: view, vl: real, vu: real, il: int, iu: int, found: ptr, values: ptr, lwork: ptr)
         sygvdx(kind: flag, vectors: flag, range: flag, uplo: flag, n: int, a: view, b: view, vl: real, vu: real, il: int, iu: int, found: ptr, values: ptr, work: ptr, lwork: int, info: ptr)
         since "6.2" { f32 => "hipsolverSsygvdx"; f64 => "hipsolverDsygvdx"; Complex32 => "hipsolverChegvdx"; Complex64 => "hipsolverZhegvdx"; }
-    /// Numbers that have the largest singular values of batches.
+    /// Element types that `gesvda` supports: largest singular values of batches.
     GesvdaBatched gesvda_size(vectors: flag, rank: int, m: int, n: int, a: strided, s: apart, u: strided, v: strided, lwork: ptr, count: int)
         gesvda(vectors: flag, rank: int, m: int, n: int, a: strided, s: apart, u: strided, v: strided, work: ptr, lwork: int, info: ptr, residuals: ptr, count: int)
         { f32 => "hipsolverDnSgesvdaStridedBatched"; f64 => "hipsolverDnDgesvdaStridedBatched"; Complex32 => "hipsolverDnCgesvdaStridedBatched"; Complex64 => "hipsolverDnZgesvdaStridedBatched"; }
-    /// Cholesky factorisations with 64-bit sizes: of all types, by their numbers.
+    /// Cholesky factorizations with 64-bit sizes: for all types, which are passed as codes.
     Xpotrf xpotrf_size(parameters: ptr, uplo: flag, n: long, a: typed, compute: flag, lwork: ptr, hostlwork: ptr)
         xpotrf(parameters: ptr, uplo: flag, n: long, a: typed, compute: flag, work: ptr, lwork: size, host: ptr, hostlwork: size, info: ptr)
         since "6.3" { f32 => "hipsolverDnXpotrf"; }
-    /// LU factorisations with 64-bit sizes and pivots, likewise.
+    /// LU factorizations with 64-bit sizes and pivots, in the same way.
     Xgetrf xgetrf_size(parameters: ptr, m: long, n: long, a: typed, compute: flag, lwork: ptr, hostlwork: ptr)
         xgetrf(parameters: ptr, m: long, n: long, a: typed, pivots: ptr, compute: flag, work: ptr, lwork: size, host: ptr, hostlwork: size, info: ptr)
         since "6.2" { f32 => "hipsolverDnXgetrf"; }
-    /// Solves by LU factors with 64-bit sizes and pivots, likewise. The library asks for no workspace.
+    /// Solves with LU factors with 64-bit sizes and pivots, in the same way. The library needs no workspace.
     Xgetrs xgetrs_size()
         xgetrs(parameters: ptr, op: flag, n: long, nrhs: long, a: typed, pivots: ptr, b: typed, info: ptr)
         since "6.2" { f32 => "hipsolverDnXgetrs"; }
-    /// QR factorisations with 64-bit sizes, likewise.
+    /// QR factorizations with 64-bit sizes, in the same way.
     Xgeqrf xgeqrf_size(parameters: ptr, m: long, n: long, a: typed, tau: column, compute: flag, lwork: ptr, hostlwork: ptr)
         xgeqrf(parameters: ptr, m: long, n: long, a: typed, tau: column, compute: flag, work: ptr, lwork: size, host: ptr, hostlwork: size, info: ptr)
         since "6.3" { f32 => "hipsolverDnXgeqrf"; }
@@ -289,14 +291,14 @@ routines! {
 
 macro_rules! functions {
     ($(fn $name:ident($($parameter:ident: $type:ty),* $(,)?) $(since $since:literal)?;)*) => {$(
-        /// As in C.
+        /// The C function.
         #[allow(non_snake_case, reason = "names are C's")]
         #[allow(clippy::too_many_arguments, reason = "the function is C's")]
         pub(crate) unsafe fn $name($($parameter: $type),*) -> Status {
             static SLOT: Slot = Slot::new(concat!(stringify!($name), "\0"), since!($($since)?));
             match SLOT.get(&BINDING) {
                 Ok(function) => {
-                    // SAFETY: the library has it under this name, whose C signature is the one declared here.
+                    // SAFETY: the library has the function under this name, and its C signature is the one declared here.
                     let function = unsafe { transmute::<NonNull<c_void>, unsafe extern "C" fn($($type),*) -> Status>(function) };
                     // SAFETY: the caller keeps the function's contract.
                     unsafe { function($($parameter),*) }
@@ -305,20 +307,21 @@ macro_rules! functions {
             }
         }
     )*
-        /// Their names, and the types of their parameters.
+        /// The functions' names, and the types of their parameters.
         pub static FUNCTIONS: &[(&str, &[&str])] = &[$((stringify!($name), &[$(stringify!($type)),*])),*];
     };
 }
 
-/// Of rocBLAS, whose handles hipSOLVER's are: the memory that calls without a workspace of their own work in.
+/// A function of rocBLAS, whose handles hipSOLVER uses: sets the memory for calls without a workspace of their own.
 ///
 /// # Safety
-/// The handle is alive, and the memory of its device. It stays until a call is made with another workspace.
+/// The handle must be alive, and the memory on its device. The memory must stay until a call is made with another
+/// workspace.
 pub(crate) unsafe fn rocblas_set_workspace(handle: Handle, memory: *mut c_void, bytes: usize) -> Status {
     static SLOT: Slot = Slot::new("rocblas_set_workspace\0", "5.7");
     match SLOT.get(&BINDING) {
         Ok(function) => {
-            // SAFETY: rocBLAS has it under this name, whose C signature is the one declared here.
+            // SAFETY: rocBLAS has the function under this name, and its C signature is the one declared here.
             let function = unsafe {
                 transmute::<NonNull<c_void>, unsafe extern "C" fn(Handle, *mut c_void, usize) -> Status>(function)
             };

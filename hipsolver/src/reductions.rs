@@ -1,4 +1,4 @@
-//! Reductions to tridiagonal and bidiagonal form, factorisations of indefinite matrices, and whole solves.
+//! Reductions to tridiagonal and bidiagonal form, factorizations of indefinite matrices, and complete solves.
 
 use hip_linalg::{MatrixMut, Operands, Pivots, Side, TriangleMut, TriangleRef, VectorMut, VectorRef};
 
@@ -7,7 +7,7 @@ use crate::raw::{self, *};
 use crate::solver::{Outcome, Plan};
 use crate::{Result, Solver};
 
-/// Which of the two factors of a bidiagonal reduction [`Solver::orgbr`] makes.
+/// The factor of a bidiagonal reduction that [`Solver::orgbr`] computes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Factor {
     /// Q, on the left.
@@ -24,13 +24,14 @@ fn read_values<T>(what: &VectorRef<'_, T>, needed: usize) -> Result<()> {
     Err(invalid("the increment of a vector", what.increment().to_string(), "1"))
 }
 
-/// Reductions, and what is made of them.
+/// Reductions, and operations on their results.
 impl Solver {
-    /// Solves A X = B by an LU factorisation. A becomes its factors, or stays; B may be overwritten. It waits.
+    /// Solves A X = B with an LU factorization. A is overwritten with its factors or not changed; B may be overwritten.
+    /// It waits.
     ///
     /// # Errors
-    /// [`CallError::Invalid`](crate::CallError::Invalid) if the shapes do not fit, a matrix is row-major, or for a batch. The outcome is
-    /// [`Cause::Singular`](crate::Cause::Singular) if A is.
+    /// [`CallError::Invalid`](crate::CallError::Invalid) if the shapes do not fit, a matrix is row-major, or for a
+    /// batch. The outcome is [`Cause::Singular`](crate::Cause::Singular) if A is singular.
     #[doc(alias("hipsolverSSgesv", "hipsolverDDgesv", "hipsolverCCgesv", "hipsolverZZgesv", "cusolverDnSSgesv"))]
     pub fn gesv<'a, T: Gesv>(
         &self,
@@ -55,7 +56,7 @@ impl Solver {
         let mut operands = Operands::on(self.stream());
         let (a, b) = (operands.matrix_mut("A", a)?, operands.matrix_mut("B", b)?);
         let x = operands.matrix_mut("X", x)?;
-        // SAFETY: the library writes numbers of rows of A there.
+        // SAFETY: the library writes row numbers of A there.
         let pivots = operands.slice_mut("the pivots", unsafe { pivots.as_slice_mut() })?;
         let asked = move || format!("A {n} x {n}, B {n} x {nrhs}");
         let plan = Plan { waits: true, unit: 1, ..plan::<T, _>("gesv", T::pair(), singular, asked) };
@@ -65,12 +66,14 @@ impl Solver {
         self.run(operands, plan, size, |w| raw::gesv(n, nrhs, a, pivots, b, x, w.pointer, w.len, iterations, w.info))
     }
 
-    /// A = Q T Qᴴ, where T is tridiagonal: `d` gets its diagonal and `e` what is beside it; A with `tau` becomes what Q is made of.
+    /// A = Q T Qᴴ, where T is tridiagonal: `d` receives its diagonal and `e` its off-diagonal; A and `tau` are
+    /// overwritten with the representation of Q.
     ///
-    /// The elements are in the range that [`geqrf`](Self::geqrf) names.
+    /// The elements must be in the range that [`geqrf`](Self::geqrf) names.
     ///
     /// # Errors
-    /// [`CallError::Invalid`](crate::CallError::Invalid) unless `d` has as many elements as A has rows and `e` and `tau` one less; for a row-major A, and for a batch.
+    /// [`CallError::Invalid`](crate::CallError::Invalid) unless `d` has as many elements as A has rows and `e` and
+    /// `tau` one fewer; for a row-major A, and for a batch.
     #[doc(alias("hipsolverSsytrd", "hipsolverDsytrd", "hipsolverChetrd", "hipsolverZhetrd", "cusolverDnSsytrd"))]
     pub fn sytrd<'a, T: Sytrd>(
         &self,
@@ -96,7 +99,7 @@ impl Solver {
         self.run(operands, plan, size, |w| raw::sytrd(uplo, n, a, d, e, tau, w.pointer, w.len(), w.info))
     }
 
-    /// Q, in place of what [`sytrd`](Self::sytrd) has left.
+    /// Overwrites the result of [`sytrd`](Self::sytrd) with Q.
     ///
     /// # Errors
     /// As [`sytrd`](Self::sytrd).
@@ -114,10 +117,12 @@ impl Solver {
         self.run(operands, plan, size, |w| raw::orgtr(uplo, n, a, tau, w.pointer, w.len(), w.info))
     }
 
-    /// C ← Q C, or C Q with [`Side::Right`], where Q is what [`sytrd`](Self::sytrd) has left in A and `tau`; with `conjugated`, its conjugate transpose.
+    /// C ← Q C, or C Q with [`Side::Right`], where A and `tau` represent Q, as [`sytrd`](Self::sytrd) returns it;
+    /// with `conjugated`, its conjugate transpose.
     ///
     /// # Errors
-    /// [`CallError::Invalid`](crate::CallError::Invalid) if the shapes do not fit, a matrix is row-major, or for a batch.
+    /// [`CallError::Invalid`](crate::CallError::Invalid) if the shapes do not fit, a matrix is row-major, or for a
+    /// batch.
     #[doc(alias("hipsolverSormtr", "hipsolverDormtr", "hipsolverCunmtr", "hipsolverZunmtr", "cusolverDnSormtr"))]
     pub fn ormtr<'a, T: Ormtr>(
         &self,
@@ -149,14 +154,15 @@ impl Solver {
         self.run(operands, plan, size, |w| raw::ormtr(side, uplo, op, m, n, a, tau, c, w.pointer, w.len(), w.info))
     }
 
-    /// A = Q B Pᴴ, where B is bidiagonal: `d` gets its diagonal and `e` what is beside it (above it, if A has at least as many rows as columns);
-    /// A with `tauq` and `taup` becomes what Q and P are made of.
+    /// A = Q B Pᴴ, where B is bidiagonal: `d` receives its diagonal and `e` its off-diagonal (above the diagonal, if
+    /// A has at least as many rows as columns); A, `tauq` and `taup` are overwritten with the representation of Q and
+    /// P.
     ///
-    /// The elements are in the range that [`geqrf`](Self::geqrf) names.
+    /// The elements must be in the range that [`geqrf`](Self::geqrf) names.
     ///
     /// # Errors
-    /// [`CallError::Invalid`](crate::CallError::Invalid) unless `d`, `tauq` and `taup` have as many elements as the smaller side of A and `e` one less; for a row-major
-    /// A, and for a batch.
+    /// [`CallError::Invalid`](crate::CallError::Invalid) unless `d`, `tauq` and `taup` have as many elements as the
+    /// smaller dimension of A and `e` one fewer; for a row-major A, and for a batch.
     #[doc(alias("hipsolverSgebrd", "hipsolverDgebrd", "hipsolverCgebrd", "hipsolverZgebrd", "cusolverDnSgebrd"))]
     pub fn gebrd<'a, T: Gebrd>(
         &self,
@@ -184,10 +190,11 @@ impl Solver {
         self.run(operands, plan, size, |w| raw::gebrd(m, n, a, d, e, tauq, taup, w.pointer, w.len(), w.info))
     }
 
-    /// Q or Pᴴ of [`gebrd`](Self::gebrd), in place of what it has left of a square matrix.
+    /// Overwrites the result of [`gebrd`](Self::gebrd) for a square matrix with Q or Pᴴ.
     ///
     /// # Errors
-    /// [`CallError::Invalid`](crate::CallError::Invalid) unless A is square and `tau` has as many elements as it has rows; for a row-major A, and for a batch.
+    /// [`CallError::Invalid`](crate::CallError::Invalid) unless A is square and `tau` has as many elements as it has
+    /// rows; for a row-major A, and for a batch.
     #[doc(alias("hipsolverSorgbr", "hipsolverDorgbr", "hipsolverCungbr", "hipsolverZungbr", "cusolverDnSorgbr"))]
     pub fn orgbr<'a, T: Orgbr>(
         &self,
@@ -209,12 +216,14 @@ impl Solver {
         self.run(operands, plan, size, |w| raw::orgbr(side, n, n, n, a, tau, w.pointer, w.len(), w.info))
     }
 
-    /// A = L D Lᵀ, or A = U D Uᵀ: the factorisation of a symmetric matrix that need not be definite (for complex numbers, symmetric and not Hermitian), with row
-    /// exchanges. D has blocks of 1 x 1 and 2 x 2; `pivots`, LAPACK's `ipiv`, has negative numbers for the latter.
+    /// A = L D Lᵀ, or A = U D Uᵀ: the factorization of a symmetric matrix that may be indefinite (for complex
+    /// numbers, symmetric and not Hermitian), with row exchanges. D has blocks of 1 x 1 and 2 x 2; `pivots`, LAPACK's
+    /// `ipiv`, has negative numbers for the latter.
     ///
     /// # Errors
-    /// [`CallError::Invalid`](crate::CallError::Invalid) unless `pivots` has as many elements as A has rows; for a row-major A, and for a batch. The outcome is
-    /// [`Cause::Singular`](crate::Cause::Singular) if D has a zero.
+    /// [`CallError::Invalid`](crate::CallError::Invalid) unless `pivots` has as many elements as A has rows; for a
+    /// row-major A, and for a batch. The outcome is [`Cause::Singular`](crate::Cause::Singular) if D has a zero on its
+    /// diagonal.
     #[doc(alias("hipsolverSsytrf", "hipsolverDsytrf", "hipsolverCsytrf", "hipsolverZsytrf", "cusolverDnSsytrf"))]
     pub fn sytrf<'a, T: Sytrf>(
         &self,

@@ -1,8 +1,8 @@
-//! Scales matrices before an eigenvalue or singular value problem, and what comes of them back.
+//! Scaling of matrices before an eigenvalue or singular value problem, and of the results afterwards.
 //!
-//! rocSOLVER's methods compare with absolute numbers: of a matrix with small elements, they take some for zero, and large ones overflow in
-//! squares. As LAPACK does, a matrix whose largest element is out of range is multiplied by a power of two, which changes no bit of the
-//! others but in numbers that are near the smallest. The values are divided by it.
+//! rocSOLVER's methods compare with absolute numbers: they treat small elements as zero, and squares of large elements
+//! overflow. As LAPACK does, a matrix whose largest element is out of range is multiplied by a power of two, which is
+//! exact except for numbers near the smallest. The values are divided by it.
 
 use std::ffi::{c_int, c_uint, c_void};
 use std::ptr;
@@ -15,24 +15,25 @@ use crate::eigen::EigenProblem;
 use crate::{CallError, Result};
 
 const THREADS: usize = 256;
-/// Blocks at most for each member: each thread looks at several elements.
+/// Maximum number of blocks for each member: each thread reads several elements.
 const BLOCKS: usize = 1024;
-/// A matrix whose largest element is from 1 to 2 to the power of this stays as it is. Jacobi's method for singular values takes the squares of
-/// products of columns, so fourth powers of elements: these, of many elements, are far from overflow.
+/// A matrix whose largest element is from 1 to 2 to the power of this is not scaled. Jacobi's method for singular
+/// values squares products of columns, so it computes fourth powers of elements: these, summed over many elements, are
+/// far from overflow.
 const HIGHEST: [i32; 2] = [20, 200];
 
 /// The kernels on a device.
 #[derive(Clone)]
 pub(crate) struct Kernels {
-    /// For numbers of 32 and of 64 bits.
+    /// For 32-bit and 64-bit numbers.
     largest: [Kernel; 2],
     scale: [Kernel; 2],
 }
 
 impl Kernels {
-    /// `None` for a device that there is no code for.
+    /// Returns `None` for a device without code.
     pub(crate) fn of(device: &Device) -> Result<Option<Self>> {
-        // Made of `scale.hip` by `cargo xtask kernels`.
+        // `cargo xtask kernels` builds it from `scale.hip`.
         static SHIPPED: Shipped<Kernels> = Shipped::new(include_bytes!("kernels/scale.hipfb"));
         let kernels = SHIPPED.on(device, |module| {
             let largest = [module.kernel("largest_32")?, module.kernel("largest_64")?];
@@ -42,7 +43,7 @@ impl Kernels {
     }
 }
 
-/// Which elements of a matrix are used.
+/// The elements of a matrix that are used.
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) enum Part {
     Upper = 0,
@@ -51,20 +52,20 @@ pub(crate) enum Part {
 }
 
 impl Part {
-    /// Of the number of a triangle in C.
+    /// Converts C's code for a triangle.
     pub(crate) fn of(uplo: u32) -> Self {
         if uplo == 122 { Self::Lower } else { Self::Upper }
     }
 }
 
-/// A matrix in memory, or each of a strided batch.
+/// A matrix in memory, or the matrices of a strided batch.
 #[derive(Clone, Copy)]
 pub(crate) struct Array {
     place: Lowered,
     rows: i32,
     cols: i32,
     part: Part,
-    /// Real numbers in each element.
+    /// Number of real numbers per element.
     width: i32,
 }
 
@@ -79,18 +80,18 @@ impl Array {
     }
 }
 
-/// What a call is to scale.
+/// The arrays that a call scales.
 pub(crate) struct Scaling {
     a: Array,
-    /// With the problem that both are of.
+    /// B, with the kind of the generalized problem.
     b: Option<(Array, EigenProblem)>,
     /// The results, which are scaled back.
     values: Array,
-    /// Whether A becomes the vectors.
+    /// Whether A is overwritten with the vectors.
     vectors: bool,
-    /// Whether the results grow as A becomes smaller: those of a system, not values.
+    /// Whether the results grow as A becomes smaller: results of a system, not eigenvalues or singular values.
     of_system: bool,
-    /// 1 for numbers of 64 bits, 0 for 32.
+    /// 1 for 64-bit numbers, 0 for 32-bit numbers.
     kind: usize,
     members: usize,
 }
@@ -103,14 +104,14 @@ pub(crate) struct Scaled {
 }
 
 impl Scaled {
-    /// The power of two that the eigenvalues of the first member are multiplied by.
+    /// Returns the power of two that the eigenvalues of the first member are multiplied by.
     pub(crate) fn of_values(&self, scaling: &Scaling) -> i32 {
         self.shifts.first().map_or(0, |shifts| scaling.of_values(*shifts))
     }
 }
 
 impl Scaling {
-    /// For the values of one matrix, or of each of a batch. `values` has `len` numbers for each.
+    /// Scaling for the values of one matrix, or of each matrix of a batch. `values` has `len` numbers for each.
     pub(crate) fn new<T: Scalar>(a: Array, values: *mut c_void, len: i32, members: usize) -> Self {
         let place = Lowered { pointer: values, step: len.into(), stride: len.into() };
         let values = Array { place, rows: len, cols: 1, part: Part::All, width: 1 };
@@ -118,22 +119,22 @@ impl Scaling {
         Self { a, b: None, values, vectors: false, of_system: false, kind, members }
     }
 
-    /// For the X of a system A X = B, of which A alone is scaled.
+    /// Scaling for the X of a system A X = B, of which only A is scaled.
     pub(crate) fn of_system<T: Scalar>(a: Array, x: Array) -> Self {
         Self { values: x, of_system: true, ..Self::new::<T>(a, ptr::null_mut(), 0, 1) }
     }
 
-    /// For a generalised problem.
+    /// Scaling for a generalized problem.
     pub(crate) fn generalised(self, b: Array, problem: EigenProblem, vectors: bool) -> Self {
         Self { b: Some((b, problem)), vectors, ..self }
     }
 
-    /// Bytes of device memory that it needs: the largest numbers, and powers of two.
+    /// Returns the bytes of device memory that it needs: for the largest numbers, and the powers of two.
     pub(crate) fn bytes(&self) -> usize {
         self.members * (2 * size_of::<u64>())
     }
 
-    /// The power of two that the results are multiplied by where the matrices are multiplied by these.
+    /// Returns the power of two that the results are multiplied by if the matrices are multiplied by these.
     fn of_values(&self, [a, b]: [i32; 2]) -> i32 {
         match &self.b {
             _ if self.of_system => -a,
@@ -142,8 +143,8 @@ impl Scaling {
         }
     }
 
-    /// The power of two for a matrix with this largest number, or `None` if it is not finite. That for B is even, and leaves its largest number below
-    /// 4: the library divides A by B.
+    /// Returns the power of two for a matrix with this largest number, or `None` if that is not finite. The power for B
+    /// is even, and leaves its largest number below 4: the library divides A by B.
     fn shift(&self, bits: u64, of_b: bool) -> Option<i32> {
         let largest = if self.kind == 1 { f64::from_bits(bits) } else { f32::from_bits(bits as u32).into() };
         if !largest.is_finite() {
@@ -159,11 +160,11 @@ impl Scaling {
         Some(if (0..=HIGHEST[self.kind]).contains(&exponent) { 0 } else { -exponent })
     }
 
-    /// Scales the matrices, and waits for it.
+    /// Scales the matrices, and waits.
     ///
     /// # Safety
-    /// The stream's device is current. The arrays are as they say, and nobody else uses them before the call is over. `memory` has
-    /// [`bytes`](Self::bytes).
+    /// The stream's device must be current. The arrays must be as described, and nothing else may use them before the
+    /// call returns. `memory` must have [`bytes`](Self::bytes).
     pub(crate) unsafe fn begin(
         &self,
         kernels: &Kernels,
@@ -175,7 +176,7 @@ impl Scaling {
         for (which, matrix) in matrices.into_iter().enumerate() {
             let Some(matrix) = matrix else { continue };
             let mut found = vec![0_u64; self.members];
-            // SAFETY: room for as many numbers, in the order of the stream; the caller's matrix.
+            // SAFETY: room for this many numbers, in stream order; the caller's matrix.
             unsafe {
                 copy(stream, memory, found.as_ptr().cast(), size_of_val(&found[..]), sys::hipMemcpyHostToDevice)?;
                 self.launch(&kernels.largest[self.kind], stream, matrix, memory)?;
@@ -196,10 +197,10 @@ impl Scaling {
         Ok(scaled)
     }
 
-    /// Scales the results back, and waits for it.
+    /// Scales the results back, and waits.
     ///
     /// # Safety
-    /// That of [`begin`](Self::begin).
+    /// The requirements of [`begin`](Self::begin).
     pub(crate) unsafe fn end(
         &self,
         kernels: &Kernels,
@@ -211,7 +212,7 @@ impl Scaling {
         unsafe {
             self.apply(kernels, stream, memory, self.values, scaled, |shifts| -self.of_values(shifts))?;
             let Some((b, problem)) = &self.b else { return Ok(()) };
-            // The factor of B, by whose square B was scaled.
+            // The factor of B; B was scaled by its square.
             self.apply(kernels, stream, memory, *b, scaled, |[_, b]| -b / 2)?;
             if self.vectors {
                 let sign = if *problem == EigenProblem::BaxLambdaX { -1 } else { 1 };
@@ -224,7 +225,7 @@ impl Scaling {
     /// Multiplies each member by a power of two.
     ///
     /// # Safety
-    /// That of [`begin`](Self::begin).
+    /// The requirements of [`begin`](Self::begin).
     unsafe fn apply(
         &self,
         kernels: &Kernels,
@@ -238,19 +239,19 @@ impl Scaling {
         if shifts.iter().all(|&shift| shift == 0) {
             return Ok(());
         }
-        // SAFETY: room for as many numbers, in the order of the stream; the caller's array.
+        // SAFETY: room for this many numbers, in stream order; the caller's array.
         unsafe {
             copy(stream, memory, shifts.as_ptr().cast(), size_of_val(&shifts[..]), sys::hipMemcpyHostToDevice)?;
             self.launch(&kernels.scale[self.kind], stream, array, memory)?;
-            // The memory is used again.
+            // The memory is reused afterwards.
             wait(stream)
         }
     }
 
-    /// Launches a kernel for an array and one array more, with a number for each member.
+    /// Launches a kernel for an array and a second array, with one number for each member.
     ///
     /// # Safety
-    /// That of [`begin`](Self::begin).
+    /// The requirements of [`begin`](Self::begin).
     unsafe fn launch(
         &self,
         kernel: &Kernel,
@@ -277,7 +278,7 @@ impl Scaling {
             (&raw mut numbers).cast(),
         ];
         let members = self.members as c_uint;
-        // SAFETY: the kernel is loaded as long as the process; these are its parameters, and it writes to the array alone.
+        // SAFETY: the kernel stays loaded as long as the process; these are its parameters, and it writes only to the array.
         let status = unsafe {
             sys::hipModuleLaunchKernel(
                 kernel.as_raw(),
@@ -297,13 +298,13 @@ impl Scaling {
     }
 }
 
-/// The exponent of a number that is finite and not zero: 0 for 1 to 2.
+/// Returns the exponent of a number that is finite and not zero: 0 for 1 to 2.
 fn exponent(number: f64) -> i32 {
     let bits = number.to_bits() >> 52 & 0x7ff;
     if bits == 0 { exponent(number * 2.0_f64.powi(64)) - 64 } else { bits as i32 - 1023 }
 }
 
-/// A number times a power of two; the largest one where it would be infinite.
+/// Multiplies a number by a power of two; returns the largest finite number instead of infinity.
 pub(crate) fn times_power<R: Scalar>(number: R, power: i32) -> R {
     let mut bytes = hip::bytemuck::bytes_of(&number).to_vec();
     let half = power / 2;
@@ -322,7 +323,7 @@ pub(crate) fn times_power<R: Scalar>(number: R, power: i32) -> R {
 }
 
 /// # Safety
-/// Both sides have so many bytes.
+/// Both sides must have this many bytes.
 unsafe fn copy(
     stream: hipStream_t,
     to: *mut c_void,
@@ -330,7 +331,7 @@ unsafe fn copy(
     bytes: usize,
     kind: sys::hipMemcpyKind,
 ) -> Result<(), CallError> {
-    // SAFETY: the caller's memory; that of the host is there until the stream was waited for.
+    // SAFETY: the caller's memory; the host memory stays until the stream has been synchronized.
     let status = unsafe { sys::hipMemcpyAsync(to, from, bytes, kind, stream) };
     Status::from(status).check("hipMemcpyAsync", || format!("{bytes} bytes"))?;
     // SAFETY: the caller's stream.
@@ -338,7 +339,7 @@ unsafe fn copy(
 }
 
 /// # Safety
-/// The stream is alive.
+/// The stream must be alive.
 unsafe fn wait(stream: hipStream_t) -> Result<(), CallError> {
     // SAFETY: the caller's stream.
     let status = unsafe { sys::hipStreamSynchronize(stream) };

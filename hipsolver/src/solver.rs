@@ -1,4 +1,4 @@
-//! The handle, its workspaces, and how calls end.
+//! The handle, its workspaces, and the outcomes of calls.
 
 use std::ffi::c_void;
 use std::ptr::{self, NonNull};
@@ -23,7 +23,7 @@ impl Library for HipSolver {
 
     fn create() -> Result<*mut c_void, CallError> {
         let mut handle = ptr::null_mut();
-        // SAFETY: it writes a handle there.
+        // SAFETY: the function writes a handle through a valid pointer.
         let status = unsafe { raw::hipsolverCreate(&mut handle) };
         check(status, "hipsolverCreate", || "a handle of the current device".to_owned())?;
         Ok(handle)
@@ -45,12 +45,12 @@ impl Library for HipSolver {
     }
 }
 
-/// How Jacobi's method ends: of [`Solver::syevj`] and [`Solver::gesvdj`].
+/// The stopping criteria of Jacobi's method, for [`Solver::syevj`] and [`Solver::gesvdj`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Jacobi {
-    /// Off-diagonal elements that are smaller, relative to the matrix, count as zero. 0 is the machine's precision.
+    /// Off-diagonal elements that are smaller, relative to the matrix, count as zero. 0 means the machine precision.
     pub tolerance: f64,
-    /// Passes over the matrix, at most.
+    /// Maximum number of sweeps over the matrix.
     pub max_sweeps: u32,
     /// Whether the values are sorted.
     pub sort: bool,
@@ -62,16 +62,16 @@ impl Default for Jacobi {
     }
 }
 
-/// How Jacobi's method ended: of [`Outcome::convergence`].
+/// The convergence of Jacobi's method. [`Outcome::convergence`] returns it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Convergence {
-    /// Passes over the matrix.
+    /// Number of sweeps over the matrix.
     pub sweeps: u32,
-    /// The norm of what is left beside the diagonal.
+    /// The norm of the remaining off-diagonal elements.
     pub residual: f64,
 }
 
-/// HIPSOLVER_DETERMINISTIC_RESULTS; the next number allows others.
+/// HIPSOLVER_DETERMINISTIC_RESULTS; the next number allows nondeterministic results.
 const DETERMINISTIC: u32 = 241;
 
 /// Memory that calls reuse.
@@ -81,30 +81,30 @@ struct Pool {
     infos: Vec<DeviceBuffer<i32>>,
 }
 
-/// The library's objects for parameters. Those of Jacobi's method have device memory.
+/// The library's parameter objects. Those of Jacobi's method have device memory.
 struct Parameters {
     eigen: *mut c_void,
     singular: *mut c_void,
-    /// Of the functions with 64-bit sizes.
+    /// For the functions with 64-bit sizes.
     wide: *mut c_void,
 }
 
-// SAFETY: they are of no thread; who uses them holds the lock.
+// SAFETY: the objects are not bound to a thread; the lock serializes their use.
 unsafe impl Send for Parameters {}
 
-/// hipSOLVER on a device: its methods queue factorisations and solves on a stream.
+/// hipSOLVER on a device: its methods queue factorizations and solves on a stream.
 ///
-/// Each method returns an [`Outcome`], which says whether the matrix allowed it. Workspaces are kept and reused.
+/// Each method returns an [`Outcome`], which reports numerical failures. Workspaces are kept and reused.
 ///
-/// The first call frees the library's own workspace, for which HIP waits for the device: it is made when no host function is under way and no
-/// stream of another thread is captured.
+/// The first call frees the library's own workspace, for which HIP waits for the device: the call waits until no host
+/// function runs and no other thread captures a stream.
 #[doc(alias("hipsolverHandle_t", "hipsolverDnHandle_t", "cusolverDnHandle_t"))]
 pub struct Solver {
     handle: Handle<HipSolver>,
     pool: Mutex<Pool>,
     parameters: Mutex<Parameters>,
     always_wide: bool,
-    /// Whether a call was made with it. The first frees the workspace that the library has of its own.
+    /// Whether a call was made with the handle. The first call frees the library's own workspace.
     used: AtomicBool,
 }
 
@@ -115,7 +115,7 @@ impl std::fmt::Debug for Solver {
 }
 
 impl Solver {
-    /// hipSOLVER on the stream's device, which queues its work on the stream.
+    /// Creates a hipSOLVER handle on the stream's device. It queues its work on the stream.
     ///
     /// # Errors
     /// [`CallError::NoLibrary`], with every path that was tried.
@@ -128,23 +128,24 @@ impl Solver {
         Ok(Self { handle, pool: Mutex::default(), parameters, always_wide: false, used })
     }
 
-    /// The stream of the calls to come.
+    /// Returns the stream that later calls queue their work on.
     #[must_use]
     #[doc(alias("hipsolverGetStream", "cusolverDnGetStream"))]
     pub fn stream(&self) -> &Stream {
         self.handle.stream()
     }
 
-    /// Has the calls to come queue their work on another stream of the device.
+    /// Makes later calls queue their work on another stream of the device.
     ///
     /// # Errors
-    /// An error of `hip` for a stream of another device.
+    /// An error from `hip` for a stream of another device.
     #[doc(alias("hipsolverSetStream", "cusolverDnSetStream"))]
     pub fn set_stream(&mut self, stream: &Stream) -> Result<()> {
         Ok(self.handle.set_stream(stream)?)
     }
 
-    /// Whether repeated calls return the same bits, without atomic operations, if `yes`. It may be slower. ROCm 6.3 and newer.
+    /// Sets whether repeated calls return the same bits, without atomic operations. It may be slower. ROCm 6.3 and
+    /// newer.
     ///
     /// # Errors
     /// [`CallError::NoSymbol`] on older releases.
@@ -160,7 +161,8 @@ impl Solver {
         Ok(())
     }
 
-    /// Whether repeated calls return the same bits: what [`set_deterministic`](Self::set_deterministic) has set, or the library's default.
+    /// Returns whether repeated calls return the same bits: the value of
+    /// [`set_deterministic`](Self::set_deterministic), or the library's default.
     ///
     /// # Errors
     /// As [`set_deterministic`](Self::set_deterministic).
@@ -176,13 +178,13 @@ impl Solver {
         Ok(mode == DETERMINISTIC)
     }
 
-    /// Has calls use the functions with 64-bit sizes wherever there are such: for tests.
+    /// Makes calls use the functions with 64-bit sizes if they exist, for tests.
     #[doc(hidden)]
     pub fn always_wide(&mut self, yes: bool) {
         self.always_wide = yes;
     }
 
-    /// Whether a call with these sizes needs the functions with 64-bit sizes.
+    /// Returns whether a call with these sizes needs the functions with 64-bit sizes.
     pub(crate) fn wide(&self, sizes: &[usize]) -> bool {
         self.always_wide || sizes.iter().any(|&size| i32::try_from(size).is_err())
     }
@@ -191,7 +193,7 @@ impl Solver {
         self.pool.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// At least so many bytes, to be given back with [`put_work`](Self::put_work).
+    /// Takes a workspace with at least this many bytes. Return it with [`put_work`](Self::put_work).
     fn take_work(&self, bytes: usize) -> Result<DeviceBuffer<u8>> {
         match self.pool().work.take() {
             Some(work) if work.len() >= bytes => Ok(work),
@@ -199,7 +201,8 @@ impl Solver {
         }
     }
 
-    /// Takes a workspace back, unless a graph has it: branches of a graph run side by side, each with a workspace of its own.
+    /// Takes a workspace back, unless a graph uses it: branches of a graph run concurrently, each with its own
+    /// workspace.
     fn put_work(&self, work: DeviceBuffer<u8>) {
         if work.as_slice().is_in_graph() {
             return;
@@ -210,7 +213,7 @@ impl Solver {
         }
     }
 
-    /// Room for so many numbers. A call that is captured gets memory of its own, in which nothing failed yet.
+    /// Takes memory for this many numbers. A captured call gets its own memory, initialized to no failure.
     fn take_info(&self, count: usize, captured: bool) -> Result<DeviceBuffer<i32>> {
         if captured {
             return Ok(DeviceBuffer::zeroed(&self.stream().device(), count)?);
@@ -230,10 +233,10 @@ impl Solver {
         }
     }
 
-    /// Fills the workspace that calls share, for tests: no result may depend on what is in it.
+    /// Fills the workspace that calls share, for tests: no result may depend on its content.
     ///
     /// # Errors
-    /// Those of an allocation and a fill.
+    /// An error from an allocation or a fill.
     #[doc(hidden)]
     pub fn fill_workspace(&self, bytes: usize, byte: u8) -> Result<()> {
         let mut work = self.take_work(bytes)?;
@@ -242,13 +245,14 @@ impl Solver {
         Ok(())
     }
 
-    /// The parameters of Jacobi's method, set as asked. `singular`: for singular values, not eigenvalues.
+    /// Returns the parameters of Jacobi's method, set to `jacobi`. `singular`: for singular values instead of
+    /// eigenvalues.
     fn jacobi(&self, raw: &mut Parameters, jacobi: Jacobi, singular: bool) -> Result<*mut c_void, CallError> {
         let Parameters { eigen, singular: other, .. } = raw;
         let slot = if singular { other } else { eigen };
         let sweeps = i32::try_from(jacobi.max_sweeps).unwrap_or(i32::MAX);
         let ok = |status, function| check(status, function, || format!("{jacobi:?}"));
-        // SAFETY: parameters that were made here and that the lock keeps from others.
+        // SAFETY: parameters that were created here; the lock serializes their use.
         unsafe {
             if singular {
                 if slot.is_null() {
@@ -269,23 +273,23 @@ impl Solver {
         Ok(*slot)
     }
 
-    /// The parameters of the functions with 64-bit sizes: the library's defaults.
+    /// Returns the parameters of the functions with 64-bit sizes: the library's defaults.
     fn wide_parameters(raw: &mut Parameters) -> Result<*mut c_void, CallError> {
         if raw.wide.is_null() {
-            // SAFETY: it writes the object there.
+            // SAFETY: the function writes the object through a valid pointer.
             let status = unsafe { raw::hipsolverDnCreateParams(&mut raw.wide) };
             check(status, "hipsolverDnCreateParams", String::new)?;
         }
         Ok(raw.wide)
     }
 
-    /// What the library says of the last call with these parameters; nothing of batches.
+    /// Returns the library's convergence of the last call with these parameters; not for batches.
     fn convergence(&self, parameters: *mut c_void, singular: bool) -> Result<Option<Convergence>> {
         let (mut sweeps, mut residual) = (0_i32, 0.0_f64);
-        // Blocking copies from the device.
+        // The functions make blocking copies from the device.
         let said = wait_for_device(&self.stream().device(), || {
             self.handle.configure(|handle| {
-                // SAFETY: a handle and parameters that are alive and not in use: the call has ended, and the lock keeps them from others.
+                // SAFETY: a handle and parameters that are alive and not in use: the call has ended, and the lock serializes their use.
                 let statuses = unsafe {
                     if singular {
                         [
@@ -310,42 +314,42 @@ impl Drop for Solver {
     fn drop(&mut self) {
         let parameters = self.parameters.get_mut().unwrap_or_else(PoisonError::into_inner);
         if !parameters.wide.is_null() {
-            // SAFETY: made here; calls read it on the host, and have returned.
+            // SAFETY: created here; calls read it on the host, and have returned.
             let _ = unsafe { raw::hipsolverDnDestroyParams(parameters.wide) };
         }
         if parameters.eigen.is_null() && parameters.singular.is_null() {
             return;
         }
-        // What is queued may write to their device memory. Calls that use them have waited, but for an error.
+        // Queued work may write to their device memory. Calls that use them have waited, unless they failed.
         let _ = self.handle.stream().synchronize();
         let device = self.handle.stream().device();
         let (eigen, singular) = (parameters.eigen as usize, parameters.singular as usize);
         let destroy = move || {
             if eigen != 0 {
-                // SAFETY: made here, and used by nothing any more.
+                // SAFETY: created here, and no longer used.
                 let _ = unsafe { raw::hipsolverDestroySyevjInfo(eigen as *mut c_void) };
             }
             if singular != 0 {
-                // SAFETY: made here, and used by nothing any more.
+                // SAFETY: created here, and no longer used.
                 let _ = unsafe { raw::hipsolverDestroyGesvdjInfo(singular as *mut c_void) };
             }
         };
-        // That frees their memory.
+        // Destroying them frees their memory.
         Tracked::new().release_when_idle(&device.clone(), move || drop(device.with_current(destroy)));
     }
 }
 
-/// The workspace of a call, as C takes it.
+/// The workspace of a call, as C expects it.
 #[derive(Clone, Copy)]
 pub(crate) struct Work {
     pub(crate) pointer: *mut c_void,
-    /// As the library told it.
+    /// The size that the library returned.
     pub(crate) len: usize,
     pub(crate) info: *mut c_void,
-    /// Memory of the host, of functions with 64-bit sizes.
+    /// Host memory, for functions with 64-bit sizes.
     pub(crate) host: *mut c_void,
     pub(crate) host_len: usize,
-    /// Of Jacobi's method, or of functions with 64-bit sizes; else null.
+    /// Parameters of Jacobi's method, or of functions with 64-bit sizes; otherwise null.
     pub(crate) parameters: *mut c_void,
     /// The power of two that the eigenvalues are multiplied by.
     pub(crate) power: i32,
@@ -357,26 +361,27 @@ impl Work {
     }
 }
 
-/// What a call is.
+/// The properties of a call.
 pub(crate) struct Plan<F> {
     pub(crate) routine: &'static str,
     pub(crate) pair: &'static Pair,
     pub(crate) cause: fn(usize) -> Cause,
-    /// Numbers in `info`.
+    /// Number of elements in `info`.
     pub(crate) members: usize,
-    /// With Jacobi's parameters; `true` for those of singular values.
+    /// Jacobi's parameters; `true` for singular values.
     pub(crate) jacobi: Option<(Jacobi, bool)>,
-    /// Bytes for each unit of the size that the library tells. Some releases count bytes, some elements: there is room for elements.
+    /// Bytes for each unit of the size that the library returns. Some releases count bytes, some elements: the
+    /// workspace has room for elements.
     pub(crate) unit: usize,
-    /// Bytes that the library needs beside what it tells.
+    /// Bytes that the library needs in addition to the size it returns.
     pub(crate) extra: usize,
     /// Whether the library may wait for the device.
     pub(crate) waits: bool,
-    /// Whether the library reads parts of the workspace that it has not written: they are zeros then.
+    /// Whether the library reads parts of the workspace that it has not written: they are zeroed then.
     pub(crate) cleared: bool,
-    /// Matrices that are scaled where the library needs that. Only for functions that wait.
+    /// Matrices that are scaled if the library needs it. Only for functions that wait.
     pub(crate) scaling: Option<Scaling>,
-    /// Whether the function has 64-bit sizes, and tells those of two workspaces: on the device and on the host.
+    /// Whether the function has 64-bit sizes, and returns the sizes of two workspaces: on the device and on the host.
     pub(crate) wide: bool,
     /// Shapes, for errors.
     pub(crate) asked: F,
@@ -391,8 +396,8 @@ fn function(slot: &'static hip_linalg::__private::Slot, name: &'static str) -> R
 }
 
 impl Solver {
-    /// Asks for the workspace, queues the call, and returns its outcome. `size` and `work` make the two C calls; the first gets the place
-    /// for the size and the parameters of Jacobi's method.
+    /// Queries the workspace size, queues the call, and returns its outcome. `size` and `work` make the two C calls;
+    /// the first receives the address for the size and the parameters of Jacobi's method.
     pub(crate) fn run<'s: 'b, 'b, S, W, F: Fn() -> String>(
         &'s self,
         operands: Operands<'b>,
@@ -407,18 +412,18 @@ impl Solver {
         let Plan { routine, pair, cause, members, jacobi, waits, cleared, scaling, unit, extra, wide, asked } = plan;
         let captured = self.stream().is_capturing()?;
         if captured && (waits || jacobi.is_some()) {
-            // Before any of it is in the graph.
+            // Checked before any part of the call is in the graph.
             let reason = format!("{routine} waits for the device: call it outside of the capture");
             return Err(CallError::Hip(hip::Error::Capture { reason }).into());
         }
-        // For overlaps, and leading dimensions.
+        // Checks overlaps and leading dimensions.
         if operands.form()?.wide && !wide {
             let allowed = format!("less than 2^31 for {routine} of these operands");
             return Err(invalid("a leading dimension or an increment", "2^31 or more", allowed));
         }
         let [size_name, work_name] = pair.names;
         let working = function(&pair.work, work_name)?;
-        // Held until the call has waited: the library writes to the device memory of Jacobi's.
+        // Held until the call has waited: the library writes to the device memory of Jacobi's parameters.
         let mut held =
             (wide || jacobi.is_some()).then(|| self.parameters.lock().unwrap_or_else(PoisonError::into_inner));
         let parameters = match (jacobi, &mut held) {
@@ -426,19 +431,19 @@ impl Solver {
             (None, Some(held)) => Self::wide_parameters(held)?,
             _ => ptr::null_mut(),
         };
-        // Each as large as either kind of size.
+        // Large enough for either kind of size.
         let mut lens = [0_usize; 2];
         if pair.sized {
             let sizing = function(&pair.size, size_name)?;
             let ask = size(lens.as_mut_ptr().cast(), parameters);
             let device = self.stream().device();
             device.with_current(|| {
-                // What allocates for Jacobi's method does so here.
+                // Allocations for Jacobi's method happen here.
                 self.handle.configure(|handle| check(ask(sizing, handle), size_name, &asked))
             })??;
         }
         let [len, host_len] = lens;
-        // No function of ROCm 7.2 asks for any.
+        // No function of ROCm 7.2 needs host memory.
         let mut on_host = vec![0_u64; host_len.div_ceil(size_of::<u64>())];
         let host = on_host.as_mut_ptr().cast();
         let scaling = match scaling {
@@ -458,17 +463,17 @@ impl Solver {
         let mut info = self.take_info(members, captured)?;
         let done = {
             let mut operands = operands;
-            // SAFETY: the operands are gone at the end of this block, on every way out of it.
+            // SAFETY: the operands are dropped at the end of this block, on every way out of it.
             let pointer = unsafe { operands.lend("the workspace", memory.as_slice_mut())? };
             let slice = info.slice_mut(..members)?;
-            // SAFETY: as the workspace.
+            // SAFETY: as for the workspace.
             let info = unsafe { operands.lend("info", slice)? };
             let name = work_name;
             let stream = self.stream().as_raw();
             let bytes = used.max(256);
             let call = |handle| {
                 if !pair.sized {
-                    // Else the library works in the workspace of the call before, which may be gone by now.
+                    // Otherwise the library works in the workspace of the previous call, which may have been freed.
                     // SAFETY: the handle is alive, and the memory is lent to the call, which waits for its work.
                     let status = unsafe { raw::rocblas_set_workspace(handle, pointer, bytes) };
                     check(status, "rocblas_set_workspace", || format!("{bytes} bytes"))?;
@@ -479,7 +484,7 @@ impl Solver {
                     return Ok(None);
                 };
                 let place = pointer.wrapping_byte_add(used);
-                // SAFETY: the operands of the call, in the order of its stream, which this thread may wait for; memory behind the workspace.
+                // SAFETY: the operands of the call, in the order of its stream, which this thread may wait for; memory after the workspace.
                 let scaled = unsafe { scaling.begin(kernels, stream, place)? };
                 let power = scaled.of_values(scaling);
                 let call = work(Work { pointer, len, info, host, host_len, parameters, power });
@@ -488,13 +493,13 @@ impl Solver {
                 unsafe { scaling.end(kernels, stream, place, &scaled)? };
                 Ok(Some(scaled))
             };
-            // SAFETY: the routine queues its work on the handle's stream. It uses the operands that were named, whose views were checked when
-            // they were made, with the sizes that the method has compared, and a workspace of the size that it asks for.
+            // SAFETY: the routine queues its work on the handle's stream. It uses only the named operands, whose views were checked when
+            // they were made, with the sizes that the method has compared, and a workspace of the size that it requires.
             unsafe {
                 let first = !self.used.load(Ordering::Relaxed) && !captured;
                 if first {
                     let done = self.handle.call_waiting_for_device(operands, call);
-                    // Not before: a call of another thread may come first.
+                    // Not earlier: a call of another thread may come first.
                     self.used.store(true, Ordering::Relaxed);
                     done
                 } else if waits {
@@ -537,7 +542,7 @@ impl Solver {
         Outcome { solver: self, info, members, routine, cause, beyond: None, not_finite: Vec::new(), convergence }
     }
 
-    /// The outcome of a call that has nothing to do.
+    /// Returns the outcome of a call that has nothing to do.
     pub(crate) fn nothing(&self, routine: &'static str, cause: fn(usize) -> Cause) -> Outcome<'_> {
         self.outcome(routine, cause, None, 0, None)
     }
@@ -545,12 +550,13 @@ impl Solver {
 
 type Beyond = (usize, fn(usize) -> Cause);
 
-/// Whether a matrix allowed what was asked, when the queued work is over. `wait` returns it; without, the work is queued all the same.
+/// The numerical outcome of a call, available when the queued work is done. `wait` returns it; the work runs even
+/// without it.
 ///
-/// The results of a factorisation that failed are those that LAPACK leaves: a part of the factors, or nothing of use.
+/// After a failed factorization, the results are those of LAPACK: a part of the factors, or undefined.
 ///
-/// The outcome of a captured call is that of the last launch of its graph, which [`check`](Self::check) asks for after each launch. Before the first,
-/// nothing has failed.
+/// The outcome of a captured call is that of the last launch of its graph; call [`check`](Self::check) after each
+/// launch. Before the first launch, it is no failure.
 #[must_use = "whether it was possible is not known yet: `.wait()?`"]
 #[derive(Debug)]
 pub struct Outcome<'a> {
@@ -559,9 +565,9 @@ pub struct Outcome<'a> {
     members: usize,
     routine: &'static str,
     cause: fn(usize) -> Cause,
-    /// Numbers above the first have the cause that the second makes of the rest.
+    /// A threshold, and the function that makes the cause for numbers above it.
     beyond: Option<Beyond>,
-    /// Members with an element that is NaN or infinite, if that was looked for.
+    /// Members with an element that is NaN or infinite, if this was checked.
     not_finite: Vec<bool>,
     convergence: Option<Convergence>,
 }
@@ -575,12 +581,12 @@ impl Outcome<'_> {
     /// Waits for the work.
     ///
     /// # Errors
-    /// [`Error::Numerical`] for the first matrix that did not allow it; those of the queued work.
+    /// [`Error::Numerical`] for the first matrix that failed; errors of the queued work.
     pub fn wait(self) -> Result<()> {
         self.check()
     }
 
-    /// As [`wait`](Self::wait), and can be asked again: of a captured call, after each launch.
+    /// As [`wait`](Self::wait), but can be called again: for a captured call, after each launch.
     ///
     /// # Errors
     /// As [`wait`](Self::wait).
@@ -603,17 +609,20 @@ impl Outcome<'_> {
         Ok(found.iter().enumerate().map(|(member, &info)| self.cause_of(member, info)).collect())
     }
 
-    /// Waits for the work, and returns for each member of the batch why it was not possible, or `None` where it was.
+    /// Waits for the work, and returns for each member of the batch the cause of its failure, or `None` if it
+    /// succeeded.
     ///
     /// # Errors
-    /// Those of the queued work.
+    /// Errors of the queued work.
     pub fn causes(self) -> Result<Vec<Option<Cause>>> {
         self.read()
     }
 
-    /// How Jacobi's method ended; `None` for other methods and for batches, of which the library does not say it.
+    /// Returns the convergence of Jacobi's method; `None` for other methods and for batches, for which the library does
+    /// not report it.
     ///
-    /// Where it ends after [`Jacobi::max_sweeps`] with a residual above the tolerance, rocSOLVER of 7.2 and older reports no failure.
+    /// If the method stops after [`Jacobi::max_sweeps`] with a residual above the tolerance, rocSOLVER of 7.2 and older
+    /// reports no failure.
     #[must_use]
     #[doc(alias("hipsolverXsyevjGetSweeps", "hipsolverXsyevjGetResidual", "cusolverDnXsyevjGetSweeps"))]
     #[doc(alias("hipsolverXgesvdjGetSweeps", "hipsolverXgesvdjGetResidual", "cusolverDnXgesvdjGetSweeps"))]
@@ -621,11 +630,11 @@ impl Outcome<'_> {
         self.convergence
     }
 
-    /// Negative ones are arguments that the library refused: it returns a status then.
+    /// Negative numbers are arguments that the library rejects: it returns a status then.
     fn cause_of(&self, member: usize, info: i32) -> Option<Cause> {
         let info = usize::try_from(info).ok().filter(|&info| info != 0);
         if info.is_none() && self.not_finite.get(member) == Some(&true) {
-            // The library ends with numbers that are no eigenvalues, and some releases say that all went well.
+            // The library returns numbers that are not eigenvalues, and some releases report success.
             return Some(Cause::NotFinite);
         }
         let info = info?;
@@ -639,7 +648,7 @@ impl Outcome<'_> {
 impl Drop for Outcome<'_> {
     fn drop(&mut self) {
         if let Some(info) = self.info.take() {
-            // Its next use comes after this one's.
+            // Its next use is ordered after this call's use.
             self.solver.put_info(info);
         }
     }

@@ -1,5 +1,5 @@
-//! Other people's numbers: the examples that Intel publishes for LAPACK's `dsyev` and `dgesvd`, and netlib for `dgels`, with the values that
-//! they print.
+//! Other people's numbers: the examples that Intel publishes for LAPACK's `dsyev` and `dgesvd`, and netlib for `dgels`,
+//! with the values that they print.
 
 use hip::DeviceBuffer;
 use hipsolver::MatrixBuffer;

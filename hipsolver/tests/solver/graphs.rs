@@ -29,7 +29,8 @@ fn has_failed(result: hipsolver::Result<()>) -> bool {
     }
 }
 
-/// The number that says whether a matrix was positive definite is the call's own: a graph that is launched meanwhile writes another.
+/// The number that says whether a matrix was positive definite is the call's own: a graph that is launched meanwhile
+/// writes another.
 #[test]
 fn a_graph_has_outcomes_of_its_own() {
     let Some((device, solver)) = solver() else { return };
@@ -60,7 +61,8 @@ fn a_graph_has_outcomes_of_its_own() {
     }
 }
 
-/// What waits for the device leaves nothing in a graph when it is refused: the parameters of Jacobi's method end with the solver.
+/// What waits for the device leaves nothing in a graph when it is refused: the parameters of Jacobi's method end with
+/// the solver.
 #[test]
 fn what_waits_is_refused_before_it_is_captured() {
     let Some((device, solver)) = solver() else { return };
@@ -77,7 +79,8 @@ fn what_waits_is_refused_before_it_is_captured() {
     assert_eq!(graph.unwrap().nodes().unwrap().len(), 0);
 }
 
-/// The workspace of a captured call is not lent to others; the one of a graph that is gone is not used by calls without any.
+/// The workspace of a captured call is not lent to others; the one of a graph that is gone is not used by calls without
+/// any.
 #[test]
 fn a_graph_has_a_workspace_of_its_own() {
     let Some((device, solver)) = solver() else { return };

@@ -1,5 +1,6 @@
-//! hipSOLVER on a device with ROCm's own libraries: the GPU if there is one, or the software GPU under `hsa-sim`. Factors are multiplied
-//! again, and vectors are put into the equation that they solve: the error is that of backward stability, c·n·ε·|A|.
+//! hipSOLVER on a device with ROCm's own libraries: the GPU if there is one, or the software GPU under `hsa-sim`.
+//! Factors are multiplied again, and vectors are put into the equation that they solve: the error is that of backward
+//! stability, c·n·ε·|A|.
 
 mod bad_input;
 mod dense;
@@ -25,7 +26,7 @@ pub(crate) fn solver() -> Option<(Device, Solver)> {
     Some((device, solver))
 }
 
-/// Whether the release's library is older than a function. The library of 7.2 has them all.
+/// Returns whether the release's library is older than a function. The library of 7.2 has them all.
 pub(crate) fn lacks(function: &str) -> bool {
     if !hipsolver::is_available() {
         return false; // `solver` says so
@@ -38,7 +39,7 @@ pub(crate) fn lacks(function: &str) -> bool {
     lacks
 }
 
-/// Rows and columns.
+/// Returns the number of rows and columns.
 pub(crate) fn sizes(rng: &mut Rng) -> (usize, usize) {
     let mut one = || rng.one_of(&[1, 2, 3, 5, 8, 13]);
     (one(), one())

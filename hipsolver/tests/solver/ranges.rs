@@ -1,4 +1,5 @@
-//! Matrices with small and with large elements, and with NaN: eigenvalues and singular values are those of the matrix, or an error.
+//! Matrices with small and with large elements, and with NaN: eigenvalues and singular values are those of the matrix,
+//! or an error.
 
 use hip::DeviceBuffer;
 use hipsolver::linalg::VectorMut;

@@ -1,4 +1,5 @@
-//! No result depends on what other calls have left in the workspace: every routine gives the same bits whatever is in it.
+//! No result depends on what other calls have left in the workspace: every routine gives the same bits whatever is in
+//! it.
 
 use hip::{Device, DeviceBuffer};
 use hipsolver::linalg::{Scalar, VectorMut};
