@@ -1,7 +1,8 @@
-//! What the crate adds to hipBLAS: `gemm` and `axpy` through it and through the raw functions on the same library, with the same handle's settings.
+//! The overhead of the crate over hipBLAS: `gemm` and `axpy` through the crate and through the raw functions of the
+//! same library, with the same handle settings.
 //!
-//! `cargo bench -p hipblas`, with an AMD GPU and hipBLAS. Small sizes show what a call costs, 512³ the whole. Both
-//! take turns within one run, `ROUNDS` times.
+//! `cargo bench -p hipblas`, with an AMD GPU and hipBLAS. Small sizes show the cost of a call, 512³ the whole. Both
+//! variants take turns within one run, `ROUNDS` times.
 
 use std::ffi::c_void;
 use std::hint::black_box;
@@ -31,7 +32,7 @@ type Axpy = unsafe extern "C" fn(*mut c_void, i32, *const f32, *const f32, i32, 
 type Create = unsafe extern "C" fn(*mut *mut c_void) -> u32;
 type SetStream = unsafe extern "C" fn(*mut c_void, *mut c_void) -> u32;
 
-/// A function of the library that the crate has opened.
+/// Returns a function of the library that the crate has opened.
 fn function<F: Copy>(name: &std::ffi::CStr) -> F {
     let address = hipblas_sys::BINDING.symbol(name).expect("hipBLAS has it");
     // SAFETY: a function pointer of the type that the caller names.
@@ -48,11 +49,11 @@ fn main() {
     let (create, set_stream): (Create, SetStream) = (function(c"hipblasCreate"), function(c"hipblasSetStream"));
     let (gemm, axpy): (Gemm, Axpy) = (function(c"hipblasSgemm"), function(c"hipblasSaxpy"));
     let mut handle = ptr::null_mut();
-    // SAFETY: a handle is written, and set to a stream that is alive.
+    // SAFETY: the calls write a handle, and set it to a stream that is alive.
     assert_eq!(unsafe { create(&mut handle) | set_stream(handle, stream.as_raw().cast()) }, 0);
     let largest = std::env::var("HIPBLAS_BENCH_SIZE").ok().and_then(|size| size.parse().ok()).unwrap_or(512);
     let rounds: Option<usize> = std::env::var("ROUNDS").ok().and_then(|rounds| rounds.parse().ok());
-    // Of 0, the library does nothing.
+    // For size 0, the library does nothing.
     for size in [0, 4, largest] {
         let a = MatrixBuffer::<f32>::zeroed(&device, size, size).expect("memory");
         let mut c = MatrixBuffer::<f32>::zeroed(&device, size, size).expect("memory");

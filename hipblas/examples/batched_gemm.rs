@@ -24,9 +24,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         (DeviceBuffer::from_slice(&device, &rotations)?, DeviceBuffer::from_slice(&device, &corners)?);
     let mut turned = DeviceBuffer::<f32>::zeroed(&device, count * 2 * points)?;
     let a = MatrixRef::strided_batch(&rotations, (2, 2, 2), 4, count)?;
-    let b = MatrixRef::new(&corners, 2, points)?; // of all members
+    let b = MatrixRef::new(&corners, 2, points)?; // shared by all members
     let c = MatrixMut::strided_batch(&mut turned, (2, points, 2), 2 * points, count)?;
-    // Inputs of 16 bits, computed and stored in 32.
+    // 16-bit inputs, computed and stored in 32 bits.
     blas.gemm_ex(Compute::Default, 1.0f32, a, b, 0.0f32, c)?;
     let turned = turned.to_vec()?;
     let mut largest = 0.0f32;

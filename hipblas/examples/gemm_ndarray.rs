@@ -1,4 +1,4 @@
-//! The product of two arrays of `ndarray` on the GPU: in any layout, with the result back in an array.
+//! The product of two `ndarray` arrays on the GPU, in any layout, with the result copied back to an array.
 //!
 //! `cargo run -p hipblas --features ndarray --example gemm_ndarray`, with an AMD GPU and hipBLAS; without:
 //! `rocm-sdk install 7.2 --with hipblas`, then `hip-sim run --rocm 7.2 -- target/debug/examples/gemm_ndarray`

@@ -18,16 +18,16 @@ impl Library for HipBlas {
 
     fn create() -> Result<*mut c_void> {
         let mut handle = ptr::null_mut();
-        // SAFETY: it writes a handle there.
+        // SAFETY: the function writes a handle through a valid pointer.
         let status = unsafe { raw::hipblasCreate(&mut handle) };
         check(status, "hipblasCreate", || "a handle of the current device".to_owned())?;
         if raw::api() == Api::V5 {
-            // Else 8-bit integers are taken in groups of four.
+            // Without it, 8-bit integers are read in groups of four.
             const INT8: u32 = 1;
             // SAFETY: the handle.
             let status = unsafe { raw::hipblasSetInt8Datatype(handle, INT8) };
             if let Err(error) = check(status, "hipblasSetInt8Datatype", String::new) {
-                // SAFETY: the handle, which nobody else has.
+                // SAFETY: only this function has the handle.
                 unsafe { Self::destroy(handle) };
                 return Err(error);
             }
@@ -54,8 +54,8 @@ impl Library for HipBlas {
 
 /// hipBLAS on a device: its methods queue linear algebra on a stream.
 ///
-/// Methods may be called from several threads; their calls go one at a time. Make a `Blas` for each stream whose work shall run at the
-/// same time as others'.
+/// Methods can be called from several threads; their calls are serialized. Create one `Blas` per stream to run work
+/// concurrently.
 #[derive(Debug)]
 #[doc(alias("hipblasHandle_t", "cublasHandle_t", "rocblas_handle"))]
 pub struct Blas {
@@ -69,12 +69,13 @@ pub struct Blas {
 pub enum MathMode {
     /// In 32-bit floats.
     Default,
-    /// By matrix instructions with inputs of fewer bits (XF32), where the GPU has them.
+    /// With matrix instructions on narrower inputs (XF32), on GPUs that have them.
     Xf32,
 }
 
 impl Blas {
-    /// hipBLAS on the stream's device, which queues its work on the stream. It takes some milliseconds, and memory of the device.
+    /// Creates a hipBLAS handle on the stream's device. It queues its work on the stream. This takes some milliseconds,
+    /// and device memory.
     ///
     /// # Errors
     /// [`Error::NoLibrary`], with every path that was tried.
@@ -85,14 +86,14 @@ impl Blas {
         Ok(Self { handle, workspace })
     }
 
-    /// The stream of the calls to come.
+    /// Returns the stream that later calls queue their work on.
     #[must_use]
     #[doc(alias("hipblasGetStream", "cublasGetStream"))]
     pub fn stream(&self) -> &Stream {
         self.handle.stream()
     }
 
-    /// Has the calls to come queue their work on another stream of the device.
+    /// Makes later calls queue their work on another stream of the device.
     ///
     /// # Errors
     /// [`Error::Hip`] for a stream of another device.
@@ -101,10 +102,11 @@ impl Blas {
         Ok(self.handle.set_stream(stream)?)
     }
 
-    /// Lets calls use atomic additions, which are faster and round in another order each time, or not. New handles may use them.
+    /// Allows or forbids atomic additions. They are faster, but round in a different order each time. New handles allow
+    /// them.
     ///
     /// # Errors
-    /// Those of the library.
+    /// An error from the library.
     #[doc(alias("hipblasSetAtomicsMode", "cublasSetAtomicsMode"))]
     pub fn set_atomics(&self, allowed: bool) -> Result<()> {
         self.handle.configure(|raw| {
@@ -114,10 +116,10 @@ impl Blas {
         })
     }
 
-    /// Whether calls may use atomic additions.
+    /// Returns whether calls may use atomic additions.
     ///
     /// # Errors
-    /// Those of the library.
+    /// An error from the library.
     #[doc(alias("hipblasGetAtomicsMode", "cublasGetAtomicsMode"))]
     pub fn atomics(&self) -> Result<bool> {
         self.handle.configure(|raw| {
@@ -129,7 +131,7 @@ impl Blas {
         })
     }
 
-    /// How 32-bit products of the calls to come may be computed. Since ROCm 6.2.
+    /// Sets how later calls may compute 32-bit products. Since ROCm 6.2.
     ///
     /// # Errors
     /// [`Error::NoSymbol`] before ROCm 6.2.

@@ -16,17 +16,17 @@ use crate::raw::{BINDING, hipblasStatus_t};
 use crate::workspace::Growth;
 use crate::{Blas, Error, Result, check};
 
-/// The error for an argument that does not fit.
+/// Returns the error for an invalid argument.
 pub(crate) fn invalid(what: &'static str, value: impl Into<String>, allowed: impl Into<String>) -> Error {
     Error::Invalid { what, value: value.into(), allowed: allowed.into() }
 }
 
-/// An error unless the lengths or orders are the same.
+/// Returns an error unless the lengths or orders are the same.
 pub(crate) fn fits(what: &'static str, found: usize, needed: usize, of: &str) -> Result<()> {
     if found == needed { Ok(()) } else { Err(invalid(what, found.to_string(), format!("{needed}, {of}"))) }
 }
 
-/// An error unless the shapes are the same.
+/// Returns an error unless the shapes are the same.
 pub(crate) fn fits_shape(what: &'static str, found: (usize, usize), needed: (usize, usize), of: &str) -> Result<()> {
     if found == needed {
         return Ok(());
@@ -43,7 +43,7 @@ pub(crate) struct Call<'a> {
     shapes: Shapes,
 }
 
-/// A function and its form, found.
+/// A function that was found, and its form.
 pub(crate) struct Found {
     pub(crate) function: NonNull<c_void>,
     pub(crate) form: Form,
@@ -108,7 +108,7 @@ impl<'a> Call<'a> {
         &mut self.operands
     }
 
-    /// The form for these operands, and the function.
+    /// Returns the form for these operands, and the function.
     pub(crate) fn find(&self, forms: &'static Forms) -> Result<Found> {
         let form = self.operands.form()?;
         let name = forms.name(form);
@@ -121,7 +121,7 @@ impl<'a> Call<'a> {
         }
     }
 
-    /// Queues the call that `make` makes of the scalars' addresses.
+    /// Queues the call that `make` builds from the scalars' addresses.
     pub(crate) fn run<const N: usize, F>(
         self,
         forms: &'static Forms,
@@ -138,10 +138,10 @@ impl<'a> Call<'a> {
         let Self { blas, mut operands, shapes } = self;
         let (mut workspace, mut growth) = (blas.workspace.lock(), Growth::of(name));
         let (bytes, stream) = (workspace.len(), blas.stream().as_raw());
-        // SAFETY: the operands are gone before the workspace is unlocked: the call takes them.
+        // SAFETY: the call consumes the operands, so they are dropped before the workspace is unlocked.
         unsafe { operands.lend("the workspace", workspace.as_slice_mut())? };
-        // SAFETY: the routine queues its work on the handle's stream. It uses the operands that were named, whose views were checked
-        // when they were made, with the sizes that the method has compared.
+        // SAFETY: the routine queues its work on the handle's stream. It uses only the named operands, whose views were checked when they
+        // were made, with the sizes that the method has compared.
         let done = unsafe {
             blas.handle.call(operands, &factors, |handle, factors| {
                 let status = growth.call(handle, stream, bytes, || make(factors)(function, form, handle));
@@ -164,7 +164,7 @@ impl<'a> Call<'a> {
         let Self { blas, mut operands, shapes } = self;
         let (mut workspace, mut growth) = (blas.workspace.lock(), Growth::of(name));
         let (bytes, stream) = (workspace.len(), blas.stream().as_raw());
-        // SAFETY: the operands are gone before the workspace is unlocked: the call takes them.
+        // SAFETY: the call consumes the operands, so they are dropped before the workspace is unlocked.
         unsafe { operands.lend("the workspace", workspace.as_slice_mut())? };
         // SAFETY: as in `run`.
         let done = unsafe {
@@ -177,7 +177,7 @@ impl<'a> Call<'a> {
         done
     }
 
-    /// Makes a call that returns a number to the host, and waits for it. `make` gets the address for the number.
+    /// Makes a call that returns a number to the host, and waits for it. `make` receives the address for the number.
     pub(crate) fn run_for_number<N: hip::Pod, F>(
         self,
         forms: &'static Forms,
@@ -194,7 +194,7 @@ impl<'a> Call<'a> {
         let Self { blas, mut operands, shapes } = self;
         let (mut workspace, mut growth) = (blas.workspace.lock(), Growth::of(name));
         let (bytes, stream) = (workspace.len(), blas.stream().as_raw());
-        // SAFETY: the operands are gone before the workspace is unlocked: the call takes them.
+        // SAFETY: the call consumes the operands, so they are dropped before the workspace is unlocked.
         unsafe { operands.lend("the workspace", workspace.as_slice_mut())? };
         // SAFETY: as in `run`.
         let done = unsafe {
@@ -207,14 +207,14 @@ impl<'a> Call<'a> {
         done
     }
 
-    /// Reads the elements of an operand, part by part, and waits for each.
+    /// Reads the elements of an operand in parts, and waits for each part.
     pub(crate) fn read_blocking<T: Scalar>(
         self,
         vector: Lowered,
         len: usize,
         mut take: impl FnMut(&[T]),
     ) -> Result<()> {
-        /// Elements of a part.
+        /// Elements per part.
         const PART: usize = 1 << 20;
         let Self { blas, operands, shapes: _ } = self;
         let stream = blas.handle.stream().as_raw();
@@ -224,8 +224,8 @@ impl<'a> Call<'a> {
         let copy = |at: usize, part: &mut [T]| -> Result<()> {
             let from = vector.pointer.wrapping_byte_add(at * pitch);
             let (to, rows) = (part.as_mut_ptr().cast(), part.len());
-            // SAFETY: elements of the operand, whose view was checked when it was made; room for as many on the host, which stays until the
-            // stream was waited for.
+            // SAFETY: elements of the operand, whose view was checked when it was made; the host buffer has room for as many, and stays
+            // until the stream has been synchronized.
             let status =
                 unsafe { sys::hipMemcpy2DAsync(to, size, from, pitch, size, rows, sys::hipMemcpyDeviceToHost, stream) };
             // SAFETY: the handle's stream.
@@ -233,7 +233,7 @@ impl<'a> Call<'a> {
             Status::from(status).check("hipMemcpy2DAsync", || format!("{rows} elements"))?;
             Ok(Status::from(waited).check("hipStreamSynchronize", || "for a vector".to_owned())?)
         };
-        // SAFETY: it reads the operand that was named, in the order of the handle's stream, and waits.
+        // SAFETY: the call reads the named operand, in the order of the handle's stream, and waits.
         unsafe {
             blas.handle.call_blocking(operands, |_| {
                 for at in (0..len).step_by(PART) {
@@ -253,7 +253,7 @@ impl<'a> Call<'a> {
     {
         let Found { function, form, name } = self.find(forms)?;
         let Self { blas, operands, shapes } = self;
-        // SAFETY: as in `run`; what it writes on the host is the caller's, which waits.
+        // SAFETY: as in `run`; the host memory that the call writes belongs to the caller, which waits.
         unsafe {
             blas.handle
                 .call_blocking(operands, |handle| check(call(function, form, handle), name, || asked(&shapes, form)))
@@ -261,7 +261,7 @@ impl<'a> Call<'a> {
     }
 }
 
-/// What was asked, for errors.
+/// Describes the request, for errors.
 fn asked(shapes: &Shapes, form: Form) -> String {
     let mut text = String::new();
     for (index, (what, rows, cols)) in shapes.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! Mixed precision: types of elements, of scalars and of the computation apart.
+//! Mixed precision: separate types for the elements, the scalars and the computation.
 
 use std::ffi::c_void;
 
@@ -14,23 +14,24 @@ use crate::level3::product_fits;
 use crate::raw::{self, Api};
 use crate::{Blas, Result};
 
-/// How a product of mixed precision is computed. It is the type of α and β, too.
+/// How a mixed-precision product is computed. α and β have the same type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Compute {
     /// In the type of the scalars: 32-bit floats for `f32`.
     Default,
-    /// As [`Default`](Self::Default), and exactly so: no faster way that rounds otherwise. Since ROCm 6.2.
+    /// As [`Default`](Self::Default), but without faster methods that round differently. Since ROCm 6.2.
     Pedantic,
-    /// With inputs of `f32` rounded to `f16`, where the library has it. Since ROCm 6.2.
+    /// With inputs of `f32` rounded to `f16`, if the library supports it. Since ROCm 6.2.
     FastF16,
-    /// With inputs of `f32` rounded to `bf16`, where the library has it. Since ROCm 6.2.
+    /// With inputs of `f32` rounded to `bf16`, if the library supports it. Since ROCm 6.2.
     FastBf16,
-    /// With inputs of `f32` rounded to TF32, where the library has it. Since ROCm 6.2.
+    /// With inputs of `f32` rounded to TF32, if the library supports it. Since ROCm 6.2.
     FastTf32,
 }
 
-/// Types that [`Blas::gemm_ex`] takes together: inputs of `Self`, an output of `C`, scalars and computation of `S`.
+/// Type combinations that [`Blas::gemm_ex`] supports: inputs of `Self`, an output of `C`, scalars and computation of
+/// `S`.
 pub trait ExTypes<C, S>: Element {}
 
 macro_rules! ex_types {
@@ -50,7 +51,7 @@ ex_types! {
     i8, i32, i32;
 }
 
-/// Types that the vector operations of mixed precision take together: elements of `Self`, computation in `E`.
+/// Type combinations that the mixed-precision vector operations support: elements of `Self`, computation in `E`.
 pub trait VectorEx<E>: Scalar {}
 
 macro_rules! vector_ex {
@@ -67,9 +68,9 @@ vector_ex! {
     Complex64, Complex64;
 }
 
-/// Scalars and elements that [`Blas::scal_ex`] takes together.
+/// Scalar and element types that [`Blas::scal_ex`] supports together.
 pub trait ScalEx<A>: Scalar {
-    /// What it computes in.
+    /// The type of the computation.
     type Execution: Element;
 }
 
@@ -90,7 +91,7 @@ scal_ex! {
     Complex64, f64, Complex64;
 }
 
-/// The number that the library has for a type: `hipDataType`, or `hipblasDatatype_t` where it knows nothing else.
+/// Returns the library's code for a type: `hipDataType`, or `hipblasDatatype_t` in releases that know only that.
 fn type_code<T: Element>() -> u32 {
     let code = T::HIP_DATA_TYPE.0;
     if raw::api() != Api::V5 {
@@ -109,7 +110,7 @@ fn type_code<T: Element>() -> u32 {
     }
 }
 
-/// The number that the library has for a computation in `S`.
+/// Returns the library's code for a computation in `S`.
 fn compute_code<S: Element>(compute: Compute) -> Result<u32> {
     if raw::api() == Api::V5 {
         if compute != Compute::Default && raw::load_error().is_none() {
@@ -138,10 +139,12 @@ fn compute_code<S: Element>(compute: Compute) -> Result<u32> {
 impl Blas {
     /// C ← α A B + β C, with inputs of type `A`, an output of type `C`, and scalars and computation of type `S`.
     ///
-    /// `f16` and `bf16` with an `S` of `f32`, and `i8` with `i32`, are what learning programs use. [`ExTypes`] lists the combinations.
+    /// Machine learning programs use `f16` and `bf16` with an `S` of `f32`, and `i8` with `i32`. [`ExTypes`] lists the
+    /// combinations.
     ///
     /// # Errors
-    /// [`Error::Invalid`](crate::Error::Invalid) as [`gemm`](Self::gemm), and for a `compute` that the types or the release have not.
+    /// [`Error::Invalid`](crate::Error::Invalid) as [`gemm`](Self::gemm), and for a `compute` that the types or the
+    /// release do not support.
     #[doc(alias("hipblasGemmEx", "hipblasGemmBatchedEx", "hipblasGemmStridedBatchedEx", "hipblasGemmEx_v2"))]
     #[doc(alias("cublasGemmEx", "cublasGemmBatchedEx", "cublasGemmStridedBatchedEx", "rocblas_gemm_ex"))]
     pub fn gemm_ex<'a, A: ExTypes<C, S>, C: Scalar, S: Scalar>(
@@ -163,14 +166,14 @@ impl Blas {
         let (m, n, k) = (call.size(c.rows()), call.size(c.cols()), call.size(a.cols()));
         let factors = [call.factor("alpha", alpha)?, call.factor("beta", beta)?];
         let (a, b, c) = (call.matrix("A", &a)?, call.matrix("B", &b)?, call.matrix_mut("C", c)?);
-        // HIPBLAS_GEMM_DEFAULT: hipBLAS has no other.
+        // HIPBLAS_GEMM_DEFAULT: hipBLAS has no other algorithm.
         const DEFAULT: u32 = 160;
         call.run(raw::GEMM_EX().forms(), factors, |[alpha, beta]| {
             raw::gemm_ex(ta, tb, m, n, k, alpha, (a, input), (b, input), beta, (c, out), compute, DEFAULT)
         })
     }
 
-    /// y ← α x + y, computed in `E`, which is the type of α, too.
+    /// y ← α x + y, computed in `E`, which is also the type of α.
     ///
     /// # Errors
     /// [`Error::Invalid`](crate::Error::Invalid) for vectors of different lengths.
@@ -196,7 +199,7 @@ impl Blas {
     /// x ← α x, with a factor of another type.
     ///
     /// # Errors
-    /// Those of the library.
+    /// An error from the library.
     #[doc(alias("hipblasScalEx", "hipblasScalBatchedEx", "hipblasScalStridedBatchedEx", "cublasScalEx"))]
     pub fn scal_ex<'a, T: ScalEx<A>, A: Scalar>(
         &'a self,
@@ -212,7 +215,7 @@ impl Blas {
         call.run(raw::SCAL_EX().forms(), [alpha], |[alpha]| raw::scal_ex(n, alpha, factor, (x, element), execution))
     }
 
-    /// Writes xᵀ y to device memory, computed in `E`: a number for each member of a batch.
+    /// Writes xᵀ y to device memory, computed in `E`: one number for each member of a batch.
     ///
     /// # Errors
     /// [`Error::Invalid`](crate::Error::Invalid) for vectors of different lengths, and if `out` is too short.
@@ -226,7 +229,7 @@ impl Blas {
         self.dot_of::<T, E>(x.into(), y.into(), out.into(), false)
     }
 
-    /// Writes xᴴ y to device memory, computed in `E`: a number for each member of a batch.
+    /// Writes xᴴ y to device memory, computed in `E`: one number for each member of a batch.
     ///
     /// # Errors
     /// [`Error::Invalid`](crate::Error::Invalid) for vectors of different lengths, and if `out` is too short.
@@ -262,10 +265,10 @@ impl Blas {
         call.run_into(raw::DOT_EX().forms(), raw::dot_ex(n, x, y, out, element, execution))
     }
 
-    /// Writes the Euclidean norm to device memory, computed in `E`: a number for each member of a batch.
+    /// Writes the Euclidean norm to device memory, computed in `E`: one number for each member of a batch.
     ///
-    /// The library adds squares in `E` as they are: in single precision, elements are from about 1e-19 to 1e19, or 0. In double precision, from
-    /// 1e-154 to 1e154.
+    /// The library adds squares in `E` without scaling: nonzero elements must be from about 1e-19 to 1e19 in single
+    /// precision, and from 1e-154 to 1e154 in double precision.
     ///
     /// # Errors
     /// [`Error::Invalid`](crate::Error::Invalid) if `out` is too short.

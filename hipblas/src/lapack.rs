@@ -24,7 +24,7 @@ fn count(batch: Batch) -> usize {
     }
 }
 
-/// The pivots of matrices of this order: of each, behind those of the one before.
+/// Names the pivots of matrices of this order: the pivots of each matrix follow those of the previous one.
 fn pivots_of<'a>(call: &mut Call<'a>, pivots: &'a Pivots, order: usize, members: usize) -> Result<Lowered> {
     check_pivots(pivots, order, members)?;
     let pointer = call.operands().slice("the pivots", pivots.as_slice())?.cast_mut();
@@ -46,12 +46,12 @@ fn info<'a>(call: &mut Call<'a>, info: DeviceSliceMut<'a, c_int>, members: usize
 
 /// LAPACK.
 impl Blas {
-    /// P A = L U, of a square matrix or a batch. A becomes L without its ones, and U. `info` gets for each matrix 0, or the number from 1 of the first
-    /// pivot that is zero.
+    /// Factors a square matrix or a batch: P A = L U. A is overwritten with U and with L without its unit diagonal. For
+    /// each matrix, `info` receives 0, or the index, from 1, of the first zero pivot.
     ///
     /// # Errors
-    /// [`Error::Invalid`](crate::Error::Invalid) if the shapes do not fit, or A is row-major; `HIPBLAS_STATUS_NOT_SUPPORTED` of a hipBLAS that
-    /// was built without rocSOLVER.
+    /// [`Error::Invalid`](crate::Error::Invalid) if the shapes do not fit, or A is row-major;
+    /// `HIPBLAS_STATUS_NOT_SUPPORTED` if hipBLAS was built without rocSOLVER.
     #[doc(alias(
         "hipblasSgetrf",
         "hipblasDgetrf",
@@ -76,14 +76,15 @@ impl Blas {
         let mut call = self.start();
         let n = call.size(order);
         let a = call.matrix_mut("A", a)?;
-        // SAFETY: the library writes numbers of rows of A there.
+        // SAFETY: the library writes row indices of A there.
         let pointer = call.operands().slice_mut("the pivots", unsafe { pivots.as_slice_mut() })?;
         let pivots = Lowered { pointer, step: 1, stride: n };
         let info = self::info(&mut call, info.into(), members)?;
         call.run(T::forms(), [], |[]| raw::getrf(n, a, pivots, info))
     }
 
-    /// Solves A X = B with the factors of [`getrf`](Self::getrf); with `a.t()` or `a.h()`, for the transpose of A. B becomes X.
+    /// Solves A X = B with the factors from [`getrf`](Self::getrf); with `a.t()` or `a.h()`, for the transpose of A. B
+    /// is overwritten with X.
     ///
     /// # Errors
     /// As [`getrf`](Self::getrf).
@@ -113,17 +114,17 @@ impl Blas {
         let (n, nrhs) = (call.size(order), call.size(b.cols()));
         let pivots = pivots_of(&mut call, pivots, order, members)?;
         let (a, b) = (call.matrix("A", &a)?, call.matrix_mut("B", b)?);
-        // Of the arguments, which were checked: written while the call is made.
+        // Status of the arguments, which were checked: written during the call.
         let mut info: c_int = 0;
         let info = (&raw mut info).cast_const().cast();
         call.run(T::forms(), [], |[]| raw::getrs(op, n, nrhs, a, pivots, b, info))
     }
 
-    /// Writes the inverses of a batch of pointers, from the factors of [`getrf`](Self::getrf). `info` gets for each matrix 0, or the number from 1 of a
-    /// pivot that is zero.
+    /// Writes the inverses of a batch of pointers, from the factors from [`getrf`](Self::getrf). For each matrix,
+    /// `info` receives 0, or the index, from 1, of a zero pivot.
     ///
     /// # Errors
-    /// As [`getrf`](Self::getrf); for what is no batch of pointers.
+    /// As [`getrf`](Self::getrf); also if an operand is not a batch of pointers.
     #[doc(alias(
         "hipblasSgetri",
         "hipblasDgetri",
@@ -161,13 +162,15 @@ impl Blas {
         call.run(T::forms(), [], |[]| raw::getri(n, a, pivots, inverse, info))
     }
 
-    /// A = Q R, of a matrix of any shape or a batch. A becomes R, and below its diagonal with `tau` what Q is made of.
+    /// Factors a matrix of any shape or a batch: A = Q R. A is overwritten with R; its part below the diagonal,
+    /// together with `tau`, represents Q.
     ///
-    /// The library adds squares of elements as they are. The largest element of each column must be from about 1e-18 to 1e18 in single precision
-    /// and from 1e-150 to 1e150 in double precision, or the column 0: else the factors may be wrong.
+    /// The library adds squares of elements without scaling. The largest element of each column must be from about
+    /// 1e-18 to 1e18 in single precision and from 1e-150 to 1e150 in double precision, or the column must be 0.
+    /// Otherwise the factors may be wrong.
     ///
     /// # Errors
-    /// As [`getrf`](Self::getrf); unless `tau` has as many elements as the smaller side of A, side by side.
+    /// As [`getrf`](Self::getrf); also unless `tau` has as many elements as the smaller dimension of A, contiguous.
     #[doc(alias(
         "hipblasSgeqrf",
         "hipblasDgeqrf",
@@ -197,11 +200,12 @@ impl Blas {
         call.run(T::forms(), [], |[]| raw::geqrf(m, n, a, tau, info))
     }
 
-    /// The X that makes ‖B − A X‖ smallest, or the smallest X with A X = B if A has fewer rows than columns. B has as many rows as the longer side of A; its first
-    /// ones become X. With `transposed`, for the (conjugate) transpose of A. A is overwritten. `info` gets for each matrix 0, or the number from 1 of an
-    /// element of the triangular factor that is zero.
+    /// Computes the X that minimizes ‖B − A X‖, or the smallest X with A X = B if A has fewer rows than columns.
+    /// B has as many rows as the larger dimension of A; its first rows are overwritten with X. With `transposed`, this
+    /// solves for the (conjugate) transpose of A. A is overwritten. For each matrix, `info` receives 0, or the index,
+    /// from 1, of a zero diagonal element of the triangular factor.
     ///
-    /// The elements of A are in the range that [`geqrf`](Self::geqrf) names.
+    /// The elements of A must be in the range that [`geqrf`](Self::geqrf) names.
     ///
     /// # Errors
     /// As [`getrf`](Self::getrf).

@@ -9,12 +9,12 @@ use crate::call::{Call, fits, invalid};
 use crate::raw::{self, *};
 use crate::{Blas, Result, range};
 
-/// A rotation that makes the second element zero: of [`Blas::rotg`].
+/// A rotation that makes the second element zero: the result of [`Blas::rotg`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Givens<T: Scalar> {
-    /// What the first element becomes.
+    /// The value that replaces the first element.
     pub r: T,
-    /// What `b` becomes: for real numbers, LAPACK's short form of the rotation.
+    /// The value that replaces `b`: for real numbers, LAPACK's short form of the rotation.
     pub z: T,
     /// The cosine.
     pub c: T::Real,
@@ -22,7 +22,7 @@ pub struct Givens<T: Scalar> {
     pub s: T,
 }
 
-/// `out` has an element for each member of the batch, and becomes an operand.
+/// Checks that `out` has an element for each member of the batch, and makes it an operand.
 fn result_into<'a, T: Scalar>(
     call: &mut Call<'a>,
     out: DeviceSliceMut<'a, T>,
@@ -44,10 +44,10 @@ macro_rules! reductions {
         #[doc = $range]
         ///
         /// # Errors
-        /// [`Error::Invalid`](crate::Error::Invalid) for a batch; those of the queued work.
+        /// [`Error::Invalid`](crate::Error::Invalid) for a batch; errors of the queued work.
         #[doc(alias($($alias),*))]
         pub fn $name<'a, T: $trait>(&'a self, x: impl Into<VectorRef<'a, T>>) -> Result<T::Real> {
-            // BLAS takes a vector that runs backwards for an empty one here; the order makes no difference.
+            // BLAS treats a vector with a negative increment as empty here; the order makes no difference.
             let x = x.into().forward();
             let mut call = self.start();
             let n = call.size(x.len());
@@ -66,7 +66,7 @@ macro_rules! reductions {
             x: impl Into<VectorRef<'a, T>>,
             out: impl Into<DeviceSliceMut<'a, T::Real>>,
         ) -> Result<()> {
-            // BLAS takes a vector that runs backwards for an empty one here; the order makes no difference.
+            // BLAS treats a vector with a negative increment as empty here; the order makes no difference.
             let x = x.into().forward();
             let mut call = self.start();
             let n = call.size(x.len());
@@ -84,7 +84,8 @@ macro_rules! indices {
         /// `None` for a vector of no elements.
         ///
         /// # Errors
-        /// [`Error::Invalid`](crate::Error::Invalid) for a batch and for a vector that runs backwards; those of the queued work.
+        /// [`Error::Invalid`](crate::Error::Invalid) for a batch and for a vector with a negative increment; errors of
+        /// the queued work.
         #[doc(alias($($alias),*))]
         pub fn $name<'a, T: $trait>(&'a self, x: impl Into<VectorRef<'a, T>>) -> Result<Option<usize>> {
             let x = forwards(x.into())?;
@@ -92,7 +93,7 @@ macro_rules! indices {
             let n = call.size(x.len());
             let x = call.vector("x", &x)?;
             let wide = call.find(T::forms())?.form.wide;
-            // As large as that of the form with 64-bit integers.
+            // As large as the result of the form with 64-bit integers.
             let result: i64 = call.run_for_number(T::forms(), |result| raw::$name(n, x, result))?;
             let result = if wide { result } else { i64::from(narrow(result)) };
             Ok(usize::try_from(result).ok().and_then(|index| index.checked_sub(1)))
@@ -102,7 +103,8 @@ macro_rules! indices {
         /// as in BLAS, and is 0 for a vector of no elements.
         ///
         /// # Errors
-        /// [`Error::Invalid`](crate::Error::Invalid) if `out` is too short, a vector runs backwards, or it has more than 2³¹ elements.
+        /// [`Error::Invalid`](crate::Error::Invalid) if `out` is too short, or a vector has a negative increment or
+        /// more than 2³¹ elements.
         pub fn $into<'a, T: $trait>(
             &'a self,
             x: impl Into<VectorRef<'a, T>>,
@@ -122,7 +124,7 @@ macro_rules! indices {
     )*};
 }
 
-/// The vector, unless its increment is negative: BLAS takes it for empty then.
+/// Returns the vector, unless its increment is negative: BLAS would treat it as empty.
 fn forwards<T>(x: VectorRef<'_, T>) -> Result<VectorRef<'_, T>> {
     if x.increment() < 0 {
         return Err(invalid("the increment of x", x.increment().to_string(), "positive, for an index"));
@@ -130,7 +132,7 @@ fn forwards<T>(x: VectorRef<'_, T>) -> Result<VectorRef<'_, T>> {
     Ok(x)
 }
 
-/// The integer that the 32-bit forms have written to the beginning.
+/// Returns the integer that the 32-bit forms have written to the first bytes.
 fn narrow(value: i64) -> i32 {
     let [a, b, c, d, ..] = value.to_ne_bytes();
     i32::from_ne_bytes([a, b, c, d])
@@ -178,9 +180,9 @@ macro_rules! inner_products {
     )*};
 }
 
-/// Numbers that the library computes wrongly where squares leave the range.
+/// Corrections of results that the library computes wrongly when squares overflow or underflow.
 impl Blas {
-    /// The norm of x, for which the library has found a number.
+    /// Returns the norm of x, given the library's result.
     fn norm_in_range<T: Scalar>(&self, x: VectorRef<'_, T>, found: T::Real) -> Result<T::Real> {
         if x.is_empty() || range::is_norm(found, x.len()) {
             return Ok(found);
@@ -233,7 +235,7 @@ impl Blas {
     /// x ← α x.
     ///
     /// # Errors
-    /// Those of the library.
+    /// An error from the library.
     #[doc(alias(
         "hipblasSscal",
         "hipblasDscal",
@@ -361,7 +363,7 @@ impl Blas {
     /// Returns the rotation that takes (a, b) to (r, 0).
     ///
     /// # Errors
-    /// Those of the library.
+    /// An error from the library.
     #[doc(alias(
         "hipblasSrotg",
         "hipblasDrotg",
@@ -373,7 +375,7 @@ impl Blas {
         "cublasZrotg"
     ))]
     pub fn rotg<T: Rotg>(&self, a: T, b: T) -> Result<Givens<T>> {
-        // The library squares complex numbers as they are. A rotation is that of the numbers times a power of two.
+        // The library squares complex numbers without scaling. Scaling both numbers by a power of two does not change the rotation.
         let power = range::power(&[a, b]);
         let scaled = |x| range::times_power(x, power);
         let (mut a, mut b, mut c, mut s) = (scaled(a), scaled(b), T::Real::ZERO, T::ZERO);
@@ -385,10 +387,11 @@ impl Blas {
         Ok(Givens { r: range::times_power(a, -power), z: b, c, s })
     }
 
-    /// As [`rotg`](Self::rotg), of numbers in device memory, for each member of a batch: `a` becomes r and `b` becomes z.
+    /// As [`rotg`](Self::rotg), for numbers in device memory, for each member of a batch: `a` is overwritten with r and
+    /// `b` with z.
     ///
-    /// The library squares complex numbers as they are: their parts must be from about 1e-19 to 1e19 in single precision and from 1e-154 to
-    /// 1e154 in double precision, or 0.
+    /// The library squares complex numbers without scaling: their nonzero parts must be from about 1e-19 to 1e19 in
+    /// single precision and from 1e-154 to 1e154 in double precision.
     ///
     /// # Errors
     /// [`Error::Invalid`](crate::Error::Invalid) unless each vector has one element.
@@ -409,10 +412,11 @@ impl Blas {
         call.run_into(T::forms(), raw::rotg(a, b, c, s))
     }
 
-    /// Applies the modified rotation whose five parameters `param` has, in device memory.
+    /// Applies the modified rotation whose five parameters are in `param`, in device memory.
     ///
     /// # Errors
-    /// [`Error::Invalid`](crate::Error::Invalid) for vectors of different lengths, and unless `param` has 5 elements, side by side.
+    /// [`Error::Invalid`](crate::Error::Invalid) for vectors of different lengths, and unless `param` has 5 contiguous
+    /// elements.
     #[doc(alias("hipblasSrotm", "hipblasDrotm", "cublasSrotm", "cublasDrotm"))]
     pub fn rotm<'a, T: Rotm>(
         &'a self,
@@ -432,7 +436,8 @@ impl Blas {
     /// Computes the modified rotation that eliminates the second of (√d1 x1, √d2 y1), all in device memory.
     ///
     /// # Errors
-    /// [`Error::Invalid`](crate::Error::Invalid) unless `param` has 5 elements, side by side, and the other vectors have one.
+    /// [`Error::Invalid`](crate::Error::Invalid) unless `param` has 5 contiguous elements, and the other vectors have
+    /// one.
     #[doc(alias("hipblasSrotmg", "hipblasDrotmg", "cublasSrotmg", "cublasDrotmg"))]
     pub fn rotmg<'a, T: Rotmg>(
         &'a self,

@@ -9,8 +9,8 @@ use crate::call::{fits, invalid};
 use crate::raw::{self, *};
 use crate::{Blas, Result};
 
-/// The triangle of a Hermitian matrix in memory: what is transposed in memory only, is the conjugate of the matrix, which BLAS has no
-/// operation for. Both are the matrix itself.
+/// Returns the triangle of a Hermitian matrix in memory. A matrix that is only transposed or only conjugated in memory
+/// is the conjugate of the matrix, and BLAS has no operation for that. With both or neither, it is the matrix itself.
 pub(crate) fn hermitian<T: Scalar>(triangle: &TriangleRef<'_, T>) -> Result<u32> {
     let op = triangle.matrix().op();
     if T::COMPLEX && op.transposed != op.conjugated {
@@ -19,7 +19,7 @@ pub(crate) fn hermitian<T: Scalar>(triangle: &TriangleRef<'_, T>) -> Result<u32>
     Ok(triangle.stored().code())
 }
 
-/// The triangle of a symmetric matrix in memory, however it is transposed.
+/// Returns the triangle of a symmetric matrix in memory, transposed or not.
 pub(crate) fn symmetric<T: Scalar>(triangle: &TriangleRef<'_, T>) -> Result<u32> {
     let op = triangle.matrix().op();
     if T::COMPLEX && op.conjugated {
@@ -28,7 +28,8 @@ pub(crate) fn symmetric<T: Scalar>(triangle: &TriangleRef<'_, T>) -> Result<u32>
     Ok(triangle.stored().code())
 }
 
-/// The triangle in memory that is written. `hermitian`: its transpose is its conjugate, which is another matrix.
+/// Returns the triangle in memory that is written. With `hermitian`, the transpose is the conjugate, which is a
+/// different matrix.
 pub(crate) fn written<T: Scalar>(triangle: &TriangleMut<'_, T>, hermitian: bool) -> Result<u32> {
     let op = triangle.matrix().op();
     if T::COMPLEX && (op.conjugated || (hermitian && op.transposed)) {
@@ -37,7 +38,7 @@ pub(crate) fn written<T: Scalar>(triangle: &TriangleMut<'_, T>, hermitian: bool)
     Ok(triangle.stored().code())
 }
 
-/// A matrix that is written: whether it is transposed in memory.
+/// Returns whether a matrix that is written is transposed in memory.
 pub(crate) fn output<T: Scalar>(matrix: &MatrixMut<'_, T>) -> Result<bool> {
     let op = matrix.op();
     if T::COMPLEX && op.conjugated {
@@ -52,7 +53,8 @@ macro_rules! symmetric_products {
         #[doc = concat!("y ← α A x + β y, where A is ", $what, ".")]
         ///
         /// # Errors
-        /// [`Error::Invalid`](crate::Error::Invalid) for vectors of other lengths than the matrix, and for forms of it that BLAS lacks.
+        /// [`Error::Invalid`](crate::Error::Invalid) if the vectors' lengths differ from the matrix's order, and for
+        /// forms of it that BLAS lacks.
         #[doc(alias($($alias),*))]
         pub fn $name<'a, T: $trait>(
             &'a self,
@@ -80,7 +82,7 @@ macro_rules! symmetric_products {
 
 /// The orders of square matrices of all kinds.
 trait OrderOf {
-    /// What the call names: the triangle's matrix, or the operand itself.
+    /// The type that the call names: the triangle's matrix, or the operand itself.
     type Named;
     fn order_of(&self) -> usize;
     fn named(&self) -> &Self::Named;
@@ -120,7 +122,7 @@ fn matrix_of<M: OrderOf>(matrix: &M) -> &M::Named {
     matrix.named()
 }
 
-/// A packed or band matrix that is symmetric: as it is in memory.
+/// Checks a packed or band matrix that is symmetric: it is used as it is in memory.
 fn plain_packed<T: Scalar>(a: &PackedRef<'_, T>) -> Result<u32> {
     let op = a.op();
     if T::COMPLEX && op.transposed != op.conjugated {
@@ -142,10 +144,11 @@ macro_rules! triangular {
     ($($trait:ident $name:ident $type:ident $lower:ident [$($k:ident)?] $op:expr, $uplo:expr, $what:literal, [$($alias:literal),*];)*) => {$(
         #[doc = concat!($what, ".")]
         ///
-        /// A triangle that is singular gives infinities and NaN.
+        /// A singular triangle gives infinities and NaN.
         ///
         /// # Errors
-        /// [`Error::Invalid`](crate::Error::Invalid) for a vector of another length than the matrix, and for forms of it that BLAS lacks.
+        /// [`Error::Invalid`](crate::Error::Invalid) if the vector's length differs from the matrix's order, and for
+        /// forms of it that BLAS lacks.
         #[doc(alias($($alias),*))]
         pub fn $name<'a, T: $trait>(&'a self, a: $type<'a, T>, x: impl Into<VectorMut<'a, T>>) -> Result<()> {
             let x = x.into();
@@ -163,13 +166,14 @@ macro_rules! triangular {
     )*};
 }
 
-/// A ← α x yᵀ + A and its kin, of triangles.
+/// A ← α x yᵀ + A and similar updates of triangles.
 macro_rules! updates {
     ($($trait:ident $name:ident $alpha:ty, $type:ident $lower:ident [$($y:ident)?] $hermitian:literal, $what:literal, [$($alias:literal),*];)*) => {$(
         #[doc = concat!($what, ". Only the triangle is accessed.")]
         ///
         /// # Errors
-        /// [`Error::Invalid`](crate::Error::Invalid) for vectors of other lengths than the matrix, and for forms of it that BLAS lacks.
+        /// [`Error::Invalid`](crate::Error::Invalid) if the vectors' lengths differ from the matrix's order, and for
+        /// forms of it that BLAS lacks.
         #[doc(alias($($alias),*))]
         pub fn $name<'a, T: $trait>(
             &'a self,
@@ -231,7 +235,7 @@ impl<T: Scalar> Updated for PackedMut<'_, T> {
 
 /// Level 2: matrices and vectors.
 impl Blas {
-    /// y ← α A x + β y. With β = 0, what y was does not matter.
+    /// y ← α A x + β y. With β = 0, the old content of y is ignored.
     ///
     /// # Errors
     /// [`Error::Invalid`](crate::Error::Invalid) if the shapes do not fit, or A is conjugated without being transposed.
@@ -324,7 +328,7 @@ impl Blas {
         let (x, y, a) = (x.into(), y.into(), a.into());
         fits("the length of x", x.len(), a.rows(), "the rows of A")?;
         fits("the length of y", y.len(), a.cols(), "the columns of A")?;
-        // Of the transpose in memory, the vectors change places.
+        // For a matrix that is transposed in memory, the vectors change places.
         let (x, y, a) = if output(&a)? { (y, x, a.t()) } else { (x, y, a) };
         let mut call = self.start();
         let (m, n) = (call.size(x.len()), call.size(y.len()));

@@ -13,7 +13,8 @@ macro_rules! symmetric_products {
         #[doc = concat!("C ← α A B + β C, or α B A + β C with [`Side::Right`], where A is ", $what, " with one triangle stored.")]
         ///
         /// # Errors
-        /// [`Error::Invalid`] if the shapes do not fit, B and C are not both row-major or both column-major, or BLAS lacks the form.
+        /// [`Error::Invalid`] if the shapes do not fit, B and C are not both row-major or both column-major, or BLAS
+        /// lacks the form.
         #[doc(alias($($alias),*))]
         pub fn $name<'a, T: $trait>(
             &'a self,
@@ -28,7 +29,7 @@ macro_rules! symmetric_products {
             fits_shape("B", (b.rows(), b.cols()), (c.rows(), c.cols()), "as C")?;
             fits("the order of A", a.order(), if side == Side::Left { c.rows() } else { c.cols() }, "as C has it")?;
             let turned = output(&c)?;
-            // The transpose of the whole: of a Hermitian matrix, it is the conjugate.
+            // The transpose of the whole equation: for a Hermitian matrix, that is the conjugate.
             let a = if turned { a.t() } else { a };
             let (b, c) = if turned { (b.t(), c.t()) } else { (b, c) };
             if b.op().code::<T>("B")? != 111 {
@@ -45,7 +46,7 @@ macro_rules! symmetric_products {
     )*};
 }
 
-/// The operation on the n x k operands of rank updates: as it is in memory, or its (conjugate) transpose.
+/// Returns the operation on the n x k operands of rank updates: none, or the (conjugate) transpose.
 fn rank_op<T: Scalar>(what: &'static str, a: &MatrixRef<'_, T>, hermitian: bool) -> Result<u32> {
     let code = a.op().code::<T>(what)?;
     let other = if hermitian && T::COMPLEX { 113 } else { 112 };
@@ -59,7 +60,7 @@ fn rank_op<T: Scalar>(what: &'static str, a: &MatrixRef<'_, T>, hermitian: bool)
     Ok(code)
 }
 
-/// C ← α A Aᵀ + β C and its kin.
+/// C ← α A Aᵀ + β C and similar updates.
 macro_rules! rank_updates {
     ($($trait:ident $name:ident $alpha:ty, $beta:ty, [$($b:ident)?] $hermitian:literal $what:literal, [$($alias:literal),*];)*) => {$(
         #[doc = concat!($what, ". Only the triangle is accessed.")]
@@ -77,7 +78,7 @@ macro_rules! rank_updates {
         ) -> Result<()> {
             let a = a.into();
             fits("the rows of A", a.rows(), c.order(), "as C")?;
-            // A Hermitian matrix that is transposed in memory is the conjugate there.
+            // A Hermitian matrix that is transposed in memory is stored as its conjugate.
             let turned = $hermitian && T::COMPLEX && c.matrix().op().transposed && !c.matrix().op().conjugated;
             let (a, c) = if turned { (a.conj(), c.t()) } else { (a, c) };
             $(
@@ -87,7 +88,7 @@ macro_rules! rank_updates {
                 if rank_op("B", &$b, $hermitian)? != rank_op("A", &a, $hermitian)? {
                     return Err(invalid("B", format!("{:?} in memory", $b.op()), "as A is in memory"));
                 }
-                // In place of the conjugate of alpha.
+                // Instead of conjugating alpha.
                 let (a, $b) = if turned { ($b, a) } else { (a, $b) };
             )?
             let op = rank_op("A", &a, $hermitian)?;
@@ -105,10 +106,10 @@ macro_rules! rank_updates {
 
 /// Level 3: matrices and matrices.
 impl Blas {
-    /// C ← α A B + β C. With β = 0, what C was does not matter.
+    /// C ← α A B + β C. With β = 0, the old content of C is ignored.
     ///
     /// Batches, transposes and row-major matrices are views of A, B and C. For `f16` it computes in 16 bits;
-    /// [`gemm_ex`](Self::gemm_ex) computes in more, and takes `bf16` and `i8`.
+    /// [`gemm_ex`](Self::gemm_ex) computes in a wider type, and supports `bf16` and `i8`.
     ///
     /// ```
     /// use hip::{Device, DeviceBuffer, Stream};
@@ -213,8 +214,8 @@ impl Blas {
     /// C ← α A B, or α B A with [`Side::Right`], where A is a triangle. Since ROCm 6.2.
     ///
     /// # Errors
-    /// [`Error::Invalid`] if the shapes do not fit, B and C are not both row-major or both column-major, BLAS lacks the form, or the library
-    /// is of a release before 6.2, which only has [`trmm`](Self::trmm).
+    /// [`Error::Invalid`] if the shapes do not fit, B and C are not both row-major or both column-major, BLAS lacks the
+    /// form, or the library is older than 6.2 and has only [`trmm`](Self::trmm).
     pub fn trmm_to<'a, T: Trmm>(
         &'a self,
         side: Side,
@@ -244,9 +245,9 @@ impl Blas {
         call.run(T::forms(), [alpha], |[alpha]| raw::trmm(side, uplo, op, diag, m, n, alpha, a, b, c))
     }
 
-    /// Solves A X = α B, or X A = α B with [`Side::Right`], where A is a triangle. B becomes X.
+    /// Solves A X = α B, or X A = α B with [`Side::Right`], where A is a triangle. B is overwritten with X.
     ///
-    /// A triangle that is singular gives infinities and NaN.
+    /// A singular triangle gives infinities and NaN.
     ///
     /// # Errors
     /// [`Error::Invalid`] if the shapes do not fit, or BLAS lacks the form.
@@ -277,10 +278,11 @@ impl Blas {
         call.run(T::forms(), [alpha], |[alpha]| raw::trsm(side, uplo, op, diag, m, n, alpha, a, b))
     }
 
-    /// Writes the inverse of a triangle to the same triangle of another matrix. A diagonal with a zero gives infinities.
+    /// Writes the inverse of a triangle to the same triangle of another matrix. A zero on the diagonal gives
+    /// infinities.
     ///
     /// # Errors
-    /// [`Error::Invalid`] if the orders differ, or a triangle is not as the other in memory.
+    /// [`Error::Invalid`] if the orders differ, or the triangles are stored differently.
     #[doc(alias(
         "hipblasStrtri",
         "hipblasDtrtri",
@@ -374,7 +376,7 @@ impl Blas {
     }
 }
 
-/// An error unless C can be A B.
+/// Returns an error unless C has the shape of A B.
 pub(crate) fn product_fits<A, B, C>(
     a: &MatrixRef<'_, A>,
     b: &MatrixRef<'_, B>,
@@ -385,7 +387,7 @@ pub(crate) fn product_fits<A, B, C>(
     fits("the rows of B", b.rows(), a.cols(), "the columns of A")
 }
 
-/// Whether the call is made for the transposes, and side, triangle, operation and diagonal for it.
+/// Returns whether the call is made for the transposes, and the side, triangle, operation and diagonal for it.
 fn triangular<T: Scalar>(
     side: Side,
     a: &TriangleRef<'_, T>,

@@ -1,7 +1,8 @@
 //! Safe Rust for hipBLAS on AMD GPUs: dense linear algebra of levels 1 to 3, in mixed precision and in batches.
 //!
-//! A [`Blas`] queues work on a stream of [`hip`]. Its operands are vectors and matrices of `hip_linalg`, which are checked for size and overlap: all calls
-//! are safe. Nothing is linked: hipBLAS of ROCm 5.7 to 10.0 is loaded on first use, and the same program runs with each.
+//! A [`Blas`] queues work on a stream of [`hip`]. Its operands are vectors and matrices of `hip_linalg`, which checks
+//! their size and overlap: all calls are safe. Nothing is linked: hipBLAS of ROCm 5.7 to 10.0 is loaded on first use,
+//! and the same program runs with each.
 //!
 //! ```
 //! use hip::{Device, DeviceBuffer, Stream};
@@ -27,7 +28,7 @@
 //!
 //! # From BLAS to this crate
 //!
-//! | BLAS | here |
+//! | BLAS | this crate |
 //! |---|---|
 //! | `s`, `d`, `c`, `z` before a name | the element type: `blas.gemm::<f64>(...)`, mostly inferred |
 //! | `trans`: N, T, C | `a`, [`a.t()`](Matrix::t), [`a.h()`](Matrix::h) |
@@ -41,18 +42,22 @@
 //!
 //! # Rules
 //!
-//! - **Waiting.** A method that returns a number waits for it; all others queue work and return. Reading a buffer waits for its work.
-//! - **Overlap.** What a call writes must not overlap its other operands. Rust's borrows ensure it for buffers; memory that is mapped twice
-//!   is checked.
-//! - **Zero sizes** do nothing, or scale the output, as BLAS says.
-//! - **Strided batches and single inputs.** One matrix or vector to read from among strided batches is used by each member.
-//! - **Capture.** Calls that wait cannot be captured in graphs. The first call of a kind loads code: make it before the capture. So does one
-//!   that needs more workspace than the calls before: in a capture, it is an error.
-//! - **Graphs.** The workspace is memory of `hip`, which a graph keeps with the handle. A call that needs more gets a larger
-//!   one, and graphs go on with theirs.
-//!   Scalars of the host are fixed when a call is captured; those of the device are read at each launch. Tables of
-//!   addresses are memory that the graph keeps. See "Crates over hip" in `hip`'s SAFETY.md.
-//! - **Releases.** What the library lacks is an [`Error::NoSymbol`] that names the release which has it.
+//! - **Waiting.** A method that returns a number waits for it; all others queue work and return. Reading a buffer waits
+//!   for its work.
+//! - **Overlap.** An operand that a call writes must not overlap the others. Rust's borrows ensure it for buffers;
+//!   memory that is mapped twice is checked.
+//! - **Zero sizes** do nothing, or scale the output, as BLAS specifies.
+//! - **Strided batches and single inputs.** A single input matrix or vector is shared by all members of strided
+//!   batches.
+//! - **Capture.** Calls that wait cannot be captured in graphs. The first call of a kind loads code: make it before the
+//!   capture. The same holds for a call that needs more workspace than the calls before it: in a capture, it is an
+//!   error.
+//! - **Graphs.** The workspace is `hip` memory, which a graph keeps alive together with the handle. A call that needs
+//!   more gets a larger workspace, and graphs continue to use theirs. Host scalars are fixed when a call is captured;
+//!   device scalars are read at each launch. A graph also keeps tables of addresses alive. See "Crates over hip" in
+//!   `hip`'s SAFETY.md.
+//! - **Releases.** A function that the library lacks is an [`Error::NoSymbol`], which names the first release that has
+//!   it.
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
@@ -76,7 +81,7 @@ pub use hip_linalg::{
 };
 pub use level1::Givens;
 
-/// One trait for each operation: the element types that have it.
+/// One trait for each operation, implemented by the element types that support it.
 pub mod ops {
     pub use crate::raw::{
         Amax, Amin, Asum, Axpy, Copy, Dgmm, Dot, Dotc, Gbmv, Geam, Gels, Gemm, Gemv, Geqrf, Ger, Gerc, Getrf, Getri,
@@ -102,7 +107,7 @@ hip::library_error! {
     symbol_error: raw::symbol_error,
 }
 
-/// Whether hipBLAS can be loaded. [`Blas::new`] returns the reason if not.
+/// Returns whether hipBLAS can be loaded. If not, [`Blas::new`] returns the reason.
 #[must_use]
 pub fn is_available() -> bool {
     raw::load_error().is_none()

@@ -1,9 +1,9 @@
-//! Numbers whose squares leave the range: norms computed on the host, and scaling by powers of two.
+//! Numbers whose squares overflow or underflow: norms computed on the host, and scaling by powers of two.
 
 use hip::bytemuck;
 use hip_linalg::Scalar;
 
-/// The real numbers of elements, complex ones as two. Reals are `f32` or `f64`.
+/// Returns the real numbers of elements, two for each complex one. Reals are `f32` or `f64`.
 fn reals<T: Scalar>(elements: &[T]) -> impl Iterator<Item = f64> + '_ {
     let size = size_of::<T::Real>();
     bytemuck::cast_slice::<T, u8>(elements).chunks_exact(size).map(move |bytes| match size {
@@ -12,7 +12,7 @@ fn reals<T: Scalar>(elements: &[T]) -> impl Iterator<Item = f64> + '_ {
     })
 }
 
-/// A real number of this type, rounded.
+/// Converts to a real number of this type, with rounding.
 fn real<R: Scalar>(value: f64) -> R {
     match size_of::<R>() {
         4 => bytemuck::pod_read_unaligned(bytemuck::bytes_of(&(value as f32))),
@@ -20,8 +20,8 @@ fn real<R: Scalar>(value: f64) -> R {
     }
 }
 
-/// Whether a norm of so many elements that was computed by plain squares is right: they did not overflow, and those that underflowed do not
-/// matter. NaN is right.
+/// Returns whether a norm of `len` elements that was computed from unscaled squares is right: no square overflowed, and
+/// those that underflowed are negligible. NaN is right.
 pub(crate) fn is_norm<R: Scalar>(norm: R, len: usize) -> bool {
     let norm: f64 = reals(&[norm]).sum();
     let (least, epsilon) = match size_of::<R>() {
@@ -33,7 +33,7 @@ pub(crate) fn is_norm<R: Scalar>(norm: R, len: usize) -> bool {
     norm.is_nan() || (norm.is_finite() && norm >= lost)
 }
 
-/// Sums of squares, of large, small and other numbers apart: no square overflows or underflows.
+/// Sums of squares, with separate sums for large, small and other numbers: no square overflows or underflows.
 #[derive(Debug, Default)]
 pub(crate) struct Norm {
     large: f64,
@@ -41,7 +41,7 @@ pub(crate) struct Norm {
     small: f64,
 }
 
-/// Numbers that are larger than this, or smaller than its inverse, are scaled before they are squared.
+/// Exponent of the bound: numbers that are larger, or smaller than its inverse, are scaled before they are squared.
 const LARGE: i32 = 400;
 const SCALE: i32 = 600;
 
@@ -74,7 +74,8 @@ impl Norm {
     }
 }
 
-/// The power of two by which numbers are multiplied so that their squares are in range: 0 where they are already, or are not finite.
+/// Returns the power of two by which numbers are multiplied so that their squares are in range: 0 if they already are,
+/// or are not finite.
 pub(crate) fn power<T: Scalar>(numbers: &[T]) -> i32 {
     let largest = reals(numbers).map(f64::abs).fold(0.0, f64::max);
     if largest == 0.0 || !reals(numbers).all(f64::is_finite) {
@@ -85,7 +86,7 @@ pub(crate) fn power<T: Scalar>(numbers: &[T]) -> i32 {
     if exponent.abs() <= limit { 0 } else { -exponent }
 }
 
-/// A number times a power of two.
+/// Multiplies a number by a power of two.
 pub(crate) fn times_power<T: Scalar>(number: T, power: i32) -> T {
     if power == 0 {
         return number;
@@ -118,7 +119,7 @@ mod tests {
             let [three, four, five] = [3.0_f64, 4.0, 5.0].map(|x| times_power(x, power));
             assert!((norm::<f64, f64>(&[three, 0.0, -four]) / five - 1.0).abs() < 1e-15, "2^{power}");
         }
-        // Each of them alone, beside a larger one.
+        // Each of them alone, and together with a larger one.
         assert_eq!(norm(&[1e300_f64, 1.0, 1e-300]), 1e300);
         assert_eq!(norm(&[1.0_f64, 1e-300]), 1.0);
         assert!(norm(&[f64::INFINITY, 1.0]).is_infinite() && norm(&[1e300, f64::NAN]).is_nan());

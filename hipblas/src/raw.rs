@@ -1,7 +1,8 @@
-//! The C functions: their names, the types that they are for, their parameters in each form. All names of hipBLAS that this crate calls
+//! The C functions: their names, element types, and parameters in each form. All hipBLAS names that this crate calls
 //! are here.
 //!
-//! A routine is declared once. Its letters come from the list of types, its batched and 64-bit forms from the kinds of its parameters:
+//! A routine is declared once. Its letters come from the list of types; its batched and 64-bit forms come from the
+//! kinds of its parameters:
 //!
 //! | kind | C, plain | in strided batches, also |
 //! |---|---|---|
@@ -11,9 +12,9 @@
 //! | `view` | a pointer, an increment or leading dimension (`int`) | a stride (`int64_t`) |
 //! | `typed` | a pointer, an enum that says its type, an increment or leading dimension | a stride |
 //! | `packed` | a pointer | a stride |
-//!
-//! Behind the `;`, batches have their count (`int`). The functions are looked up by name in what [`hipblas_sys`] has opened: for all
-//! but those with `Ex` and `trmm`, the C ABI is the same in all releases, while the names of C's types are not. A test compares each declaration
+//! After the `;`, batches have their count (`int`). The functions are looked up by name in the library that
+//! [`hipblas_sys`] has opened. Except for the functions with `Ex` and `trmm`, the C ABI is the same in all releases,
+//! but the names of the C types are not. A test compares each declaration with the one in `hipblas-sys` at every level.
 //! with the one in `hipblas-sys` at every level.
 
 use std::ffi::c_void;
@@ -42,7 +43,7 @@ macro_rules! parameter {
     (typed) => { (Lowered, u32) };
 }
 
-/// Calls `$f` with the handle and the arguments, as the form has them.
+/// Calls `$f` with the handle and the arguments in the order of the form.
 macro_rules! invoke {
     ($f:ident, $handle:ident, $form:ident, $arguments:tt) => {{
         let count = $form.count();
@@ -92,7 +93,8 @@ macro_rules! invoke {
         invoke!(@ $I $k $f $h $c [$($t,)* $I,] [$($e,)* $c as $I,] [$($rest)*])
     };
     (@ $I:tt $k:tt $f:tt $h:tt $c:tt [$($t:ty,)*] [$($e:expr,)*] []) => {{
-        // SAFETY: the library has it under a name of the table, whose C signature in this form is the one that the table says.
+        // SAFETY: the library has the function under a name of the table, and its C signature in this form is the one that the table
+        // declares.
         let function = unsafe {
             transmute::<NonNull<c_void>, unsafe extern "C" fn(Handle, $($t),*) -> Status>($f)
         };
@@ -101,12 +103,12 @@ macro_rules! invoke {
     }};
 }
 
-/// A routine as the table has it: for tests and for the list of functions.
+/// A routine of the table, for tests and for the list of functions.
 #[derive(Debug)]
 pub struct Routine {
-    /// Its parameters: `n: int, x: view,; result: ptr,`.
+    /// The parameters: `n: int, x: view,; result: ptr,`.
     pub parameters: &'static str,
-    /// Its functions by type: of each form, a name.
+    /// The functions by type: one name per form.
     pub functions: fn() -> Vec<&'static [&'static str; 6]>,
 }
 
@@ -131,7 +133,7 @@ macro_rules! routines {
                 }
             )*
 
-            /// The call, with these arguments. The function and the handle are given when it is made.
+            /// Returns the call with these arguments. It receives the function and the handle when it is made.
             #[allow(clippy::too_many_arguments, reason = "the function is C's")]
             #[allow(clippy::cast_possible_truncation, reason = "the form says that the sizes fit")]
             pub(crate) fn $call(
@@ -149,7 +151,7 @@ macro_rules! routines {
     };
 }
 
-/// Functions that belong to no element type, or whose types are arguments.
+/// Functions without an element type, or whose types are arguments.
 macro_rules! functions {
     ($($(#[$doc:meta])* fn $name:ident($($parameter:ident: $type:ty),*);)*) => {$(
         $(#[$doc])*
@@ -158,7 +160,7 @@ macro_rules! functions {
             static SLOT: hip_linalg::__private::Slot = hip_linalg::__private::Slot::new(concat!(stringify!($name), "\0"), "5.7");
             match SLOT.get(&BINDING) {
                 Ok(function) => {
-                    // SAFETY: the library has it under this name, whose C signature is the one declared here.
+                    // SAFETY: the library has the function under this name, and its C signature is the one declared here.
                     let function = unsafe { transmute::<NonNull<c_void>, unsafe extern "C" fn($($type),*) -> Status>(function) };
                     // SAFETY: the caller keeps the function's contract.
                     unsafe { function($($parameter),*) }
@@ -170,13 +172,13 @@ macro_rules! functions {
 }
 
 functions! {
-    /// Of rocBLAS, which hipBLAS is over: its handles are rocBLAS's, and success is 0 in both.
+    /// From rocBLAS, which hipBLAS is built on: a hipBLAS handle is a rocBLAS handle, and success is 0 in both.
     fn rocblas_set_workspace(handle: Handle, memory: *mut c_void, bytes: usize);
-    /// Of rocBLAS.
+    /// From rocBLAS.
     fn rocblas_get_device_memory_size(handle: Handle, bytes: *mut usize);
-    /// Of rocBLAS. Until the stop, calls only count the memory that they need.
+    /// From rocBLAS. Until the stop, calls only compute how much memory they need.
     fn rocblas_start_device_memory_size_query(handle: Handle);
-    /// Of rocBLAS.
+    /// From rocBLAS.
     fn rocblas_stop_device_memory_size_query(handle: Handle, bytes: *mut usize);
     fn hipblasCreate(handle: *mut Handle);
     fn hipblasDestroy(handle: Handle);
@@ -189,7 +191,7 @@ functions! {
     fn hipblasSetMathMode(handle: Handle, mode: u32);
 }
 
-/// Which releases' functions the library has.
+/// The API generation of the loaded library.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Api {
     /// Before 6.2: `hipblasDatatype_t` everywhere.
@@ -200,7 +202,7 @@ pub(crate) enum Api {
     V7,
 }
 
-/// Those of the library that was found.
+/// Returns the generation of the loaded library.
 pub(crate) fn api() -> Api {
     static API: OnceLock<Api> = OnceLock::new();
     *API.get_or_init(|| {
@@ -214,14 +216,14 @@ pub(crate) fn api() -> Api {
     })
 }
 
-/// Forms of a function with `Ex`, before and after the types of its arguments changed.
+/// Forms of a function with `Ex`, before and after the change of its argument types.
 pub(crate) struct Ex {
     pub(crate) plain: &'static Forms,
     pub(crate) v2: &'static Forms,
 }
 
 impl Ex {
-    /// Those of the library that was found.
+    /// Returns the forms of the loaded library.
     pub(crate) fn forms(&self) -> &'static Forms {
         if api() == Api::V6 { self.v2 } else { self.plain }
     }
@@ -273,28 +275,28 @@ ex_routines! {
 }
 
 routines! {
-    /// Numbers that have the largest element.
+    /// Element types that `amax` supports: index of the element of largest absolute value.
     Amax fn amax(n: int, x: view; result: ptr) {
         f32 => "hipblasIsamax";
         f64 => "hipblasIdamax";
         Complex32 => "hipblasIcamax";
         Complex64 => "hipblasIzamax";
     }
-    /// Numbers that have the smallest element.
+    /// Element types that `amin` supports: index of the element of smallest absolute value.
     Amin fn amin(n: int, x: view; result: ptr) {
         f32 => "hipblasIsamin";
         f64 => "hipblasIdamin";
         Complex32 => "hipblasIcamin";
         Complex64 => "hipblasIzamin";
     }
-    /// Numbers that have the sum of absolute values.
+    /// Element types that `asum` supports: sum of absolute values.
     Asum fn asum(n: int, x: view; result: ptr) {
         f32 => "hipblasSasum";
         f64 => "hipblasDasum";
         Complex32 => "hipblasScasum";
         Complex64 => "hipblasDzasum";
     }
-    /// Numbers that have α·x + y.
+    /// Element types that `axpy` supports: α·x + y.
     Axpy fn axpy(n: int, alpha: ptr, x: view, y: view;) {
         f16 => "hipblasHaxpy";
         f32 => "hipblasSaxpy";
@@ -302,14 +304,14 @@ routines! {
         Complex32 => "hipblasCaxpy";
         Complex64 => "hipblasZaxpy";
     }
-    /// Numbers that have copies.
+    /// Element types that `copy` supports: copy of a vector.
     Copy fn copy(n: int, x: view, y: view;) {
         f32 => "hipblasScopy";
         f64 => "hipblasDcopy";
         Complex32 => "hipblasCcopy";
         Complex64 => "hipblasZcopy";
     }
-    /// Numbers that have the inner product.
+    /// Element types that `dot` supports: inner product.
     Dot fn dot(n: int, x: view, y: view; result: ptr) {
         f16 => "hipblasHdot";
         bf16 => "hipblasBfdot";
@@ -318,19 +320,19 @@ routines! {
         Complex32 => "hipblasCdotu";
         Complex64 => "hipblasZdotu";
     }
-    /// Numbers that have the inner product with the first vector conjugated.
+    /// Element types that `dotc` supports: inner product with the first vector conjugated.
     Dotc fn dotc(n: int, x: view, y: view; result: ptr) {
         Complex32 => "hipblasCdotc";
         Complex64 => "hipblasZdotc";
     }
-    /// Numbers that have the Euclidean norm.
+    /// Element types that `nrm2` supports: Euclidean norm.
     Nrm2 fn nrm2(n: int, x: view; result: ptr) {
         f32 => "hipblasSnrm2";
         f64 => "hipblasDnrm2";
         Complex32 => "hipblasScnrm2";
         Complex64 => "hipblasDznrm2";
     }
-    /// Numbers that have plane rotations by a sine of type `S`.
+    /// Element types that `rot` supports: plane rotation by a sine of type `S`.
     Rot<S> fn rot(n: int, x: view, y: view, c: ptr, s: ptr;) {
         f32, f32 => "hipblasSrot";
         f64, f64 => "hipblasDrot";
@@ -339,24 +341,24 @@ routines! {
         Complex32, f32 => "hipblasCsrot";
         Complex64, f64 => "hipblasZdrot";
     }
-    /// Numbers that have plane rotations that eliminate an element.
+    /// Element types that `rotg` supports: plane rotation that eliminates an element.
     Rotg fn rotg(a: packed, b: packed, c: packed, s: packed;) {
         f32 => "hipblasSrotg";
         f64 => "hipblasDrotg";
         Complex32 => "hipblasCrotg";
         Complex64 => "hipblasZrotg";
     }
-    /// Numbers that have modified plane rotations.
+    /// Element types that `rotm` supports: modified plane rotation.
     Rotm fn rotm(n: int, x: view, y: view, param: packed;) {
         f32 => "hipblasSrotm";
         f64 => "hipblasDrotm";
     }
-    /// Numbers that have modified plane rotations that eliminate an element.
+    /// Element types that `rotmg` supports: modified plane rotation that eliminates an element.
     Rotmg fn rotmg(d1: packed, d2: packed, x1: packed, y1: packed, param: packed;) {
         f32 => "hipblasSrotmg";
         f64 => "hipblasDrotmg";
     }
-    /// Numbers that have scaling by a factor of type `A`.
+    /// Element types that `scal` supports: scaling by a factor of type `A`.
     Scal<A> fn scal(n: int, alpha: ptr, x: view;) {
         f32, f32 => "hipblasSscal";
         f64, f64 => "hipblasDscal";
@@ -365,208 +367,208 @@ routines! {
         Complex32, f32 => "hipblasCsscal";
         Complex64, f64 => "hipblasZdscal";
     }
-    /// Numbers that have exchanges.
+    /// Element types that `swap` supports: exchange of two vectors.
     Swap fn swap(n: int, x: view, y: view;) {
         f32 => "hipblasSswap";
         f64 => "hipblasDswap";
         Complex32 => "hipblasCswap";
         Complex64 => "hipblasZswap";
     }
-    /// Numbers that have band matrix times vector.
+    /// Element types that `gbmv` supports: band matrix-vector products.
     Gbmv fn gbmv(t: flag, m: int, n: int, kl: int, ku: int, alpha: ptr, a: view, x: view, beta: ptr, y: view;) {
         f32 => "hipblasSgbmv";
         f64 => "hipblasDgbmv";
         Complex32 => "hipblasCgbmv";
         Complex64 => "hipblasZgbmv";
     }
-    /// Numbers that have matrix times vector.
+    /// Element types that `gemv` supports: matrix-vector products.
     Gemv fn gemv(t: flag, m: int, n: int, alpha: ptr, a: view, x: view, beta: ptr, y: view;) {
         f32 => "hipblasSgemv";
         f64 => "hipblasDgemv";
         Complex32 => "hipblasCgemv";
         Complex64 => "hipblasZgemv";
     }
-    /// Numbers that have rank-1 updates.
+    /// Element types that `ger` supports: rank-1 updates.
     Ger fn ger(m: int, n: int, alpha: ptr, x: view, y: view, a: view;) {
         f32 => "hipblasSger";
         f64 => "hipblasDger";
         Complex32 => "hipblasCgeru";
         Complex64 => "hipblasZgeru";
     }
-    /// Numbers that have rank-1 updates with the second vector conjugated.
+    /// Element types that `gerc` supports: rank-1 updates with the second vector conjugated.
     Gerc fn gerc(m: int, n: int, alpha: ptr, x: view, y: view, a: view;) {
         Complex32 => "hipblasCgerc";
         Complex64 => "hipblasZgerc";
     }
-    /// Numbers that have symmetric band matrix times vector.
+    /// Element types that `sbmv` supports: symmetric band matrix-vector products.
     Sbmv fn sbmv(uplo: flag, n: int, k: int, alpha: ptr, a: view, x: view, beta: ptr, y: view;) {
         f32 => "hipblasSsbmv";
         f64 => "hipblasDsbmv";
     }
-    /// Numbers that have Hermitian band matrix times vector.
+    /// Element types that `hbmv` supports: Hermitian band matrix-vector products.
     Hbmv fn hbmv(uplo: flag, n: int, k: int, alpha: ptr, a: view, x: view, beta: ptr, y: view;) {
         Complex32 => "hipblasChbmv";
         Complex64 => "hipblasZhbmv";
     }
-    /// Numbers that have symmetric matrix times vector.
+    /// Element types that `symv` supports: symmetric matrix-vector products.
     Symv fn symv(uplo: flag, n: int, alpha: ptr, a: view, x: view, beta: ptr, y: view;) {
         f32 => "hipblasSsymv";
         f64 => "hipblasDsymv";
         Complex32 => "hipblasCsymv";
         Complex64 => "hipblasZsymv";
     }
-    /// Numbers that have Hermitian matrix times vector.
+    /// Element types that `hemv` supports: Hermitian matrix-vector products.
     Hemv fn hemv(uplo: flag, n: int, alpha: ptr, a: view, x: view, beta: ptr, y: view;) {
         Complex32 => "hipblasChemv";
         Complex64 => "hipblasZhemv";
     }
-    /// Numbers that have symmetric packed matrix times vector.
+    /// Element types that `spmv` supports: symmetric packed matrix-vector products.
     Spmv fn spmv(uplo: flag, n: int, alpha: ptr, a: packed, x: view, beta: ptr, y: view;) {
         f32 => "hipblasSspmv";
         f64 => "hipblasDspmv";
     }
-    /// Numbers that have Hermitian packed matrix times vector.
+    /// Element types that `hpmv` supports: Hermitian packed matrix-vector products.
     Hpmv fn hpmv(uplo: flag, n: int, alpha: ptr, a: packed, x: view, beta: ptr, y: view;) {
         Complex32 => "hipblasChpmv";
         Complex64 => "hipblasZhpmv";
     }
-    /// Numbers that have symmetric rank-1 updates.
+    /// Element types that `syr` supports: symmetric rank-1 updates.
     Syr fn syr(uplo: flag, n: int, alpha: ptr, x: view, a: view;) {
         f32 => "hipblasSsyr";
         f64 => "hipblasDsyr";
         Complex32 => "hipblasCsyr";
         Complex64 => "hipblasZsyr";
     }
-    /// Numbers that have Hermitian rank-1 updates.
+    /// Element types that `her` supports: Hermitian rank-1 updates.
     Her fn her(uplo: flag, n: int, alpha: ptr, x: view, a: view;) {
         Complex32 => "hipblasCher";
         Complex64 => "hipblasZher";
     }
-    /// Numbers that have symmetric packed rank-1 updates.
+    /// Element types that `spr` supports: symmetric packed rank-1 updates.
     Spr fn spr(uplo: flag, n: int, alpha: ptr, x: view, a: packed;) {
         f32 => "hipblasSspr";
         f64 => "hipblasDspr";
         Complex32 => "hipblasCspr";
         Complex64 => "hipblasZspr";
     }
-    /// Numbers that have Hermitian packed rank-1 updates.
+    /// Element types that `hpr` supports: Hermitian packed rank-1 updates.
     Hpr fn hpr(uplo: flag, n: int, alpha: ptr, x: view, a: packed;) {
         Complex32 => "hipblasChpr";
         Complex64 => "hipblasZhpr";
     }
-    /// Numbers that have symmetric rank-2 updates.
+    /// Element types that `syr2` supports: symmetric rank-2 updates.
     Syr2 fn syr2(uplo: flag, n: int, alpha: ptr, x: view, y: view, a: view;) {
         f32 => "hipblasSsyr2";
         f64 => "hipblasDsyr2";
         Complex32 => "hipblasCsyr2";
         Complex64 => "hipblasZsyr2";
     }
-    /// Numbers that have Hermitian rank-2 updates.
+    /// Element types that `her2` supports: Hermitian rank-2 updates.
     Her2 fn her2(uplo: flag, n: int, alpha: ptr, x: view, y: view, a: view;) {
         Complex32 => "hipblasCher2";
         Complex64 => "hipblasZher2";
     }
-    /// Numbers that have symmetric packed rank-2 updates.
+    /// Element types that `spr2` supports: symmetric packed rank-2 updates.
     Spr2 fn spr2(uplo: flag, n: int, alpha: ptr, x: view, y: view, a: packed;) {
         f32 => "hipblasSspr2";
         f64 => "hipblasDspr2";
     }
-    /// Numbers that have Hermitian packed rank-2 updates.
+    /// Element types that `hpr2` supports: Hermitian packed rank-2 updates.
     Hpr2 fn hpr2(uplo: flag, n: int, alpha: ptr, x: view, y: view, a: packed;) {
         Complex32 => "hipblasChpr2";
         Complex64 => "hipblasZhpr2";
     }
-    /// Numbers that have triangular band matrix times vector.
+    /// Element types that `tbmv` supports: triangular band matrix-vector products.
     Tbmv fn tbmv(uplo: flag, t: flag, diag: flag, n: int, k: int, a: view, x: view;) {
         f32 => "hipblasStbmv";
         f64 => "hipblasDtbmv";
         Complex32 => "hipblasCtbmv";
         Complex64 => "hipblasZtbmv";
     }
-    /// Numbers that have triangular packed matrix times vector.
+    /// Element types that `tpmv` supports: triangular packed matrix-vector products.
     Tpmv fn tpmv(uplo: flag, t: flag, diag: flag, n: int, a: packed, x: view;) {
         f32 => "hipblasStpmv";
         f64 => "hipblasDtpmv";
         Complex32 => "hipblasCtpmv";
         Complex64 => "hipblasZtpmv";
     }
-    /// Numbers that have triangular matrix times vector.
+    /// Element types that `trmv` supports: triangular matrix-vector products.
     Trmv fn trmv(uplo: flag, t: flag, diag: flag, n: int, a: view, x: view;) {
         f32 => "hipblasStrmv";
         f64 => "hipblasDtrmv";
         Complex32 => "hipblasCtrmv";
         Complex64 => "hipblasZtrmv";
     }
-    /// Numbers that have triangular band matrix solves.
+    /// Element types that `tbsv` supports: triangular band solves.
     Tbsv fn tbsv(uplo: flag, t: flag, diag: flag, n: int, k: int, a: view, x: view;) {
         f32 => "hipblasStbsv";
         f64 => "hipblasDtbsv";
         Complex32 => "hipblasCtbsv";
         Complex64 => "hipblasZtbsv";
     }
-    /// Numbers that have triangular packed matrix solves.
+    /// Element types that `tpsv` supports: triangular packed solves.
     Tpsv fn tpsv(uplo: flag, t: flag, diag: flag, n: int, a: packed, x: view;) {
         f32 => "hipblasStpsv";
         f64 => "hipblasDtpsv";
         Complex32 => "hipblasCtpsv";
         Complex64 => "hipblasZtpsv";
     }
-    /// Numbers that have triangular matrix solves.
+    /// Element types that `trsv` supports: triangular solves.
     Trsv fn trsv(uplo: flag, t: flag, diag: flag, n: int, a: view, x: view;) {
         f32 => "hipblasStrsv";
         f64 => "hipblasDtrsv";
         Complex32 => "hipblasCtrsv";
         Complex64 => "hipblasZtrsv";
     }
-    /// Numbers that have symmetric matrix times matrix.
+    /// Element types that `symm` supports: symmetric matrix-matrix products.
     Symm fn symm(side: flag, uplo: flag, m: int, n: int, alpha: ptr, a: view, b: view, beta: ptr, c: view;) {
         f32 => "hipblasSsymm";
         f64 => "hipblasDsymm";
         Complex32 => "hipblasCsymm";
         Complex64 => "hipblasZsymm";
     }
-    /// Numbers that have Hermitian matrix times matrix.
+    /// Element types that `hemm` supports: Hermitian matrix-matrix products.
     Hemm fn hemm(side: flag, uplo: flag, m: int, n: int, alpha: ptr, a: view, b: view, beta: ptr, c: view;) {
         Complex32 => "hipblasChemm";
         Complex64 => "hipblasZhemm";
     }
-    /// Numbers that have symmetric rank-k updates.
+    /// Element types that `syrk` supports: symmetric rank-k updates.
     Syrk fn syrk(uplo: flag, t: flag, n: int, k: int, alpha: ptr, a: view, beta: ptr, c: view;) {
         f32 => "hipblasSsyrk";
         f64 => "hipblasDsyrk";
         Complex32 => "hipblasCsyrk";
         Complex64 => "hipblasZsyrk";
     }
-    /// Numbers that have Hermitian rank-k updates.
+    /// Element types that `herk` supports: Hermitian rank-k updates.
     Herk fn herk(uplo: flag, t: flag, n: int, k: int, alpha: ptr, a: view, beta: ptr, c: view;) {
         Complex32 => "hipblasCherk";
         Complex64 => "hipblasZherk";
     }
-    /// Numbers that have symmetric rank-2k updates.
+    /// Element types that `syr2k` supports: symmetric rank-2k updates.
     Syr2k fn syr2k(uplo: flag, t: flag, n: int, k: int, alpha: ptr, a: view, b: view, beta: ptr, c: view;) {
         f32 => "hipblasSsyr2k";
         f64 => "hipblasDsyr2k";
         Complex32 => "hipblasCsyr2k";
         Complex64 => "hipblasZsyr2k";
     }
-    /// Numbers that have Hermitian rank-2k updates.
+    /// Element types that `her2k` supports: Hermitian rank-2k updates.
     Her2k fn her2k(uplo: flag, t: flag, n: int, k: int, alpha: ptr, a: view, b: view, beta: ptr, c: view;) {
         Complex32 => "hipblasCher2k";
         Complex64 => "hipblasZher2k";
     }
-    /// Numbers that have symmetric two-matrix updates.
+    /// Element types that `syrkx` supports: rank-k update with two matrices, of a symmetric result.
     Syrkx fn syrkx(uplo: flag, t: flag, n: int, k: int, alpha: ptr, a: view, b: view, beta: ptr, c: view;) {
         f32 => "hipblasSsyrkx";
         f64 => "hipblasDsyrkx";
         Complex32 => "hipblasCsyrkx";
         Complex64 => "hipblasZsyrkx";
     }
-    /// Numbers that have Hermitian two-matrix updates.
+    /// Element types that `herkx` supports: rank-k update with two matrices, of a Hermitian result.
     Herkx fn herkx(uplo: flag, t: flag, n: int, k: int, alpha: ptr, a: view, b: view, beta: ptr, c: view;) {
         Complex32 => "hipblasCherkx";
         Complex64 => "hipblasZherkx";
     }
-    /// Numbers that have matrix times matrix.
+    /// Element types that `gemm` supports: matrix-matrix products.
     Gemm fn gemm(ta: flag, tb: flag, m: int, n: int, k: int, alpha: ptr, a: view, b: view, beta: ptr, c: view;) {
         f16 => "hipblasHgemm";
         f32 => "hipblasSgemm";
@@ -574,70 +576,70 @@ routines! {
         Complex32 => "hipblasCgemm";
         Complex64 => "hipblasZgemm";
     }
-    /// Numbers that have triangular matrix times matrix.
+    /// Element types that `trmm` supports: triangular matrix-matrix products.
     Trmm fn trmm(side: flag, uplo: flag, t: flag, diag: flag, m: int, n: int, alpha: ptr, a: view, b: view, c: view;) {
         f32 => "hipblasStrmm";
         f64 => "hipblasDtrmm";
         Complex32 => "hipblasCtrmm";
         Complex64 => "hipblasZtrmm";
     }
-    /// Numbers that have triangular solves.
+    /// Element types that `trsm` supports: triangular solves for a matrix.
     Trsm fn trsm(side: flag, uplo: flag, t: flag, diag: flag, m: int, n: int, alpha: ptr, a: view, b: view;) {
         f32 => "hipblasStrsm";
         f64 => "hipblasDtrsm";
         Complex32 => "hipblasCtrsm";
         Complex64 => "hipblasZtrsm";
     }
-    /// Numbers that have triangular inverses.
+    /// Element types that `trtri` supports: triangular inverses.
     Trtri fn trtri(uplo: flag, diag: flag, n: int, a: view, inverse: view;) {
         f32 => "hipblasStrtri";
         f64 => "hipblasDtrtri";
         Complex32 => "hipblasCtrtri";
         Complex64 => "hipblasZtrtri";
     }
-    /// Numbers that have sums of matrices.
+    /// Element types that `geam` supports: sums of matrices.
     Geam fn geam(ta: flag, tb: flag, m: int, n: int, alpha: ptr, a: view, beta: ptr, b: view, c: view;) {
         f32 => "hipblasSgeam";
         f64 => "hipblasDgeam";
         Complex32 => "hipblasCgeam";
         Complex64 => "hipblasZgeam";
     }
-    /// Numbers that have diagonal matrix times matrix.
+    /// Element types that `dgmm` supports: products with a diagonal matrix.
     Dgmm fn dgmm(side: flag, m: int, n: int, a: view, x: view, c: view;) {
         f32 => "hipblasSdgmm";
         f64 => "hipblasDdgmm";
         Complex32 => "hipblasCdgmm";
         Complex64 => "hipblasZdgmm";
     }
-    /// Numbers that have LU factorisations.
+    /// Element types that `getrf` supports: LU factorisations.
     Getrf fn getrf(n: int, a: view, pivots: packed, info: ptr;) {
         f32 => "hipblasSgetrf";
         f64 => "hipblasDgetrf";
         Complex32 => "hipblasCgetrf";
         Complex64 => "hipblasZgetrf";
     }
-    /// Numbers that have solves by LU factors.
+    /// Element types that `getrs` supports: solves from LU factors.
     Getrs fn getrs(t: flag, n: int, nrhs: int, a: view, pivots: packed, b: view, info: ptr;) {
         f32 => "hipblasSgetrs";
         f64 => "hipblasDgetrs";
         Complex32 => "hipblasCgetrs";
         Complex64 => "hipblasZgetrs";
     }
-    /// Numbers that have inverses by LU factors.
+    /// Element types that `getri` supports: inverses from LU factors.
     Getri fn getri(n: int, a: view, pivots: packed, c: view, info: ptr;) {
         f32 => "hipblasSgetri";
         f64 => "hipblasDgetri";
         Complex32 => "hipblasCgetri";
         Complex64 => "hipblasZgetri";
     }
-    /// Numbers that have QR factorisations.
+    /// Element types that `geqrf` supports: QR factorisations.
     Geqrf fn geqrf(m: int, n: int, a: view, tau: packed, info: ptr;) {
         f32 => "hipblasSgeqrf";
         f64 => "hipblasDgeqrf";
         Complex32 => "hipblasCgeqrf";
         Complex64 => "hipblasZgeqrf";
     }
-    /// Numbers that have least squares.
+    /// Element types that `gels` supports: least squares.
     Gels fn gels(t: flag, m: int, n: int, nrhs: int, a: view, b: view, info: ptr, device_info: ptr;) {
         f32 => "hipblasSgels";
         f64 => "hipblasDgels";

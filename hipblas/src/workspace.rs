@@ -1,14 +1,17 @@
-//! The memory that rocBLAS works in.
+//! The workspace of rocBLAS.
 //!
-//! rocBLAS has some for each handle, and frees it for more when a call needs more: a graph that was captured before would write to memory that is
-//! free. So the memory is a buffer of [`hip`], which calls name as what they write. A larger one takes its place, and graphs keep the one that they have.
+//! rocBLAS owns a workspace for each handle, and replaces it when a call needs more: a graph that was captured before
+//! would then write to freed memory. So the workspace is a buffer of [`hip`], which calls name as memory that they
+//! write. When a larger one replaces it, graphs keep the old one.
 //!
-//! Where a call needs more, rocBLAS refuses it, and queues nothing. There are two exceptions, whose calls are asked first how much they need
-//! ([`asks`]), and get it beforehand:
-//! - hipBLAS before 7.0 makes some calls again by itself, with memory that rocBLAS owns and frees later. Since then it has no function for that.
-//! - Solves and inverses of triangles do with less than they need, more slowly, and return a status of which hipBLAS makes an error.
+//! If a call needs more, rocBLAS refuses it, and queues nothing. There are two exceptions. Those calls are asked first
+//! how much they need ([`asks`]), and get it beforehand:
+//! - hipBLAS before 7.0 repeats some calls on its own, with memory that rocBLAS owns and frees later. hipBLAS 7.0
+//!   removed that function.
+//! - Triangular solves and inverses work with less than they need, more slowly, and return a status that hipBLAS turns
+//!   into an error.
 //!
-//! No other calls are asked: `scal` and `tpsv` of rocBLAS before 7.0 do their work when they are.
+//! Other calls are not asked: `scal` and `tpsv` of rocBLAS before 7.0 do their work when they are.
 
 use std::ffi::c_void;
 use std::ptr;
@@ -24,7 +27,7 @@ use crate::blas::HipBlas;
 use crate::raw::{self, Api, HIPBLAS_STATUS_ALLOC_FAILED, HIPBLAS_STATUS_SUCCESS, hipblasStatus_t};
 use crate::{Result, check};
 
-/// What rocBLAS has for a handle if it does not say how much.
+/// The size of rocBLAS's own workspace if it does not report one.
 const USUAL: usize = 32 << 20;
 
 #[derive(Debug)]
@@ -32,13 +35,13 @@ pub(crate) struct Workspace(Mutex<DeviceBuffer<u8>>);
 
 fn give(handle: *mut c_void, memory: &DeviceBuffer<u8>) -> Result<()> {
     let at: *mut c_void = std::ptr::with_exposed_provenance_mut(memory.as_device_ptr().address() as usize);
-    // SAFETY: a handle that is alive, and memory of its device that stays until the handle has other memory, or its calls are over.
+    // SAFETY: the handle is alive; the memory is on its device, and stays until the handle has other memory or its calls are over.
     let status = unsafe { raw::rocblas_set_workspace(handle, at, memory.len()) };
     check(status, "rocblas_set_workspace", || format!("{} bytes", memory.len()))
 }
 
 impl Workspace {
-    /// Gives a new handle as much as the library has for it.
+    /// Gives a new handle as much memory as the library would have allocated for it.
     pub(crate) fn new(stream: &Stream, handle: &Handle<HipBlas>) -> Result<Self> {
         let mut bytes = 0;
         handle.configure(|handle| {
@@ -48,18 +51,19 @@ impl Workspace {
         })?;
         let device = stream.device();
         let memory = DeviceBuffer::uninit(&device, if bytes == 0 { USUAL } else { bytes })?;
-        // The library frees what it has.
+        // The library frees its own memory.
         wait_for_device(&device, || handle.configure(|handle| give(handle, &memory)))?;
         Ok(Self(Mutex::new(memory)))
     }
 
-    /// The memory, for one call.
+    /// Locks the memory for one call.
     pub(crate) fn lock(&self) -> MutexGuard<'_, DeviceBuffer<u8>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// Whether calls of this function are asked how much they need: those that hipBLAS before 7.0 asks, and of these the solves and inverses since.
+/// Returns whether calls of this function are asked how much memory they need: the calls that hipBLAS before 7.0 asks
+/// about; since 7.0, only the solves and inverses among them.
 fn asks(function: &str) -> bool {
     const TRIANGLES: [&str; 3] = ["trsm", "trsv", "trtri"];
     const LAPACK: [&str; 5] = ["getrf", "getrs", "getri", "geqrf", "gels"];
@@ -67,41 +71,43 @@ fn asks(function: &str) -> bool {
     TRIANGLES.iter().any(is) || (raw::api() < Api::V7 && LAPACK.iter().any(is))
 }
 
-/// How many bytes of workspace a call needs. It queues nothing.
+/// Returns how many bytes of workspace a call needs. It queues nothing.
 ///
 /// # Safety
-/// The handle is alive, locked, and of the current device.
+/// The handle must be alive, locked, and of the current device.
 unsafe fn needed(handle: *mut c_void, call: impl Fn() -> hipblasStatus_t) -> Result<usize, hipblasStatus_t> {
     let ok = |status| if status == HIPBLAS_STATUS_SUCCESS { Ok(()) } else { Err(status) };
     // SAFETY: the caller's handle.
     ok(unsafe { raw::rocblas_start_device_memory_size_query(handle) })?;
     let asked = call();
     let mut bytes = 0;
-    // SAFETY: the same, and room for the size. In any case: until then, calls do nothing.
+    // SAFETY: the same, and room for the size. This is called in any case: until the stop, calls do nothing.
     let stopped = unsafe { raw::rocblas_stop_device_memory_size_query(handle, &mut bytes) };
     ok(asked).and(ok(stopped)).map(|()| bytes)
 }
 
-/// The memory that one call got beside the workspace that there was.
+/// Larger memory that one call got in place of the handle's workspace.
 pub(crate) struct Growth {
     /// Whether the call is asked first.
     asks: bool,
     memory: SmallVec<[(usize, usize); 1]>,
-    /// The call needs more than there is, and its stream is captured.
+    /// The call needs more than the workspace has, and its stream is being captured.
     refused: bool,
 }
 
 impl Growth {
-    /// Of a call of this function.
+    /// For a call of this function.
     pub(crate) fn of(function: &str) -> Self {
         Self { asks: asks(function), memory: SmallVec::new(), refused: false }
     }
 
-    /// Makes a call with as much memory as it needs: what it says if it is asked, else twice as much for as long as the library says that it has too
-    /// little. It says so before it queues any work. While the stream is captured, the memory stays.
+    /// Makes a call with as much memory as it needs: the size that it reports if it is asked, otherwise twice the size
+    /// until the library no longer reports that it is too small. The library reports that before it queues any work.
+    /// While the stream is captured, the memory is not replaced.
     ///
     /// # Safety
-    /// The handle is alive, locked, and of the current device; its workspace has `bytes` bytes, and its work goes to the stream.
+    /// The handle must be alive, locked, and of the current device; its workspace has `bytes` bytes, and its work goes
+    /// to the stream.
     pub(crate) unsafe fn call(
         &mut self,
         handle: *mut c_void,
@@ -136,10 +142,10 @@ impl Growth {
         }
     }
 
-    /// Gives the handle so much memory, unless the stream is captured.
+    /// Gives the handle this much memory, unless the stream is being captured.
     ///
     /// # Safety
-    /// That of [`call`](Self::call).
+    /// The requirements of [`call`](Self::call).
     unsafe fn enlarge(
         &mut self,
         handle: *mut c_void,
@@ -150,21 +156,22 @@ impl Growth {
         // SAFETY: the caller's stream, and room for the state.
         let known = unsafe { sys::hipStreamIsCapturing(stream, &mut capture) };
         self.refused = known != sys::hipSuccess || capture != sys::hipStreamCaptureStatusNone;
-        // SAFETY: it writes an address there.
+        // SAFETY: the function writes an address through a valid pointer.
         if self.refused || unsafe { sys::hipMalloc(&mut memory, bytes) } != sys::hipSuccess {
             return Err(HIPBLAS_STATUS_ALLOC_FAILED);
         }
-        // SAFETY: the caller's handle, and memory of its device that is kept, by `settle`.
+        // SAFETY: the caller's handle, and memory of its device, which `settle` keeps.
         let set = unsafe { raw::rocblas_set_workspace(handle, memory, bytes) };
         if set != HIPBLAS_STATUS_SUCCESS {
-            // It is leaked: to free it would wait for the device.
+            // The memory is leaked: freeing it would wait for the device.
             return Err(set);
         }
         self.memory.push((memory.expose_provenance(), bytes));
         Ok(())
     }
 
-    /// After the call: has `workspace` be what the handle has now. Of a call that was refused, says why.
+    /// Called after the call: makes `workspace` the memory that the handle uses now. Returns the reason if the call was
+    /// refused.
     pub(crate) fn settle(
         mut self,
         stream: &Stream,
@@ -180,14 +187,14 @@ impl Growth {
             return Err(hip::Error::Capture { reason }.into());
         }
         let Some((address, bytes)) = self.memory.pop() else { return Ok(()) };
-        // Its first work was not known to use it.
+        // The first work that used it was queued without naming it.
         let waited = stream.synchronize();
         let own = |(address, bytes)| {
             let start = DevicePtr::from_address(address as u64);
-            // SAFETY: memory of `hipMalloc` of this device, which is owned here alone, and which no queued work uses.
+            // SAFETY: `hipMalloc` allocated this memory on this device; only this code owns it, and no queued work uses it.
             unsafe { DeviceBuffer::<u8>::from_raw_parts(&stream.device(), start, bytes) }
         };
-        // What is not waited for is leaked.
+        // If the wait fails, the memory is leaked.
         waited?;
         *workspace = own((address, bytes))?;
         for unused in self.memory {

@@ -1,4 +1,5 @@
-//! In steady state, calls allocate nothing: no memory of the host, counted by the allocator, and no memory of the device.
+//! In steady state, calls allocate nothing: no memory of the host, counted by the allocator, and no memory of the
+//! device.
 
 use hip::{DeviceBuffer, Stream};
 use hipblas::{Blas, MatrixBuffer, MatrixMut, MatrixRef};

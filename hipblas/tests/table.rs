@@ -1,4 +1,5 @@
-//! The table of C functions against the declarations of `hipblas-sys`, at every level: each parameter in the place and of the kind that C has.
+//! The table of C functions against the declarations of `hipblas-sys`, at every level: each parameter in the place and
+//! of the kind that C has.
 
 use hipblas::table::{EX_ROUTINES, ROUTINES};
 use linalg_testing::ParameterKind::{self, Flag, I32, I64, Pointer};

@@ -1,5 +1,5 @@
-//! Graphs and calls that need more workspace than there is: each graph keeps what it was captured with, and computes right numbers with it.
-//! Handles begin with little memory here, so that small calls need more.
+//! Graphs and calls that need more workspace than there is: each graph keeps what it was captured with, and computes
+//! right numbers with it. Handles begin with little memory here, so that small calls need more.
 
 use hip::graph::Graph;
 use hip::{DeviceBuffer, Stream};

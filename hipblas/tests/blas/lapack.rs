@@ -7,7 +7,7 @@ use num_complex::{Complex32, Complex64};
 
 use crate::{blas, for_types};
 
-/// Whether the library has LAPACK's routines at all.
+/// Returns whether the library has LAPACK's routines at all.
 fn missing(result: hipblas::Result<()>) -> bool {
     match result {
         Ok(()) => false,

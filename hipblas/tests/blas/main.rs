@@ -1,5 +1,6 @@
-//! hipBLAS on a device with ROCm's own libraries: the GPU if there is one, or the software GPU under `hsa-sim`. Every result is held to a
-//! reference on the host, with the error bound of theory. Without them the tests pass by saying that they were skipped.
+//! hipBLAS on a device with ROCm's own libraries: the GPU if there is one, or the software GPU under `hsa-sim`. Every
+//! result is held to a reference on the host, with the error bound of theory. Without them the tests pass by saying
+//! that they were skipped.
 
 mod bad_input;
 mod devices;
