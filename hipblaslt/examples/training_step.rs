@@ -1,4 +1,5 @@
-//! Steps of training a small network: y = W2 GELU(W1 x + b1), with bias, activation and their gradients as epilogues of the products.
+//! Steps of training a small network: y = W2 GELU(W1 x + b1), with bias, activation and their gradients as epilogues of
+//! the products.
 //!
 //! `cargo run -p hipblaslt --example training_step`, with an AMD GPU and hipBLASLt; without:
 //! `rocm-sdk install 7.2 --with hipblaslt`, then `hip-sim run --rocm 7.2 -- target/debug/examples/training_step`
@@ -31,18 +32,18 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut b1_gradient = DeviceBuffer::<f16>::zeroed(&device, HIDDEN)?;
     let mut losses = Vec::new();
     for _ in 0..5 {
-        // Forward: h = GELU(W1 x + b1), with W1 x + b1 kept, y = W2 h.
+        // Forward: h = GELU(W1 x + b1), y = W2 h. W1 x + b1 is kept.
         let forward = Epilogue::GeluBiasAux(b1.as_slice(), before.view_mut());
         lt.matmul(Matmul { epilogue: forward, ..Matmul::default() }, 1.0, &w1, &x, 0.0, &mut h)?;
         lt.matmul(Matmul::default(), 1.0, &w2, &h, 0.0, &mut y)?;
-        // The error, on the host: a kernel would do it.
+        // The error is computed on the host; a real program would use a kernel.
         let difference: Vec<f32> = y.to_vec()?.iter().zip(&target).map(|(y, t)| y.to_f32() - t.to_f32()).collect();
         losses.push(difference.iter().map(|e| e * e).sum::<f32>() / SAMPLES as f32);
         error.buffer_mut().copy_from_slice(&difference.iter().map(|&e| f16::from_f32(e)).collect::<Vec<_>>())?;
         // Backward: the gradient of W1 x + b1 and the sums of its rows, in one call.
         let backward = Epilogue::GeluBiasGradient(before.view(), b1_gradient.as_slice_mut());
         lt.matmul(Matmul { epilogue: backward, ..Matmul::default() }, 1.0, w2.t(), &error, 0.0, &mut h_gradient)?;
-        // The step: W ← W − rate · gradient, by α and β.
+        // The step: W ← W − rate · gradient, with α and β.
         lt.matmul(Matmul::default(), -RATE, &error, h.t(), 1.0, &mut w2)?;
         lt.matmul(Matmul::default(), -RATE, &h_gradient, x.t(), 1.0, &mut w1)?;
         let moved = b1

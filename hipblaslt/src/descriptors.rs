@@ -1,4 +1,4 @@
-//! The library's descriptions of matrices and products.
+//! The library's descriptors of matrices and products.
 
 use std::ffi::c_void;
 use std::ptr;
@@ -11,7 +11,8 @@ type Destroy = unsafe fn(*mut c_void) -> hipblasStatus_t;
 type Set = unsafe fn(*mut c_void, u32, *const c_void, usize) -> hipblasStatus_t;
 type Get = unsafe fn(*mut c_void, u32, *mut c_void, usize, *mut usize) -> hipblasStatus_t;
 
-/// A kind of C object: what destroys it, and what sets and returns its attributes, with the names of both.
+/// A kind of C object: the functions that destroy it and that set and return its attributes, with the names of the
+/// latter two.
 pub(crate) struct Kind(Destroy, (Set, &'static str), (Get, &'static str));
 
 macro_rules! kind {
@@ -43,7 +44,7 @@ pub(crate) struct Object {
 }
 
 impl Object {
-    /// One that `create`, whose name is `function`, makes.
+    /// Creates an object with `create`, whose name is `function`.
     pub(crate) fn new(
         kind: &'static Kind,
         function: &'static str,
@@ -57,12 +58,13 @@ impl Object {
 
     pub(crate) fn set<V: Copy>(&self, attribute: u32, value: V) -> Result<()> {
         let (set, name) = self.kind.1;
-        // SAFETY: an object of the function's kind, and a value of so many bytes.
+        // SAFETY: an object of the function's kind, and a value of this size.
         let status = unsafe { set(self.raw, attribute, (&raw const value).cast(), size_of::<V>()) };
         check(status, name, || format!("attribute {attribute}"))
     }
 
-    /// An error unless the library has an attribute as it was set: one that it does not know would change the memory that a call uses.
+    /// Returns an error unless the library kept an attribute's value: an attribute that it does not know would change
+    /// which memory a call uses.
     pub(crate) fn expect<V: Copy + Default + PartialEq + std::fmt::Debug>(
         &self,
         attribute: u32,
@@ -71,7 +73,7 @@ impl Object {
         let (get, name) = self.kind.2;
         let (mut found, mut written) = (V::default(), 0);
         let to = (&raw mut found).cast();
-        // SAFETY: an object of the function's kind, and room for so many bytes, of a number.
+        // SAFETY: an object of the function's kind, and room for a number of this size.
         let status = unsafe { get(self.raw, attribute, to, size_of::<V>(), &mut written) };
         check(status, name, || format!("attribute {attribute}"))?;
         if found == value && written == size_of::<V>() {
@@ -84,19 +86,19 @@ impl Object {
 
 impl Drop for Object {
     fn drop(&mut self) {
-        // SAFETY: made with it, and used by nobody else; the library keeps none of them after a call.
+        // SAFETY: the kind's function made the object, and nothing else uses it; the library keeps no descriptors after a call.
         let _ = unsafe { (self.kind.0)(self.raw) };
     }
 }
 
-/// A matrix: rows, columns, leading dimension, stride.
+/// A matrix layout: rows, columns, leading dimension, stride.
 pub(crate) fn layout(
     kind: u32,
     (rows, cols, ld, stride): (usize, usize, usize, usize),
     batch: usize,
 ) -> Result<Object> {
     let asked = || format!("{rows} x {cols}, leading dimension {ld}, {batch} of them {stride} apart");
-    // SAFETY: it writes the layout there.
+    // SAFETY: the function writes the layout through a valid pointer.
     let create = |to| unsafe { raw::hipblasLtMatrixLayoutCreate(to, kind, rows as u64, cols as u64, ld as i64) };
     let layout = Object::new(&LAYOUT, "hipblasLtMatrixLayoutCreate", create, asked)?;
     if batch > 1 {
@@ -107,7 +109,7 @@ pub(crate) fn layout(
     Ok(layout)
 }
 
-/// What describes a product in C.
+/// The C descriptors of a product.
 pub(crate) struct Descriptors {
     pub(crate) desc: Object,
     pub(crate) layouts: [Object; 4],
@@ -115,7 +117,7 @@ pub(crate) struct Descriptors {
 
 impl Descriptors {
     pub(crate) fn new(problem: &Problem, scale: u32) -> Result<Self> {
-        // SAFETY: it writes the description there.
+        // SAFETY: the function writes the description through a valid pointer.
         let create = |to| unsafe { raw::hipblasLtMatmulDescCreate(to, problem.compute, scale) };
         let desc = Object::new(&MATMUL, "hipblasLtMatmulDescCreate", create, || format!("{problem:?}"))?;
         let [a, b, c, d] =
@@ -134,7 +136,8 @@ impl Descriptors {
         Ok(this)
     }
 
-    /// An error unless the library has what decides which memory a product uses, of what it returns: not of the auxiliary matrix.
+    /// Returns an error unless the library kept the attributes that decide which memory a product uses, as far as it
+    /// returns them: it does not return the auxiliary matrix.
     pub(crate) fn verify(&self, problem: &Problem) -> Result<()> {
         for (attribute, value) in problem.flags() {
             self.desc.expect(attribute, value)?;

@@ -1,9 +1,9 @@
-//! Safe Rust for hipBLASLt on AMD GPUs: matrix products with what follows them in one kernel (bias, ReLU, GELU, their gradients), scales for 8-bit
-//! floats, and a choice of algorithms.
+//! Safe Rust for hipBLASLt on AMD GPUs: matrix products with fused epilogues (bias, ReLU, GELU, their gradients),
+//! scales for 8-bit floats, and a choice of algorithms.
 //!
-//! A [`BlasLt`] queues products on a stream of [`hip`]. Shapes, strides and overlaps are checked before the call. The algorithm that the library's heuristic
-//! puts first is remembered for each problem; [`BlasLt::algorithms`] returns several, to measure and to keep. Nothing is linked: hipBLASLt of ROCm 6.2 to
-//! 10.0 is loaded on first use.
+//! A [`BlasLt`] queues products on a stream of [`hip`]. Shapes, strides and overlaps are checked before the call. The
+//! first algorithm of the library's heuristic is remembered for each problem; [`BlasLt::algorithms`] returns several,
+//! to measure and to keep. Nothing is linked: hipBLASLt of ROCm 6.2 to 10.0 is loaded on first use.
 //!
 //! ```
 //! use hip::{Device, DeviceBuffer, Stream};
@@ -28,9 +28,10 @@
 //! ```
 //!
 //! # Graphs
-//! Products can be captured. A captured call has a workspace of its own, which the graph keeps with the handle and with the memory of biases and scales. The
-//! library reads its descriptors and the algorithm on the host, when the call is captured: they are gone afterwards. What the heuristic has chosen, and
-//! [`BlasLt::algorithms`], change nothing of a graph. See "Crates over hip" in `hip`'s SAFETY.md.
+//! Products can be captured. A captured call has its own workspace, which the graph keeps alive with the handle and
+//! with the memory of biases and scales. The library reads its descriptors and the algorithm on the host, during the
+//! capture, and they are destroyed afterwards. Later choices of the heuristic, and [`BlasLt::algorithms`], do not
+//! change a graph. See "Crates over hip" in `hip`'s SAFETY.md.
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
@@ -63,7 +64,7 @@ hip::library_error! {
     symbol_error: raw::symbol_error,
 }
 
-/// Whether hipBLASLt can be loaded. [`BlasLt::new`] returns the reason if not.
+/// Returns whether hipBLASLt can be loaded. If not, [`BlasLt::new`] returns the reason.
 #[must_use]
 pub fn is_available() -> bool {
     raw::load_error().is_none()

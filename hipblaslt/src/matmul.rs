@@ -23,7 +23,7 @@ impl Library for Lt {
 
     fn create() -> Result<*mut c_void> {
         let mut handle = ptr::null_mut();
-        // SAFETY: it writes a handle there.
+        // SAFETY: the function writes a handle through a valid pointer.
         check(unsafe { raw::hipblasLtCreate(&mut handle) }, "hipblasLtCreate", || {
             "a handle of the current device".to_owned()
         })?;
@@ -35,7 +35,7 @@ impl Library for Lt {
         let _ = unsafe { raw::hipblasLtDestroy(handle) };
     }
 
-    // The stream and the pointer mode are those of each call.
+    // The stream and the pointer mode are arguments of each call.
     unsafe fn set_stream(_: *mut c_void, _: hipStream_t) -> Result<()> {
         Ok(())
     }
@@ -60,17 +60,17 @@ pub enum Compute {
     FastTf32,
 }
 
-/// What follows the product, in the same kernel. A bias has an element for each row of D in column-major memory: for each row of D as viewed, or for each column of a
-/// row-major D. `T` is the type of D.
+/// An operation that follows the product, in the same kernel. A bias has one element for each row of D in column-major
+/// memory: for each row of D as viewed, or for each column of a row-major D. `T` is the type of D.
 #[derive(Debug, Default)]
 #[non_exhaustive]
 pub enum Epilogue<'a, T> {
-    /// Nothing.
+    /// No operation.
     #[default]
     None,
     /// max(0, x)
     Relu,
-    /// The Gaussian error linear unit, by its approximation with tanh.
+    /// The Gaussian error linear unit, approximated with tanh.
     Gelu,
     /// x + bias
     Bias(DeviceSlice<'a, T>),
@@ -78,17 +78,17 @@ pub enum Epilogue<'a, T> {
     ReluBias(DeviceSlice<'a, T>),
     /// GELU(x + bias)
     GeluBias(DeviceSlice<'a, T>),
-    /// GELU(x + bias), and x + bias to another matrix of D's shape, for the gradient.
+    /// GELU(x + bias). Also writes x + bias to another matrix of D's shape, for the gradient.
     GeluBiasAux(DeviceSlice<'a, T>, MatrixMut<'a, T>),
-    /// GELU(x), and x to another matrix of D's shape, for the gradient.
+    /// GELU(x). Also writes x to another matrix of D's shape, for the gradient.
     GeluAux(MatrixMut<'a, T>),
-    /// x times the derivative of GELU at another matrix, of D's shape.
+    /// x times the derivative of GELU at another matrix of D's shape.
     GeluGradient(MatrixRef<'a, T>),
-    /// As `GeluGradient`, with the sums of D's rows, which are the bias's gradient.
+    /// As `GeluGradient`. Also writes the sums of D's rows, which are the bias's gradient.
     GeluBiasGradient(MatrixRef<'a, T>, DeviceSliceMut<'a, T>),
-    /// The product, and the sums of A's rows over the inner dimension: a bias's gradient.
+    /// The product. Also writes the sums of A's rows over the inner dimension: a bias's gradient.
     BiasGradientA(DeviceSliceMut<'a, T>),
-    /// The product, and the sums of B's columns over the inner dimension: a bias's gradient.
+    /// The product. Also writes the sums of B's columns over the inner dimension: a bias's gradient.
     BiasGradientB(DeviceSliceMut<'a, T>),
 }
 
@@ -111,26 +111,26 @@ impl<T> Epilogue<'_, T> {
     }
 }
 
-/// How a product is made: all but its matrices.
+/// The parameters of a product, except its matrices.
 #[derive(Debug)]
 pub struct Matmul<'a, T> {
-    /// How it is computed.
+    /// How the product is computed.
     pub compute: Compute,
-    /// What follows it.
+    /// The operation that follows it.
     pub epilogue: Epilogue<'a, T>,
-    /// Factors of A and B, one number each in device memory: for 8-bit floats.
+    /// Factor of A, one number in device memory: for 8-bit floats.
     pub scale_a: Option<DeviceSlice<'a, f32>>,
-    /// See `scale_a`.
+    /// Factor of B. See `scale_a`.
     pub scale_b: Option<DeviceSlice<'a, f32>>,
     /// The factor by which D is multiplied before it is rounded: for 8-bit floats.
     pub scale_d: Option<DeviceSlice<'a, f32>>,
-    /// Where the largest absolute value of D goes, before it is scaled and rounded: for 8-bit floats.
+    /// Receives the largest absolute value of D before it is scaled and rounded: for 8-bit floats.
     pub amax_d: Option<DeviceSliceMut<'a, f32>>,
-    /// The matrix C, if it is not D.
+    /// The matrix C, if it differs from D.
     pub c: Option<MatrixRef<'a, T>>,
-    /// The algorithm, of [`BlasLt::algorithms`]. Else the heuristic's first.
+    /// The algorithm, from [`BlasLt::algorithms`]. `None` is the heuristic's first.
     pub algorithm: Option<Algorithm>,
-    /// Bytes of workspace, at most.
+    /// Maximum workspace, in bytes.
     pub workspace_limit: usize,
 }
 
@@ -150,14 +150,14 @@ impl<T> Default for Matmul<'_, T> {
     }
 }
 
-/// What an algorithm depends on.
+/// The properties that an algorithm depends on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Problem {
     pub(crate) types: [u32; 4],
     pub(crate) compute: u32,
     pub(crate) ops: [u32; 2],
     pub(crate) epilogue: u32,
-    /// Of A, B, C, D: rows, columns, leading dimension, stride.
+    /// Rows, columns, leading dimension, stride of A, B, C and D.
     pub(crate) layouts: [(usize, usize, usize, usize); 4],
     pub(crate) batch: usize,
     scales: [bool; 4],
@@ -167,13 +167,13 @@ pub(crate) struct Problem {
 }
 
 impl Problem {
-    /// The operations on A and B, and the epilogue, with the numbers of the attributes.
+    /// Returns the operations on A and B, and the epilogue, with their attribute numbers.
     pub(crate) fn flags(&self) -> [(u32, u32); 3] {
         [(0, self.ops[0]), (1, self.ops[1]), (2, self.epilogue)]
     }
 }
 
-/// An algorithm for one problem: types, shapes, strides, epilogue. It can be kept as long as the program runs.
+/// An algorithm for one problem: types, shapes, strides, epilogue. It stays valid as long as the program runs.
 #[derive(Clone, Copy, Debug)]
 pub struct Algorithm {
     algo: Algo,
@@ -184,14 +184,15 @@ pub struct Algorithm {
 }
 
 impl Algorithm {
-    /// Its place in the heuristic's list, from 0: what the library takes for the fastest.
+    /// Returns its position in the heuristic's list, from 0: the library puts the algorithm that it considers fastest
+    /// first.
     #[must_use]
     pub fn index(&self) -> usize {
         self.index
     }
 
-    /// The library's number of it, to keep in a file: [`BlasLt::algorithm`] finds it again, in the same version of the library on the same
-    /// architecture.
+    /// Returns the library's number for the algorithm, to keep in a file: [`BlasLt::algorithm`] finds it again, in the
+    /// same version of the library on the same architecture.
     #[must_use]
     #[doc(alias("getIndexFromAlgo"))]
     pub fn solution(&self) -> i32 {
@@ -199,13 +200,13 @@ impl Algorithm {
         i32::from_ne_bytes([a, b, c, d])
     }
 
-    /// Bytes of workspace that it uses.
+    /// Returns the workspace that it uses, in bytes.
     #[must_use]
     pub fn workspace(&self) -> usize {
         self.workspace
     }
 
-    /// How many times over it fills the GPU, as the library estimates it; near a whole number is good.
+    /// Returns the library's estimate of how many times the algorithm fills the GPU; near a whole number is good.
     #[must_use]
     pub fn waves(&self) -> f32 {
         self.waves
@@ -234,7 +235,7 @@ pub(crate) fn fits(what: &'static str, found: usize, needed: usize, of: &str) ->
     if found == needed { Ok(()) } else { Err(invalid(what, found.to_string(), format!("{needed}, {of}"))) }
 }
 
-/// The number that hipBLASLt has for a computation.
+/// Returns hipBLASLt's code for a computation.
 fn compute_code(scale: u32, compute: Compute) -> Result<u32> {
     match (scale, compute) {
         (0, Compute::Default) => Ok(2),
@@ -255,7 +256,7 @@ pub(crate) fn members(batch: Batch) -> Result<usize> {
     }
 }
 
-/// A product whose operands are named and checked.
+/// A product whose operands have been named and checked.
 struct Ready<'a> {
     problem: Problem,
     scale: u32,
@@ -268,7 +269,7 @@ struct Ready<'a> {
 }
 
 impl BlasLt {
-    /// hipBLASLt on the stream's device, which queues its work on the stream.
+    /// Creates a hipBLASLt handle on the stream's device. It queues its work on the stream.
     ///
     /// # Errors
     /// [`Error::NoLibrary`], with every path that was tried.
@@ -277,13 +278,13 @@ impl BlasLt {
         Ok(Self { handle: Handle::new(stream)?, work: Mutex::new(None), chosen: Mutex::default() })
     }
 
-    /// The stream of the calls to come.
+    /// Returns the stream that later calls queue their work on.
     #[must_use]
     pub fn stream(&self) -> &Stream {
         self.handle.stream()
     }
 
-    /// Has the calls to come queue their work on another stream of the device.
+    /// Makes later calls queue their work on another stream of the device.
     ///
     /// # Errors
     /// [`Error::Hip`] for a stream of another device.
@@ -293,11 +294,12 @@ impl BlasLt {
 
     /// D ← epilogue(α A B + β C), where C is D unless `how` names another.
     ///
-    /// Strided batches and row-major matrices are views of A, B, C and D. What the heuristic chooses for a problem is remembered.
+    /// Strided batches and row-major matrices are views of A, B, C and D. The heuristic's choice for a problem is
+    /// remembered.
     ///
     /// # Errors
-    /// [`Error::Invalid`] if the shapes do not fit, or for an algorithm of another problem; `HIPBLAS_STATUS_NOT_SUPPORTED` if the library has no algorithm for
-    /// this GPU.
+    /// [`Error::Invalid`] if the shapes do not fit, or for an algorithm of another problem;
+    /// `HIPBLAS_STATUS_NOT_SUPPORTED` if the library has no algorithm for this GPU.
     #[doc(alias("hipblasLtMatmul", "cublasLtMatmul"))]
     pub fn matmul<'a, A: LtTypes<B, D>, B: Element, D: Element>(
         &'a self,
@@ -331,13 +333,13 @@ impl BlasLt {
         let mut work = self.take_work(algorithm.workspace)?;
         let done = {
             let mut operands = operands;
-            // SAFETY: the operands are gone at the end of this block, on every way out of it.
+            // SAFETY: the operands are dropped at the end of this block, on every way out of it.
             let workspace = unsafe { operands.lend("the workspace", work.as_slice_mut())? };
             let stream = self.stream().as_raw();
             let [a, b, c, d] = pointers;
             let [la, lb, lc, ld] = [0, 1, 2, 3].map(|index| descriptors.layouts[index].raw);
-            // SAFETY: the function queues its work on the stream. It uses the operands that were named, whose views were checked when they were made, in the
-            // layouts that the views have, and a workspace of the size that the algorithm has.
+            // SAFETY: the function queues its work on the stream. It uses only the named operands, whose views were checked when they were
+            // made, in the views' layouts, and a workspace of the algorithm's size.
             unsafe {
                 self.handle.call(operands, &factors, |handle, [alpha, beta]| {
                     let status = raw::hipblasLtMatmul(
@@ -366,7 +368,8 @@ impl BlasLt {
         done
     }
 
-    /// The library's algorithms for a product, what it takes for the fastest first: at most `count`, all with `usize::MAX`. Nothing is computed.
+    /// Returns the library's algorithms for a product, the one that it considers fastest first: at most `count`, all
+    /// with `usize::MAX`. Nothing is computed.
     ///
     /// # Errors
     /// As [`matmul`](Self::matmul).
@@ -392,7 +395,7 @@ impl BlasLt {
         self.heuristic(&ready.problem, &descriptors, count)
     }
 
-    /// The algorithm of this [number](Algorithm::solution), if the library has it for the product.
+    /// Returns the algorithm with this [number](Algorithm::solution), if the library has it for the product.
     ///
     /// # Errors
     /// As [`matmul`](Self::matmul).
@@ -409,7 +412,7 @@ impl BlasLt {
         Ok(all.into_iter().find(|algorithm| algorithm.solution() == solution))
     }
 
-    /// What was chosen for problems may no longer be the best.
+    /// Clears the remembered algorithms, which may no longer be the best.
     pub(crate) fn forget_algorithms(&mut self) {
         self.chosen.get_mut().unwrap_or_else(PoisonError::into_inner).clear();
     }
@@ -437,7 +440,7 @@ impl BlasLt {
 
     fn heuristic(&self, problem: &Problem, descriptors: &Descriptors, count: usize) -> Result<Vec<Algorithm>> {
         descriptors.verify(problem)?;
-        // SAFETY: it writes the preference there.
+        // SAFETY: the function writes the preference through a valid pointer.
         let create = |to| unsafe { raw::hipblasLtMatmulPreferenceCreate(to) };
         let preference = Object::new(&PREFERENCE, "hipblasLtMatmulPreferenceCreate", create, String::new)?;
         let limit = problem.workspace_limit as u64;
@@ -450,7 +453,7 @@ impl BlasLt {
         let device = self.stream().device();
         device.with_current(|| {
             self.handle.configure(|handle| {
-                // SAFETY: a handle and what describes the problem; it writes as many results as there is room for.
+                // SAFETY: a handle and descriptors of the problem; the function writes at most as many results as `results` has room for.
                 let status = unsafe {
                     raw::hipblasLtMatmulAlgoGetHeuristic(
                         handle,
@@ -486,7 +489,8 @@ impl BlasLt {
         }
     }
 
-    /// Takes a workspace back, unless a graph has it: branches of a graph run side by side, each with a workspace of its own.
+    /// Takes a workspace back, unless a graph uses it: branches of a graph run concurrently, each with its own
+    /// workspace.
     fn put_work(&self, work: DeviceBuffer<u8>) {
         if work.as_slice().is_in_graph() {
             return;
@@ -515,7 +519,7 @@ impl BlasLt {
         let mut operands = Operands::on(self.stream());
         let factors = [operands.factor("alpha", alpha)?, operands.factor("beta", beta)?];
         let (rows, cols, batch) = (d.rows(), d.cols(), members(d.batch_size())?);
-        // Of the transpose in memory, A and B change places.
+        // For a D that is transposed in memory, A and B change places.
         let turned = d.op().transposed;
         let stored = |rows, cols, op: hip_linalg::Op| if op.transposed { (cols, rows) } else { (rows, cols) };
         let describe = |rows, cols, ld, stride, op| {

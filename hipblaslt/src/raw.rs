@@ -1,4 +1,5 @@
-//! The C functions. All names of hipBLASLt that this crate calls are here; they are looked up by name in what [`hipblaslt_sys`] has opened.
+//! The C functions. All hipBLASLt names that this crate calls are here; they are looked up by name in the library that
+//! [`hipblaslt_sys`] has opened.
 
 use std::ffi::{c_char, c_int, c_void};
 use std::mem::transmute;
@@ -21,7 +22,7 @@ pub(crate) struct Algo {
     pub(crate) max_workspace_bytes: usize,
 }
 
-/// What the heuristic says of an algorithm.
+/// The heuristic's result for an algorithm.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub(crate) struct HeuristicResult {
@@ -32,7 +33,7 @@ pub(crate) struct HeuristicResult {
     pub(crate) reserved: [c_int; 4],
 }
 
-/// Zero bytes, which is how C's examples begin.
+/// Zero bytes, the initial value in the C examples.
 pub(crate) const NO_RESULT: HeuristicResult = HeuristicResult {
     algo: Algo { data: [0; 16], max_workspace_bytes: 0 },
     workspace: 0,
@@ -41,7 +42,7 @@ pub(crate) const NO_RESULT: HeuristicResult = HeuristicResult {
     reserved: [0; 4],
 };
 
-/// The release that has a function first.
+/// Returns the first release that has a function.
 macro_rules! since {
     () => {
         "6.2"
@@ -53,14 +54,14 @@ macro_rules! since {
 
 macro_rules! functions {
     ($(fn $name:ident($($parameter:ident: $type:ty),* $(,)?) $(since $since:literal)?;)*) => {$(
-        /// As in C.
+        /// The C function.
         #[allow(non_snake_case, reason = "names are C's")]
         #[allow(clippy::too_many_arguments, reason = "the function is C's")]
         pub(crate) unsafe fn $name($($parameter: $type),*) -> hipblasStatus_t {
             static SLOT: Slot = Slot::new(concat!(stringify!($name), "\0"), since!($($since)?));
             match SLOT.get(&BINDING) {
                 Ok(function) => {
-                    // SAFETY: the library has it under this name, whose C signature is the one declared here.
+                    // SAFETY: the library has the function under this name, and its C signature is the one declared here.
                     let function = unsafe {
                         transmute::<NonNull<c_void>, unsafe extern "C" fn($($type),*) -> hipblasStatus_t>(function)
                     };
@@ -71,7 +72,7 @@ macro_rules! functions {
             }
         }
     )*
-        /// Their names, and the types of their parameters.
+        /// The functions' names, and the types of their parameters.
         pub static FUNCTIONS: &[(&str, &[&str])] = &[$((stringify!($name), &[$(stringify!($type)),*])),*];
     };
 }

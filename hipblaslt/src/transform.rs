@@ -13,7 +13,8 @@ impl BlasLt {
     /// C ← α A + β B: sums, scaled copies, transposes, and from row-major to column-major memory. Without `b`, C ← α A.
     ///
     /// # Errors
-    /// [`Error::Invalid`](crate::Error::Invalid) if the shapes do not fit, or members of batches are not equally far apart in all matrices; `HIPBLAS_STATUS_NOT_SUPPORTED` for types that the library lacks.
+    /// [`Error::Invalid`](crate::Error::Invalid) if the shapes do not fit, or the members of batches are not at equal
+    /// distances in all matrices; `HIPBLAS_STATUS_NOT_SUPPORTED` for types that the library lacks.
     #[doc(alias("hipblasLtMatrixTransform", "cublasLtMatrixTransform"))]
     pub fn transform<'a, T: Element>(
         &'a self,
@@ -27,7 +28,7 @@ impl BlasLt {
         fits("the columns of A", a.cols(), c.cols(), "as C")?;
         let batch = members(c.batch_size())?;
         fits("the batch of A", members(a.batch_size())?, batch, "as C")?;
-        // The library's kernels have one stride for all: with others they reach beyond the memory.
+        // The library's kernels use one stride for all matrices: with different strides they access memory out of bounds.
         let same_stride = |what, stride| if batch > 1 { fits(what, stride, c.stride(), "as C") } else { Ok(()) };
         same_stride("the stride of A", a.stride())?;
         if let Some((_, b)) = &b {
@@ -42,7 +43,7 @@ impl BlasLt {
             let (rows, cols) = stored(matrix.rows(), matrix.cols(), matrix.op().transposed);
             layout(kind, (rows, cols, matrix.leading_dimension(), matrix.stride()), batch)
         };
-        // The transpose of the whole: each operand is transposed unless it is so in memory as C is.
+        // The transpose of the whole equation: each operand is transposed unless it is transposed in memory exactly as C is.
         let code = |transposed: bool| if transposed == turned { 111_u32 } else { 112 };
         let (a_layout, a_op) = (describe(&a)?, code(a.op().transposed));
         let (rows, cols) = stored(c.rows(), c.cols(), turned);
@@ -66,7 +67,7 @@ impl BlasLt {
         }
         // HIP_R_32F
         const SCALE: u32 = 0;
-        // SAFETY: it writes the description there.
+        // SAFETY: the function writes the description through a valid pointer.
         let create = |to| unsafe { raw::hipblasLtMatrixTransformDescCreate(to, SCALE) };
         let desc = Object::new(&TRANSFORM, "hipblasLtMatrixTransformDescCreate", create, asked)?;
         let factors = [alpha, beta];
@@ -78,7 +79,7 @@ impl BlasLt {
         }
         let stream = self.stream().as_raw();
         let b_layout = b_layout.as_ref().map_or(ptr::null_mut(), |layout| layout.raw);
-        // SAFETY: the function queues its work on the stream, on the operands that were named, in the layouts that their views have.
+        // SAFETY: the function queues its work on the stream. It uses only the named operands, in the layouts of their views.
         unsafe {
             self.handle.call(operands, &factors, |handle, [alpha, beta]| {
                 let status = raw::hipblasLtMatrixTransform(

@@ -5,7 +5,8 @@ use hip::interop::Element;
 use hip::memory::{F8E4M3, F8E4M3Fnuz, F8E5M2, F8E5M2Fnuz};
 use hip_linalg::Scalar;
 
-/// Types that [`BlasLt::matmul`](crate::BlasLt::matmul) takes together: A of `Self`, B of `B`, C and D of `D`. Whether a GPU has them, the heuristic says.
+/// Type combinations that [`BlasLt::matmul`](crate::BlasLt::matmul) supports: A of `Self`, B of `B`, C and D of `D`.
+/// The heuristic decides whether a GPU supports them.
 pub trait LtTypes<B: Element, D: Element>: Element {
     /// The type of α and β, and of the computation.
     type Scale: Scalar;

@@ -17,7 +17,7 @@ fn lt() -> Option<(Device, BlasLt)> {
     Some((device, lt))
 }
 
-/// Whether the library has no algorithm for this GPU.
+/// Returns whether the library has no algorithm for this GPU.
 fn missing(result: &hipblaslt::Result<()>) -> bool {
     match result {
         Ok(()) => false,
