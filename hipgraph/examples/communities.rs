@@ -31,7 +31,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-/// Members on a circle, those of a community side by side.
+/// Members on a circle, with the members of a community next to each other.
 fn draw(clusters: &[usize]) -> Result<String, std::fmt::Error> {
     let mut order: Vec<usize> = (0..clusters.len()).collect();
     order.sort_by_key(|&member| (clusters[member], member));

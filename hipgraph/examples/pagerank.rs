@@ -1,4 +1,5 @@
-//! PageRank of a graph like the web's: its ten best pages. `cargo run -p hipgraph --example pagerank`
+//! PageRank of a graph with the structure of the web, and its ten highest ranked pages. `cargo run -p hipgraph
+//! --example pagerank`
 
 use hipgraph::{Graph, GraphOptions, PageRankOptions, RandomState, ResourceHandle, Rmat};
 

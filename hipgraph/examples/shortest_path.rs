@@ -2,7 +2,7 @@
 
 use hipgraph::{Graph, GraphOptions, ResourceHandle, Vertex};
 
-/// `#` is a wall; a digit is what it costs to enter.
+/// `#` is a wall; a digit is the cost of entering the cell.
 const GRID: [&str; 8] =
     ["1111#11111", "1#11#11#11", "1#111119#1", "1####1#9#1", "1111#1#9#1", "##11#1#1#1", "1111111#11", "1#####111#"];
 

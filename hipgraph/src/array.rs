@@ -1,4 +1,4 @@
-//! Arrays: what goes in, and the columns of results.
+//! Arrays: the inputs, and the columns of results.
 
 use std::marker::PhantomData;
 use std::ptr::{null, null_mut};
@@ -17,7 +17,7 @@ mod sealed {
 
 /// The type of an array's elements: `i32`, `i64`, `f32`, `f64`, `usize`.
 pub trait Element: Pod + std::fmt::Debug + PartialEq + PartialOrd + sealed::Sealed {
-    /// The library's name of it.
+    /// The library's code of the type.
     const ID: hipgraph_data_type_id_t;
 }
 
@@ -33,13 +33,13 @@ elements! { i32 = HIPGRAPH_INT32, i64 = HIPGRAPH_INT64, f32 = HIPGRAPH_FLOAT32, 
 
 /// The type of vertices: `i32` or `i64`.
 pub trait Vertex: Element + Copy + Eq + Ord + std::hash::Hash + std::fmt::Display {
-    /// The vertex as a number.
+    /// Returns the vertex as a number.
     fn to_i64(self) -> i64;
-    /// The vertex with a number, if it fits.
+    /// Returns the vertex with this number, if it fits.
     fn from_i64(number: i64) -> Option<Self>;
     /// The distance of a vertex that a breadth-first search did not reach.
     const UNREACHED: Self;
-    /// What stands for no vertex, such as the predecessor of a source.
+    /// The value for a missing vertex, such as the predecessor of a source.
     const NONE: Self;
 }
 
@@ -61,7 +61,7 @@ vertices! { i32, i64 }
 
 /// The type of weights and scores: `f32` or `f64`.
 pub trait Weight: Element + Copy {
-    /// The number as `f64`.
+    /// Returns the number as `f64`.
     fn to_f64(self) -> f64;
     /// The distance of a vertex that a shortest path did not reach.
     const UNREACHED: Self;
@@ -89,10 +89,10 @@ impl View {
         self.0
     }
 
-    /// A view of memory of the device.
+    /// Creates a view of device memory.
     ///
     /// # Safety
-    /// The memory has `len` elements, and lives as long as the view.
+    /// The memory must have `len` elements, and live as long as the view.
     unsafe fn of<T: Element>(pointer: *mut T, len: usize) -> Result<View> {
         // SAFETY: as the caller ensures.
         let view = unsafe { hipgraph_type_erased_device_array_view_create(pointer.cast(), len, T::ID) };
@@ -118,7 +118,7 @@ fn no_view(function: &'static str) -> Error {
     }
 }
 
-/// An array of the library's own, filled from the host: input of a call.
+/// An array that the library owns, filled from the host: the input of a call.
 pub(crate) struct Input {
     view: View,
     array: *mut hipgraph_type_erased_device_array_t,
@@ -156,19 +156,20 @@ impl Input {
 
 impl Drop for Input {
     fn drop(&mut self) {
-        // The view first: it points into the array.
+        // Frees the view first: it points into the array.
         drop(std::mem::replace(&mut self.view, View(null_mut())));
         // SAFETY: the array is alive, and freed once.
         unsafe { hipgraph_type_erased_device_array_free(self.array) }
     }
 }
 
-/// The pointer of an optional array: null if there is none.
+/// Returns the pointer of an optional array: null for `None`.
 pub(crate) fn or_null(input: Option<&Input>) -> *const hipgraph_type_erased_device_array_view_t {
     input.map_or(null(), |input| input.raw().cast_const())
 }
 
-/// As [`of_buffer`], of a buffer whose content the library relies on while it reads it. `what` names the content, as a plural.
+/// As [`of_buffer`], for a buffer whose content the library relies on while it reads it. `what` names the content, as a
+/// plural.
 ///
 /// # Errors
 /// If a graph of `hip` can write to the buffer: another thread could launch it at any time.
@@ -177,7 +178,7 @@ pub(crate) fn of_input<T: Element>(what: &'static str, buffer: &DeviceBuffer<T>)
     of_buffer(buffer)
 }
 
-/// A view of a buffer of `hip`, whose queued work has ended.
+/// Waits for the work queued on a `hip` buffer, and returns a view of it.
 pub(crate) fn of_buffer<T: Element>(buffer: &DeviceBuffer<T>) -> Result<View> {
     buffer.synchronize()?;
     let pointer = buffer.as_device_ptr().address() as *mut T;
@@ -185,7 +186,7 @@ pub(crate) fn of_buffer<T: Element>(buffer: &DeviceBuffer<T>) -> Result<View> {
     unsafe { View::of(pointer, buffer.len()) }
 }
 
-/// An object of the library, freed when the last column of it is dropped.
+/// An object of the library, freed when its last column is dropped.
 pub(crate) struct Object<R> {
     pointer: *mut R,
     free: unsafe extern "C" fn(*mut R),
@@ -215,7 +216,7 @@ impl<R> Drop for Object<R> {
 
 type Getter<R> = unsafe extern "C" fn(*mut R) -> *mut hipgraph_type_erased_device_array_view_t;
 
-/// A column of a result: an array in the memory of the device, which the result owns and this column keeps alive.
+/// A column of a result: an array in device memory that the result owns. The column keeps it alive.
 pub struct Column<T> {
     view: View,
     len: usize,
@@ -225,7 +226,7 @@ pub struct Column<T> {
 }
 
 impl<T: Element> Column<T> {
-    /// The column that a getter returns; `None` if the result lacks it.
+    /// Returns the column of a getter; `None` if the result lacks it.
     pub(crate) fn optional<R: 'static>(
         object: &Rc<Object<R>>,
         name: &'static str,
@@ -250,12 +251,12 @@ impl<T: Element> Column<T> {
         Ok(Some(Column { view, len, handle: object.handle().clone(), _owner: object.clone(), _type: PhantomData }))
     }
 
-    /// The column that a getter returns.
+    /// Returns the column of a getter.
     pub(crate) fn new<R: 'static>(object: &Rc<Object<R>>, name: &'static str, getter: Getter<R>) -> Result<Column<T>> {
         Column::optional(object, name, getter)?.ok_or_else(|| no_view(name))
     }
 
-    /// Copies the elements to the host, and waits for what computes them.
+    /// Copies the elements to the host, and waits until they are computed.
     ///
     /// # Errors
     /// If the library returns one.
@@ -273,7 +274,7 @@ impl<T: Element> Column<T> {
         Ok(values)
     }
 
-    /// Copies the elements to a buffer of `hip` on the same device, and waits for the copy.
+    /// Copies the elements to a `hip` buffer on the same device, and waits for the copy.
     ///
     /// # Errors
     /// If memory cannot be allocated or the library returns an error.
@@ -296,7 +297,7 @@ impl<T: Element> Column<T> {
         Ok(buffer)
     }
 
-    /// The address of the elements in the memory of the device. They live as long as the column, and are complete after
+    /// Returns the device address of the elements. They live as long as the column, and are complete after
     /// [`to_vec`](Self::to_vec) or a wait for the device.
     #[doc(alias = "hipgraph_type_erased_device_array_view_pointer")]
     pub fn as_ptr(&self) -> *const T {
@@ -307,7 +308,7 @@ impl<T: Element> Column<T> {
 
 #[cfg(feature = "ndarray")]
 impl<T: Element> Column<T> {
-    /// Copies the elements to an array of `ndarray` on the host.
+    /// Copies the elements to an `ndarray` array on the host.
     ///
     /// # Errors
     /// If the library returns one.
@@ -317,12 +318,12 @@ impl<T: Element> Column<T> {
 }
 
 impl<T> Column<T> {
-    /// How many elements it has.
+    /// Returns the number of elements.
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// Whether it has no elements.
+    /// Returns whether the column has no elements.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }

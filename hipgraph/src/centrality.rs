@@ -13,33 +13,33 @@ use crate::graph::Graph;
 pub struct Degrees<V> {
     /// The vertices.
     pub vertices: Column<V>,
-    /// How many edges lead to each.
+    /// The number of incoming edges of each vertex.
     pub incoming: Column<V>,
-    /// How many edges lead from each.
+    /// The number of outgoing edges of each vertex.
     pub outgoing: Column<V>,
 }
 
-/// One score a vertex.
+/// One score per vertex.
 #[derive(Debug)]
 pub struct Centrality<V, W> {
     /// The vertices.
     pub vertices: Column<V>,
-    /// The score of each.
+    /// The score of each vertex.
     pub values: Column<W>,
-    /// How many iterations were made, if the algorithm iterates and the library says so.
+    /// Number of iterations, if the algorithm iterates and the library reports it.
     pub iterations: usize,
     /// Whether the iteration converged.
     pub converged: bool,
 }
 
-/// One score an edge. An undirected edge has two rows.
+/// One score per edge. An undirected edge has two rows.
 #[derive(Debug)]
 pub struct EdgeCentrality<V, W> {
-    /// Where the edges begin.
+    /// The source of each edge.
     pub sources: Column<V>,
-    /// Where the edges end.
+    /// The destination of each edge.
     pub destinations: Column<V>,
-    /// The score of each.
+    /// The score of each edge.
     pub values: Column<W>,
 }
 
@@ -48,22 +48,22 @@ pub struct EdgeCentrality<V, W> {
 pub struct Hits<V, W> {
     /// The vertices.
     pub vertices: Column<V>,
-    /// How well each links.
+    /// The hub score of each vertex: high if it links to good authorities.
     pub hubs: Column<W>,
-    /// How well each is linked.
+    /// The authority score of each vertex: high if good hubs link to it.
     pub authorities: Column<W>,
-    /// The last change of the hubs, in sum.
+    /// The sum of the hubs' changes in the last iteration.
     pub change: f64,
-    /// How many iterations were made.
+    /// Number of iterations.
     pub iterations: usize,
 }
 
-/// How an iteration ends.
+/// The stopping criteria of an iteration.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Convergence {
-    /// The change at which it has converged; each algorithm says of what.
+    /// The change below which the iteration has converged; each algorithm documents which change.
     pub epsilon: f64,
-    /// The most iterations.
+    /// Maximum number of iterations.
     pub max_iterations: usize,
 }
 
@@ -79,16 +79,16 @@ impl Convergence {
     }
 }
 
-/// How PageRank is computed.
+/// The parameters of PageRank.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PageRankOptions<'a, V = i32, W = f32> {
-    /// The probability of following an edge, 0 to 1: 0.85 by default.
+    /// The probability of following an edge, from 0 to 1: 0.85 by default.
     pub alpha: f64,
     /// Converged when the sum of the changes is below `epsilon`. By default 1e-6 and 500 iterations.
     pub convergence: Convergence,
-    /// Without convergence the last ranks are a result, not an error.
+    /// Whether the last ranks are returned without convergence, instead of an error.
     pub allow_nonconvergence: bool,
-    /// Where jumps lead: vertices and their shares, whose sum need not be 1. To all vertices alike by default.
+    /// The targets of jumps: vertices and their weights, whose sum need not be 1. By default, all vertices equally.
     pub personalization: Option<&'a [(V, W)]>,
     /// The ranks to start from: vertices that are not listed start with 0.
     pub initial: Option<&'a [(V, W)]>,
@@ -111,7 +111,7 @@ fn sides(pair: Option<&(Input, Input)>) -> [*const hipgraph_type_erased_device_a
 }
 
 impl<V: Vertex, W: Weight> Graph<V, W> {
-    /// Returns the degrees of `vertices`, or of all.
+    /// Returns the degrees of `vertices`, or of all vertices.
     ///
     /// # Errors
     /// If a vertex is not in the graph, or the library returns an error.
@@ -159,8 +159,8 @@ impl<V: Vertex, W: Weight> Graph<V, W> {
         })
     }
 
-    /// Computes PageRank. The ranks have a sum of 1. A vertex without outgoing edges passes its rank on like a jump. Weights
-    /// are used if the graph has any.
+    /// Computes PageRank. The sum of the ranks is 1. A vertex without outgoing edges distributes its rank as a jump
+    /// does. Weights are used if the graph has them.
     ///
     /// # Errors
     /// If an option or a weight is invalid, or the iteration does not converge and that is not allowed.
@@ -232,11 +232,12 @@ impl<V: Vertex, W: Weight> Graph<V, W> {
         self.centrality(result, true)
     }
 
-    /// Computes Katz centrality: the solution of `x = alpha A'x + beta`, with a Euclidean norm of 1. It converges for `alpha` below
-    /// the inverse of the largest eigenvalue, when the sum of the changes is below `epsilon` before the scaling.
+    /// Computes Katz centrality: the solution of `x = alpha A'x + beta`, with a Euclidean norm of 1. It converges for
+    /// `alpha` below the inverse of the largest eigenvalue, when the sum of the changes is below `epsilon` before the
+    /// scaling.
     ///
     /// # Errors
-    /// If a parameter is invalid, the iteration does not converge, or `beta` is 0: all values are 0 then.
+    /// If a parameter is invalid, the iteration does not converge, or `beta` is 0, which makes all values 0.
     #[doc(alias = "hipgraph_katz_centrality")]
     pub fn katz_centrality(&self, alpha: f64, beta: f64, convergence: Convergence) -> Result<Centrality<V, W>> {
         convergence.check()?;
@@ -263,8 +264,8 @@ impl<V: Vertex, W: Weight> Graph<V, W> {
         self.centrality(result, false)
     }
 
-    /// Computes eigenvector centrality, with a Euclidean norm of 1. Converged when the values change by less than `epsilon` a
-    /// vertex.
+    /// Computes eigenvector centrality, with a Euclidean norm of 1. It has converged when the values change by less
+    /// than `epsilon` per vertex.
     ///
     /// # Errors
     /// If a parameter is invalid or the iteration does not converge.
@@ -291,12 +292,14 @@ impl<V: Vertex, W: Weight> Graph<V, W> {
         self.centrality(result, false)
     }
 
-    /// Computes betweenness centrality: the share of shortest paths that pass each vertex, weights left aside. Paths start at
-    /// `sources`, or at all vertices. `normalized` divides by the number of pairs; with `endpoints` a path passes its ends.
+    /// Computes betweenness centrality: the share of shortest paths that pass through each vertex, ignoring weights.
+    /// Paths start at `sources`, or at all vertices. `normalized` divides by the number of pairs; with `endpoints`, the
+    /// ends of a path count as passed.
     ///
-    /// With fewer sources than vertices the sums are extrapolated to all vertices, and engines differ in how: hipGRAPH 1.0.0b1
-    /// multiplies by the number of vertices over that of sources, but not in a directed graph without `normalized`; the reference
-    /// engine and cuGraph 26.10 also count a source among the others only.
+    /// With fewer sources than vertices, the sums are extrapolated to all vertices. Engines extrapolate differently:
+    /// hipGRAPH 1.0.0b1 multiplies by the number of vertices over that of sources, except in a directed graph without
+    /// `normalized`; the reference engine and cuGraph 26.10 also take into account that a source is no inner vertex of
+    /// its own paths.
     ///
     /// # Errors
     /// If a source is not in the graph, or the library returns an error.
@@ -328,8 +331,8 @@ impl<V: Vertex, W: Weight> Graph<V, W> {
         self.centrality(result, false)
     }
 
-    /// Computes the share of shortest paths that pass each edge. Without `normalized`, each direction of an undirected edge
-    /// has half of the paths that pass it in that direction.
+    /// Computes the share of shortest paths that pass through each edge. Without `normalized`, each direction of an
+    /// undirected edge gets half of the paths in that direction.
     ///
     /// # Errors
     /// If a source is not in the graph, or the library returns an error.
@@ -361,9 +364,9 @@ impl<V: Vertex, W: Weight> Graph<V, W> {
         })
     }
 
-    /// Computes hubs and authorities (HITS), weights left aside. With `normalize` each has a sum of 1, otherwise a maximum
-    /// of 1. Converged when the hubs change by less than `epsilon` a vertex. `initial` gives vertices and the hubs to start
-    /// from.
+    /// Computes hubs and authorities (HITS), ignoring weights. With `normalize`, each has a sum of 1, otherwise a
+    /// maximum of 1. It has converged when the hubs change by less than `epsilon` per vertex. `initial` gives vertices
+    /// and their initial hub scores.
     ///
     /// # Errors
     /// If a parameter is invalid or the iteration does not converge.

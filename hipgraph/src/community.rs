@@ -15,31 +15,31 @@ use crate::subgraph::Edges;
 pub struct Clustering<V> {
     /// The vertices.
     pub vertices: Column<V>,
-    /// The cluster of each, numbered from 0.
+    /// The cluster of each vertex, numbered from 0.
     pub clusters: Column<V>,
-    /// Its modularity, as the engine reports it.
+    /// Its modularity, as reported by the engine.
     pub modularity: f64,
 }
 
-/// A label for each vertex; vertices of one component have one label.
+/// A label for each vertex; vertices of one component have the same label.
 #[derive(Debug)]
 pub struct Labels<V> {
     /// The vertices.
     pub vertices: Column<V>,
-    /// The label of each. Which number a component gets is the engine's choice.
+    /// The label of each vertex. The engine chooses the number for a component.
     pub labels: Column<V>,
 }
 
-/// One count a vertex.
+/// One count per vertex.
 #[derive(Debug)]
 pub struct Counts<V> {
     /// The vertices.
     pub vertices: Column<V>,
-    /// The count of each.
+    /// The count of each vertex.
     pub counts: Column<V>,
 }
 
-/// The edges that count as a vertex's degree.
+/// The edges that count towards a vertex's degree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DegreeType {
     /// Incoming edges.
@@ -60,12 +60,12 @@ impl DegreeType {
     }
 }
 
-/// How communities are found.
+/// The parameters of community detection.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CommunityOptions {
-    /// The most times that clusters are merged to vertices: 100 by default.
+    /// Maximum number of levels, which merge clusters into vertices: 100 by default.
     pub max_level: usize,
-    /// The modularity must grow by more in a level: 1e-7 by default. Leiden does not use it.
+    /// The minimum increase of the modularity in a level: 1e-7 by default. Leiden does not use it.
     pub threshold: f64,
     /// Larger values give smaller clusters: 1 by default.
     pub resolution: f64,
@@ -114,7 +114,7 @@ impl<V: Vertex, W: Weight> Graph<V, W> {
         })
     }
 
-    /// Finds communities by Louvain's method.
+    /// Finds communities with Louvain's method.
     ///
     /// # Errors
     /// If the graph is directed, an option is invalid, or the library returns an error.
@@ -143,11 +143,11 @@ impl<V: Vertex, W: Weight> Graph<V, W> {
         self.clustering(result)
     }
 
-    /// Finds communities by Leiden's method, which are connected. `theta` is the temperature of the refinement, 1 in most
-    /// programs. hipGRAPH 1.0.0b1 and cuGraph 26.10 accept it and always use 1.
+    /// Finds communities with Leiden's method; they are connected. `theta` is the temperature of the refinement, 1 in
+    /// most programs. hipGRAPH 1.0.0b1 and cuGraph 26.10 accept it and always use 1.
     ///
-    /// hipGRAPH 1.0.0b1 and cuGraph 26.10 may report the modularity of another step than the one whose clusters they return:
-    /// [`modularity`](Self::modularity) computes that of the clusters.
+    /// hipGRAPH 1.0.0b1 and cuGraph 26.10 may report the modularity of a different step than that of the returned
+    /// clusters: [`modularity`](Self::modularity) computes the modularity of the clusters.
     ///
     /// # Errors
     /// As [`louvain`](Self::louvain).
@@ -180,8 +180,8 @@ impl<V: Vertex, W: Weight> Graph<V, W> {
         self.clustering(result)
     }
 
-    /// Finds communities that an ensemble of clusterings agrees on (ECG). The weight of an edge is `min_weight` if its ends
-    /// are never in one cluster of the ensemble, and its own if they always are.
+    /// Finds communities that an ensemble of clusterings agrees on (ECG). The weight of an edge is `min_weight` if its
+    /// ends are never in one cluster of the ensemble, and its own if they always are.
     ///
     /// # Errors
     /// As [`louvain`](Self::louvain), and if the ensemble is empty or the weight negative.
@@ -273,7 +273,8 @@ impl<V: Vertex, W: Weight> Graph<V, W> {
         self.analyze("hipgraph_analyze_clustering_edge_cut", hipgraph_analyze_clustering_edge_cut, clusters)
     }
 
-    /// Returns the sum over the clusters of the weight of the edges that leave each, over its number of vertices.
+    /// Returns the sum, over the clusters, of the weight of the edges that leave the cluster, divided by its number of
+    /// vertices.
     ///
     /// # Errors
     /// As [`modularity`](Self::modularity).
@@ -282,7 +283,7 @@ impl<V: Vertex, W: Weight> Graph<V, W> {
         self.analyze("hipgraph_analyze_clustering_ratio_cut", hipgraph_analyze_clustering_ratio_cut, clusters)
     }
 
-    /// Counts the triangles that each of `vertices`, or each vertex, is part of.
+    /// Counts the triangles that contain each of `vertices`, or each vertex.
     ///
     /// # Errors
     /// If the graph is directed or a multigraph, a vertex is not in it, or the library returns an error.
@@ -340,14 +341,14 @@ impl<V: Vertex, W: Weight> Graph<V, W> {
         self.labels(result)
     }
 
-    /// Finds the strongly connected components: each vertex of one is reached from each other. In an undirected graph these are
-    /// the connected components.
+    /// Finds the strongly connected components, in which each vertex is reachable from every other. In an undirected
+    /// graph these are the connected components.
     ///
     /// # Errors
     /// If the library returns an error.
     #[doc(alias = "hipgraph_strongly_connected_components")]
     pub fn strongly_connected_components(&self) -> Result<Labels<V>> {
-        // cuGraph's library, whose interface this is, refuses undirected graphs.
+        // cuGraph's library, which defines this interface, rejects undirected graphs.
         if self.is_symmetric() {
             return self.weakly_connected_components();
         }
@@ -409,7 +410,8 @@ impl<V: Vertex, W: Weight> Graph<V, W> {
         })
     }
 
-    /// Returns the edges of the `k`-truss: the largest subgraph in which each edge is part of at least `k - 2` triangles.
+    /// Returns the edges of the `k`-truss: the largest subgraph in which each edge is part of at least `k - 2`
+    /// triangles.
     ///
     /// # Errors
     /// If the graph is directed or a multigraph, `k` is below 3, or the library returns an error.

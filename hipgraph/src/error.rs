@@ -1,11 +1,11 @@
-//! Errors, and the one place where C functions are called and their errors are read.
+//! Errors, and the only place that calls C functions and reads their errors.
 
 use std::ffi::{CStr, CString};
 use std::fmt;
 
 use hipgraph_sys::*;
 
-/// Why a function of this crate failed. Whatever can be checked is checked before the C call.
+/// The reason that a function of this crate failed. Everything that can be checked is checked before the C call.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum Error {
@@ -13,32 +13,32 @@ pub enum Error {
     Library {
         /// Its status.
         status: hipgraph_error_code_t,
-        /// Its message; empty if it gave none.
+        /// Its message; empty if it has none.
         message: String,
         /// The C function.
         function: &'static str,
-        /// What was asked for.
+        /// The request.
         request: String,
     },
     /// hipGRAPH could not be loaded.
     NoLibrary {
-        /// Every path tried and what happened there.
+        /// Every path that was tried, with the result.
         report: String,
     },
     /// The library or engine lacks a function.
     NoSymbol {
         /// The C function.
         function: &'static str,
-        /// Which library was loaded.
+        /// The library that was loaded.
         report: String,
     },
-    /// Bad input, met before the C call.
+    /// Invalid input, found before the C call.
     Invalid {
-        /// What is wrong.
+        /// The invalid argument.
         what: &'static str,
         /// Its value.
         value: String,
-        /// What is allowed.
+        /// The allowed values.
         allowed: String,
     },
     /// An error of `hip`: memory, streams, devices.
@@ -49,7 +49,7 @@ pub enum Error {
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 impl Error {
-    /// The library's status, if it returned one.
+    /// Returns the library's status, if it returned one.
     #[must_use]
     pub fn status(&self) -> Option<hipgraph_error_code_t> {
         match self {
@@ -98,15 +98,15 @@ impl From<hip::Error> for Error {
     }
 }
 
-/// The error for an argument that does not fit.
+/// Returns the error for an invalid argument.
 pub(crate) fn invalid(what: &'static str, value: impl Into<String>, allowed: impl Into<String>) -> Error {
     Error::Invalid { what, value: value.into(), allowed: allowed.into() }
 }
 
-/// The error of a call. Takes the library's error object, which may be null.
+/// Makes the error of a call from the library's error object, which may be null.
 ///
 /// # Safety
-/// `object` is null or an error object of the library, which is not used again.
+/// `object` must be null or an error object of the library that is not used again.
 unsafe fn error_of(
     function: &'static str,
     status: hipgraph_error_code_t,
@@ -142,7 +142,7 @@ pub(crate) fn call(
     run: impl FnOnce(*mut *mut hipgraph_error_t) -> hipgraph_error_code_t,
 ) -> Result<()> {
     let mut object = std::ptr::null_mut();
-    // The library waits for the device and uses its default stream, which ends captures of all threads.
+    // The library waits for the device and uses its default stream, which invalidates captures of all threads.
     let status = match hip::Device::current() {
         Ok(device) => hip::interop::wait_for_device(&device, || Ok::<_, Error>(run(&mut object)))?,
         Err(_) => run(&mut object),
@@ -173,7 +173,7 @@ pub(crate) fn make<R>(
     }
 }
 
-/// C's boolean.
+/// Converts to C's boolean.
 pub(crate) fn flag(value: bool) -> hipgraph_bool_t {
     if value { HIPGRAPH_TRUE } else { HIPGRAPH_FALSE }
 }

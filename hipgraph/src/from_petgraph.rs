@@ -8,7 +8,7 @@ use crate::error::{Result, invalid};
 use crate::graph::{Graph, GraphOptions};
 use crate::handle::ResourceHandle;
 
-/// The vertices of a `petgraph` graph by their indices, and the ends of its edges.
+/// Returns the number of vertices of a `petgraph` graph, and the ends of its edges as indices.
 fn edges<N, E, D: EdgeType, I: IndexType>(graph: &PetGraph<N, E, D, I>) -> Result<[Vec<i32>; 3]> {
     let count = graph.node_count();
     let most = i32::try_from(count).map_err(|_| invalid("the number of vertices", count.to_string(), "below 2^31"))?;
@@ -24,8 +24,8 @@ fn options<D: EdgeType>(options: GraphOptions) -> GraphOptions {
 }
 
 impl Graph<i32, f32> {
-    /// Builds a graph without weights from one of `petgraph`, directed or not as that is. Vertices are its node indices, and
-    /// nodes without edges are in it. The direction in `options` is not used.
+    /// Builds a graph without weights from a `petgraph` graph, with the same directedness. Its node indices are the
+    /// vertices, including nodes without edges. The direction in `options` is not used.
     ///
     /// # Errors
     /// As [`from_edges`](Self::from_edges).
@@ -40,7 +40,7 @@ impl Graph<i32, f32> {
 }
 
 impl<W: Weight> Graph<i32, W> {
-    /// Builds a graph with weights from one of `petgraph`; `weight` returns that of an edge.
+    /// Builds a graph with weights from a `petgraph` graph; `weight` returns the weight of an edge.
     ///
     /// # Errors
     /// As [`from_weighted_edges`](Self::from_weighted_edges).

@@ -1,4 +1,4 @@
-//! Graphs: how they are made, and what is checked.
+//! Graphs: their construction, and the checks of their edges.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -23,7 +23,7 @@ enum Direction {
     Symmetric,
 }
 
-/// What a graph is, and what is done to its edges.
+/// The properties of a graph, and how its edges are processed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GraphOptions {
     direction: Direction,
@@ -53,47 +53,48 @@ impl GraphOptions {
         GraphOptions::new(Direction::Directed)
     }
 
-    /// An undirected graph each edge of which is listed once, in either direction. The reverse is added; a self-loop stays
+    /// An undirected graph whose edges are listed once, in either direction. The reverse is added; a self-loop stays
     /// one edge.
     pub const fn undirected() -> GraphOptions {
         GraphOptions::new(Direction::Undirected)
     }
 
-    /// An undirected graph both directions of each edge of which are listed, with the same weight.
+    /// An undirected graph whose edges are listed in both directions, with the same weight.
     pub const fn symmetric() -> GraphOptions {
         GraphOptions::new(Direction::Symmetric)
     }
 
-    /// Several edges may join the same vertices. Without it, a repeated edge is an error. Several algorithms reject
-    /// multigraphs.
+    /// Allows several edges between the same vertices. Without it, a repeated edge is an error. Several algorithms
+    /// reject multigraphs.
     pub const fn multigraph(self, multigraph: bool) -> GraphOptions {
         GraphOptions { multigraph, ..self }
     }
 
-    /// The library renumbers the vertices inside, as it should for speed and for numbers with gaps: the default. Results name
-    /// vertices as the caller does. Without renumbering, the vertices are all numbers from 0 to the largest.
+    /// Sets whether the library renumbers the vertices internally, as it should for speed and for numbers with gaps:
+    /// the default. Results use the caller's vertex numbers. Without renumbering, the vertices are all numbers from 0
+    /// to the largest.
     pub const fn renumber(self, renumber: bool) -> GraphOptions {
         GraphOptions { renumber, ..self }
     }
 
-    /// Leaves out edges from a vertex to itself.
+    /// Drops edges from a vertex to itself.
     pub const fn drop_self_loops(self, drop: bool) -> GraphOptions {
         GraphOptions { drop_self_loops: drop, ..self }
     }
 
-    /// Keeps one of several edges that join the same vertices; which, is the engine's choice.
+    /// Keeps one of several edges that join the same vertices; the engine chooses which.
     pub const fn drop_multi_edges(self, drop: bool) -> GraphOptions {
         GraphOptions { drop_multi_edges: drop, ..self }
     }
 
-    /// Stores the edges by destination. PageRank, Katz and eigenvector centrality and HITS read them so, and the library turns
-    /// a graph that is stored otherwise when it first needs to.
+    /// Stores the edges by destination. PageRank, Katz and eigenvector centrality and HITS read them in this order; a
+    /// graph that is stored otherwise is transposed on first need.
     pub const fn store_transposed(self, transposed: bool) -> GraphOptions {
         GraphOptions { store_transposed: transposed, ..self }
     }
 
-    /// Whether the edges, and the arguments of algorithms, are checked to be what the options state: the default. The checks
-    /// read all edges. Without them, a wrong statement may give wrong results.
+    /// Sets whether the edges, and the arguments of algorithms, are checked against the options: the default. The
+    /// checks read all edges. Without them, wrong options may give wrong results.
     pub const fn check(self, check: bool) -> GraphOptions {
         GraphOptions { check, ..self }
     }
@@ -111,10 +112,10 @@ impl GraphOptions {
     }
 }
 
-/// A graph on a device. `V` is the type of vertices, `W` that of weights and scores.
+/// A graph on a device. `V` is the type of vertices, `W` the type of weights and scores.
 ///
-/// Vertices of results are named as the edges name them. Each result has a column of vertices, in the order of its other
-/// columns; the order is the engine's own, and the same for all results of a graph over all vertices.
+/// Results use the vertex numbers of the edges. Each result has a column of vertices, in the order of its other
+/// columns; the engine chooses the order, which is the same for all results of a graph over all vertices.
 pub struct Graph<V = i32, W = f32> {
     object: Rc<Object<hipgraph_graph_t>>,
     weighted: bool,
@@ -127,7 +128,7 @@ impl<V: Vertex> Graph<V, f32> {
     /// Builds a graph without weights from an edge list: `sources[i]` to `destinations[i]`.
     ///
     /// # Errors
-    /// If the lists differ in length, a vertex is negative, or the edges are not what the options state.
+    /// If the lists differ in length, a vertex is negative, or the edges do not match the options.
     #[doc(alias("hipgraph_graph_create_sg", "hipgraph_sg_graph_create"))]
     pub fn from_edges(
         handle: &ResourceHandle,
@@ -156,7 +157,7 @@ impl<V: Vertex> Graph<V, f32> {
     /// `indices[offsets[v]..offsets[v + 1]]`.
     ///
     /// # Errors
-    /// If the rows are malformed or not square, or the edges are not what the options state.
+    /// If the rows are malformed or not square, or the edges do not match the options.
     #[doc(alias("hipgraph_graph_create_sg_from_csr", "hipgraph_sg_graph_create_from_csr"))]
     pub fn from_csr(handle: &ResourceHandle, offsets: &[V], indices: &[V], options: GraphOptions) -> Result<Self> {
         Graph::build_csr(handle, offsets, indices, None, options)
@@ -167,8 +168,8 @@ impl<V: Vertex, W: Weight> Graph<V, W> {
     /// Builds a graph from an edge list with weights: `sources[i]` to `destinations[i]` with `weights[i]`.
     ///
     /// # Errors
-    /// If the lists differ in length, a vertex is negative, a weight is not a number, or the edges are not what the options
-    /// state.
+    /// If the lists differ in length, a vertex is negative, a weight is not a number, or the edges do not match the
+    /// options.
     pub fn from_weighted_edges(
         handle: &ResourceHandle,
         sources: &[V],
@@ -182,7 +183,7 @@ impl<V: Vertex, W: Weight> Graph<V, W> {
     /// Builds a graph from compressed sparse rows with one weight for each index.
     ///
     /// # Errors
-    /// If the rows are malformed or not square, a weight is not a number, or the edges are not what the options state.
+    /// If the rows are malformed or not square, a weight is not a number, or the edges do not match the options.
     pub fn from_weighted_csr(
         handle: &ResourceHandle,
         offsets: &[V],
@@ -193,12 +194,12 @@ impl<V: Vertex, W: Weight> Graph<V, W> {
         Graph::build_csr(handle, offsets, indices, Some(weights), options)
     }
 
-    /// Builds a graph from an edge list in the memory of the device. Waits for the work that is queued on the buffers.
+    /// Builds a graph from an edge list in device memory. Waits for the work that is queued on the buffers.
     /// `GraphOptions::undirected` is not supported: list both directions.
     ///
     /// # Errors
-    /// If the buffers differ in length or device, or the edges are not what the options state; if a graph of `hip` that can still be launched
-    /// writes to a buffer.
+    /// If the buffers differ in length or device, or the edges do not match the options; if a `hip` graph that can
+    /// still be launched writes to a buffer.
     pub fn from_buffers(
         handle: &ResourceHandle,
         sources: &DeviceBuffer<V>,
@@ -249,7 +250,7 @@ impl<V: Vertex, W: Weight> Graph<V, W> {
             return Err(invalid("the number of edges", "0", "at least 1, or vertices must be listed"));
         }
         let listed = (!vertices.is_empty()).then(|| {
-            // The library wants each vertex once, and all of them.
+            // The library requires each vertex once, and all of them.
             let mut all: Vec<V> = vertices.iter().chain(sources).chain(destinations).copied().collect();
             all.sort_unstable();
             all.dedup();
@@ -357,17 +358,17 @@ impl<V: Vertex, W: Weight> Graph<V, W> {
         }
     }
 
-    /// The handle that the graph was made with.
+    /// Returns the handle that the graph was made with.
     pub fn handle(&self) -> &ResourceHandle {
         self.object.handle()
     }
 
-    /// Whether the graph has weights.
+    /// Returns whether the graph has weights.
     pub fn is_weighted(&self) -> bool {
         self.weighted
     }
 
-    /// Whether the graph is undirected.
+    /// Returns whether the graph is undirected.
     pub fn is_symmetric(&self) -> bool {
         self.symmetric
     }
@@ -384,13 +385,13 @@ impl<V: Vertex, W: Weight> Graph<V, W> {
         flag(self.check)
     }
 
-    /// An array of vertices as input.
+    /// Makes an input array of vertices.
     pub(crate) fn vertices(&self, what: &'static str, vertices: &[V]) -> Result<Input> {
         check_vertices(what, vertices.iter())?;
         Input::new(self.handle(), vertices)
     }
 
-    /// The same for a list that may be absent; one that is there must not be empty.
+    /// Returns the same for an optional list, which must not be empty.
     pub(crate) fn some_vertices(&self, what: &'static str, vertices: Option<&[V]>) -> Result<Option<Input>> {
         vertices.map(|vertices| self.not_empty(what, vertices)).transpose()
     }
@@ -402,7 +403,7 @@ impl<V: Vertex, W: Weight> Graph<V, W> {
         self.vertices(what, vertices)
     }
 
-    /// Vertices and values as input.
+    /// Makes input arrays of vertices and values.
     pub(crate) fn values(&self, what: &'static str, pairs: Option<&[(V, W)]>) -> Result<Option<(Input, Input)>> {
         let Some(pairs) = pairs else { return Ok(None) };
         let (vertices, values): (Vec<V>, Vec<W>) = pairs.iter().copied().unzip();
@@ -467,7 +468,7 @@ fn check_weights<W: Weight>(weights: Option<&[W]>) -> Result<()> {
 
 type Edges<V, W> = (Vec<V>, Vec<V>, Option<Vec<W>>);
 
-/// The edges and their reverses.
+/// Returns the edges and their reverses.
 fn with_reverse<V: Vertex, W: Weight>(
     sources: &[V],
     destinations: &[V],

@@ -1,4 +1,4 @@
-//! The resource handle, the engine behind it, and the state of random numbers.
+//! The resource handle, its engine, and the random state.
 
 use std::ptr::null_mut;
 use std::rc::Rc;
@@ -7,13 +7,13 @@ use hipgraph_sys::*;
 
 use crate::error::{Error, Result, make};
 
-/// What runs the algorithms.
+/// The engine that runs the algorithms.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Engine {
     /// AMD's hipGRAPH.
     Library,
-    /// Something else in its place, by its name: `reference`, or a provider that the program set.
+    /// Another engine, by its name: `reference`, or a provider that the program set.
     Provider(String),
 }
 
@@ -26,10 +26,10 @@ impl std::fmt::Display for Engine {
     }
 }
 
-/// The engine that runs the algorithms.
+/// Returns the engine that runs the algorithms.
 ///
 /// # Errors
-/// If there is none: no provider is set and hipGRAPH cannot be loaded. The error lists every path tried.
+/// If no provider is set and hipGRAPH cannot be loaded. The error lists every path that was tried.
 pub fn engine() -> Result<Engine> {
     match (BINDING.provider_name(), load_error()) {
         (Some(name), _) => Ok(Engine::Provider(name.to_owned())),
@@ -38,17 +38,18 @@ pub fn engine() -> Result<Engine> {
     }
 }
 
-/// Whether AMD's library can be opened. Asked past the binding, which would be bound to it.
+/// Returns whether AMD's library can be opened. This does not go through the binding, which a successful load would
+/// bind.
 #[cfg(feature = "reference")]
 fn library_is_there() -> bool {
     static PROBE: rocm_loader::Binding = rocm_loader::Binding::new(&rocm_loader::libraries::HIPGRAPH);
     PROBE.check().is_ok()
 }
 
-/// Chooses the reference engine if hipGRAPH cannot be loaded, for the whole process. Returns the engine.
+/// Selects the reference engine if hipGRAPH cannot be loaded, for the whole process. Returns the engine.
 ///
 /// # Errors
-/// If something called the library before.
+/// If the library was called before.
 #[cfg(feature = "reference")]
 pub fn reference_if_missing() -> Result<Engine> {
     if BINDING.provider_name().is_none() && !library_is_there() {
@@ -57,16 +58,16 @@ pub fn reference_if_missing() -> Result<Engine> {
     engine()
 }
 
-/// Chooses the reference engine for the whole process, also if hipGRAPH is installed. Returns the engine.
+/// Selects the reference engine for the whole process, even if hipGRAPH is installed. Returns the engine.
 ///
 /// # Errors
-/// If something called the library before, or another provider is set.
+/// If the library was called before, or another provider is set.
 #[cfg(feature = "reference")]
 pub fn use_reference() -> Result<Engine> {
     let reference = hipgraph_reference::provider();
     if BINDING.provider_name() != Some(reference.name()) {
         let set = set_provider(reference);
-        // Another thread may have been first.
+        // Another thread may have set it first.
         if let (Err(why), true) = (set, BINDING.provider_name() != Some(reference.name())) {
             let report = format!("the reference engine cannot be chosen any more: {why}");
             return Err(Error::NoLibrary { report });
@@ -77,20 +78,20 @@ pub fn use_reference() -> Result<Engine> {
 
 struct Inner {
     handle: *mut hipgraph_resource_handle_t,
-    /// It may have communicators: only then may the library be asked for ranks.
+    /// The handle may have communicators: only then may the library be asked for ranks.
     over_raft: bool,
 }
 
 impl Drop for Inner {
     fn drop(&mut self) {
-        // SAFETY: the handle is alive; what was made with it keeps it.
+        // SAFETY: the handle is alive; everything that was made with it keeps it alive.
         unsafe { hipgraph_free_resource_handle(self.handle) }
     }
 }
 
 /// The library's resources on the current device: streams, memory, communicators. Graphs and results keep it alive.
 ///
-/// A clone is the same handle. It is not `Send`: the library does not state that a handle can be used by several threads.
+/// Clones share the handle. It is not `Send`: the library does not document that several threads can use a handle.
 #[derive(Clone)]
 #[doc(alias("hipgraph_create_resource_handle", "hipgraph_free_resource_handle"))]
 pub struct ResourceHandle(Rc<Inner>);
@@ -99,17 +100,18 @@ impl ResourceHandle {
     /// Creates a handle on the current device.
     ///
     /// # Errors
-    /// If there is no [`engine`], or it returns no handle.
+    /// If no [`engine`] is available, or it returns no handle.
     pub fn new() -> Result<ResourceHandle> {
         engine()?;
-        // SAFETY: null asks for resources of the library's own.
+        // SAFETY: null makes the library create its own resources.
         unsafe { ResourceHandle::create(null_mut(), "a handle on one device") }
     }
 
     /// Creates a handle from a `raft::handle_t*`, which carries the communicators of several GPUs.
     ///
     /// # Safety
-    /// `raft` must be null or such a handle with communicators, alive for as long as this handle and all that is made with it.
+    /// `raft` must be null or such a handle with communicators. It must live as long as this handle and everything that
+    /// is made with it.
     ///
     /// # Errors
     /// As [`new`](Self::new). The reference engine accepts null only.
@@ -142,8 +144,9 @@ impl ResourceHandle {
 
     /// Creates a handle for one rank of several GPUs.
     ///
-    /// hipGRAPH's C interface takes communicators inside a `raft::handle_t` only, a C++ object: the function checks the
-    /// rank, and returns an error that says what is missing. A handle over one rank is that of [`new`](Self::new).
+    /// hipGRAPH's C interface only accepts communicators inside a `raft::handle_t`, a C++ object: the function checks
+    /// the rank, and returns an error that explains it. For one rank, the handle is the same as from
+    /// [`new`](Self::new).
     ///
     /// # Errors
     /// If the communicator has more than one rank, or as [`new`](Self::new).
@@ -160,7 +163,7 @@ impl ResourceHandle {
         ))
     }
 
-    /// The rank of this handle among those that work together; 0 on one GPU.
+    /// Returns the rank of this handle among the cooperating ranks; 0 on one GPU.
     #[doc(alias = "hipgraph_resource_handle_get_rank")]
     pub fn rank(&self) -> usize {
         if !self.0.over_raft {
@@ -170,7 +173,7 @@ impl ResourceHandle {
         usize::try_from(unsafe { hipgraph_resource_handle_get_rank(self.raw()) }).unwrap_or(0)
     }
 
-    /// How many ranks work together; 1 on one GPU.
+    /// Returns the number of cooperating ranks; 1 on one GPU.
     #[doc(alias = "hipgraph_resource_handle_get_comm_size")]
     pub fn ranks(&self) -> usize {
         if !self.0.over_raft {
@@ -191,7 +194,7 @@ impl std::fmt::Debug for ResourceHandle {
     }
 }
 
-/// The state of the library's random numbers. The same seed gives the same results on the same engine.
+/// The state of the library's random number generator. The same seed gives the same results on the same engine.
 #[doc(alias("hipgraph_rng_state_create", "hipgraph_rng_state_free"))]
 pub struct RandomState {
     state: *mut hipgraph_rng_state_t,

@@ -19,32 +19,34 @@
 //! ```
 //!
 //! # Graphs
-//! A [`Graph`] is made from an edge list or compressed rows on the host, from buffers of `hip`, or with the feature `petgraph`
-//! from a graph of that crate. [`GraphOptions`] say whether it is directed and whether edges repeat; the edges are checked
-//! to be so. Vertices are `i32` or `i64` and need not be contiguous. Weights and scores are `f32` or `f64`; those of a graph
-//! without weights are `f32`.
+//! A [`Graph`] is made from an edge list or compressed rows on the host, from `hip` buffers, or with the feature
+//! `petgraph` from a graph of that crate. [`GraphOptions`] states whether it is directed and whether edges repeat; the
+//! edges are checked against it. Vertices are `i32` or `i64` and need not be contiguous. Weights and scores are `f32`
+//! or `f64`; for a graph without weights, scores are `f32`.
 //!
 //! # Results
-//! Columns in the memory of the device ([`Column`]), which the result owns: [`Column::to_vec`] copies to the host,
-//! [`Column::to_buffer`] to a buffer of `hip`, and with the feature `ndarray` `Column::to_array` to an array of that crate. One of the
-//! columns names the vertices. Their order is the engine's own: AMD's library sorts by degree, the reference engine by number.
+//! Results are columns in device memory ([`Column`]), which the result owns: [`Column::to_vec`] copies to the host,
+//! [`Column::to_buffer`] to a `hip` buffer, and with the feature `ndarray` `Column::to_array` to an array of that
+//! crate. One of the columns contains the vertices. The engine chooses their order: AMD's library sorts by degree, the
+//! reference engine by number.
 //!
 //! # Engines
-//! [`engine`] returns what runs the algorithms. No package registry has a binary of hipGRAPH, and building it takes AMD's whole
-//! data-science stack. So the crate has a reference engine in plain Rust, with the feature `reference`, which is on by
-//! default: [`reference_if_missing`] chooses it if hipGRAPH cannot be loaded. It is correct and checked, not fast. The
-//! example `cugraph` runs this crate on NVIDIA's cuGraph, whose C interface hipGRAPH has, and compares each algorithm with the
-//! reference engine: [`CUGRAPH.md`] has the results.
+//! [`engine`] returns the engine that runs the algorithms. No package registry has a binary of hipGRAPH, and building
+//! it takes AMD's whole data science stack. So the crate has a reference engine in plain Rust, with the feature
+//! `reference`, which is on by default: [`reference_if_missing`] selects it if hipGRAPH cannot be loaded. It is correct
+//! and checked, not fast. The example `cugraph` runs this crate on NVIDIA's cuGraph, which has the same C interface as
+//! hipGRAPH, and compares each algorithm with the reference engine: [`CUGRAPH.md`] has the results.
 //!
 //! [`CUGRAPH.md`]: https://docs.rs/crate/hipgraph/latest/source/CUGRAPH.md
 //!
 //! # Captures and graphs of `hip`
-//! The library works on streams of its own, and no call of it can be captured. It copies its input: while it does, the buffers stay borrowed, and a
-//! buffer that a graph of `hip` can write to is refused. Results are memory of the library's, which no graph can have.
+//! The library uses its own streams, and its calls cannot be captured. It copies its input: during the copy, the
+//! buffers stay borrowed, and a buffer that a `hip` graph can write to is rejected. Results are memory of the library,
+//! which a `hip` graph cannot use.
 //!
 //! # Errors
-//! [`Error`] carries the library's status and message, the function that was called and what was asked for. Bad input is an error before
-//! the C call.
+//! [`Error`] carries the library's status and message, the function that was called and the request. Invalid input is
+//! an error before the C call.
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 

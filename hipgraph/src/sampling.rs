@@ -13,22 +13,23 @@ use crate::subgraph::Edges;
 /// Random walks: a row for each start vertex.
 #[derive(Debug)]
 pub struct Walks<V, W> {
-    /// `row_len` vertices a walk, its start first. After a vertex without outgoing edges, [`Vertex::NONE`].
+    /// `row_len` vertices per walk, beginning with its start. After a vertex without outgoing edges, [`Vertex::NONE`].
     pub vertices: Column<V>,
-    /// The weight of each step, `row_len - 1` a walk, if the graph has weights; 0 after the end.
+    /// The weight of each step, `row_len - 1` per walk, if the graph has weights; 0 after the end.
     pub weights: Option<Column<W>>,
-    /// How many vertices a row has: one more than there are steps.
+    /// Number of vertices per row: one more than the number of steps.
     pub row_len: usize,
 }
 
 /// How a walk chooses its next edge.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Step {
-    /// Each edge is as likely.
+    /// All edges have the same probability.
     Uniform,
-    /// An edge is as likely as its weight is large.
+    /// The probability of an edge is proportional to its weight.
     Biased,
-    /// node2vec: an edge back counts `1 / p`, one to a neighbour of the vertex before 1, another `1 / q`; times its weight.
+    /// node2vec: a factor of `1 / p` for an edge back, 1 for an edge to a neighbour of the previous vertex, `1 / q` for
+    /// any other; multiplied by the edge's weight.
     Node2Vec {
         /// The return parameter.
         p: f64,
@@ -37,26 +38,26 @@ pub enum Step {
     },
 }
 
-/// What is sampled from in a later hop.
+/// The vertices that a later hop samples from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PriorSources {
-    /// The ends of the last hop's edges.
+    /// The destinations of the last hop's edges.
     #[default]
     Default,
-    /// Also the sources of the hops before.
+    /// Also the sources of earlier hops.
     CarryOver,
-    /// The ends of the last hop's edges that were no sources yet.
+    /// The destinations of the last hop's edges that have not been sources yet.
     Exclude,
 }
 
-/// How neighbourhoods are sampled.
+/// The parameters of neighbourhood sampling.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SamplingOptions {
-    /// An edge may be chosen several times.
+    /// Whether an edge may be chosen several times.
     pub with_replacement: bool,
-    /// A vertex is sampled from once a hop, however often it was reached.
+    /// Whether a vertex is sampled from once per hop, however often it was reached.
     pub dedupe_sources: bool,
-    /// What is sampled from in a later hop.
+    /// The vertices that a later hop samples from.
     pub prior_sources: PriorSources,
 }
 
@@ -65,7 +66,7 @@ pub struct SamplingOptions {
 pub struct Sample<V, W> {
     /// The edges.
     pub edges: Edges<V, W>,
-    /// One more than there are hops: the edges of a hop are at `hop_offsets[hop]..hop_offsets[hop + 1]`.
+    /// One more than the number of hops: the edges of a hop are at `hop_offsets[hop]..hop_offsets[hop + 1]`.
     pub hop_offsets: Column<usize>,
 }
 
@@ -103,7 +104,7 @@ impl RawOptions {
     }
 }
 
-/// A view of an array of the host, freed when dropped.
+/// A view of a host array, freed when dropped.
 struct HostView(*mut hipgraph_type_erased_host_array_view_t);
 
 impl Drop for HostView {
@@ -114,10 +115,11 @@ impl Drop for HostView {
 }
 
 impl<V: Vertex, W: Weight> Graph<V, W> {
-    /// Walks at random from each of `starts`, `steps` edges far.
+    /// Performs a random walk of `steps` edges from each of `starts`.
     ///
     /// # Errors
-    /// If there is no start or step, a start is not in the graph, a parameter is invalid, or the library returns an error.
+    /// If there is no start or step, a start is not in the graph, a parameter is invalid, or the library returns an
+    /// error.
     #[doc(alias("hipgraph_uniform_random_walks", "hipgraph_biased_random_walks", "hipgraph_node2vec_random_walks"))]
     pub fn random_walks(&self, starts: &[V], steps: usize, step: Step) -> Result<Walks<V, W>> {
         if steps == 0 {
@@ -161,11 +163,12 @@ impl<V: Vertex, W: Weight> Graph<V, W> {
         })
     }
 
-    /// Samples the neighbourhoods of `starts`: in each hop up to `fan_out[hop]` outgoing edges of each vertex, or all if that
-    /// is -1.
+    /// Samples the neighbourhoods of `starts`: in each hop, up to `fan_out[hop]` outgoing edges of each vertex, or all
+    /// if it is -1.
     ///
     /// # Errors
-    /// If there is no start or hop, a start is not in the graph, a fan-out is below -1, or the library returns an error.
+    /// If there is no start or hop, a start is not in the graph, a fan-out is below -1, or the library returns an
+    /// error.
     #[doc(alias("hipgraph_uniform_neighbor_sample", "hipgraph_sampling_options_create"))]
     pub fn sample_neighbors(
         &self,
@@ -223,7 +226,7 @@ impl<V: Vertex, W: Weight> Graph<V, W> {
     /// Selects `count` different vertices at random.
     ///
     /// # Errors
-    /// If the graph has fewer, or the library returns an error.
+    /// If the graph has fewer vertices, or the library returns an error.
     #[doc(alias = "hipgraph_select_random_vertices")]
     pub fn random_vertices(&self, random: &mut RandomState, count: usize) -> Result<Column<V>> {
         // SAFETY: the handle, the graph and the state are alive, and the places are valid for writes.
@@ -241,7 +244,7 @@ impl<V: Vertex, W: Weight> Graph<V, W> {
 
 type DeviceView = hipgraph_type_erased_device_array_view_t;
 
-/// The getters of samples take a pointer to constant, those of all other results do not.
+/// The getters of samples take a pointer to const; those of all other results do not.
 macro_rules! getters {
     ($($name:ident = $getter:ident),* $(,)?) => {$(
         unsafe extern "C" fn $name(result: *mut hipgraph_sample_result_t) -> *mut DeviceView {
@@ -262,29 +265,29 @@ getters! {
 pub struct Rmat {
     /// The graph has `1 << scale` vertices; at most 31.
     pub scale: usize,
-    /// How many edges, repeated ones included.
+    /// Number of edges, repeated ones included.
     pub edges: usize,
-    /// The probability of the upper left quarter of the adjacency matrix: 0.57 by default.
+    /// The probability of the upper left quadrant of the adjacency matrix: 0.57 by default.
     pub a: f64,
-    /// Of the upper right one: 0.19 by default.
+    /// The probability of the upper right quadrant: 0.19 by default.
     pub b: f64,
-    /// Of the lower left one: 0.19 by default.
+    /// The probability of the lower left quadrant: 0.19 by default.
     pub c: f64,
-    /// Only edges below the diagonal.
+    /// Whether only edges below the diagonal are generated.
     pub clip_and_flip: bool,
-    /// Vertices are renamed, so that their degree does not follow from their number.
+    /// Whether vertices are renamed, so that their degree does not depend on their number.
     pub scramble_vertices: bool,
 }
 
 impl Rmat {
-    /// The parameters of the Graph 500 benchmark.
+    /// Returns the parameters of the Graph 500 benchmark.
     pub const fn new(scale: usize, edges: usize) -> Rmat {
         Rmat { scale, edges, a: 0.57, b: 0.19, c: 0.19, clip_and_flip: false, scramble_vertices: true }
     }
 }
 
-/// Generates the edges of an R-MAT graph, repeated edges and self-loops included. With `weights` (least, largest) they have
-/// uniform random weights.
+/// Generates the edges of an R-MAT graph, repeated edges and self-loops included. With `weights` (smallest, largest)
+/// they have uniformly distributed random weights.
 ///
 /// # Errors
 /// If a parameter is invalid or the library returns an error.

@@ -1,4 +1,4 @@
-//! Parts of a graph, and pairs of vertices.
+//! Subgraphs, and pairs of vertices.
 
 use std::rc::Rc;
 
@@ -11,15 +11,15 @@ use crate::graph::Graph;
 /// Edges. An undirected edge has two rows.
 #[derive(Debug)]
 pub struct Edges<V, W> {
-    /// Where the edges begin.
+    /// The source of each edge.
     pub sources: Column<V>,
-    /// Where the edges end.
+    /// The destination of each edge.
     pub destinations: Column<V>,
     /// Their weights, if the graph has any.
     pub weights: Option<Column<W>>,
 }
 
-/// Several sets of edges, one after the other.
+/// Several sets of edges, concatenated.
 #[derive(Debug)]
 pub struct Subgraphs<V, W> {
     /// The edges of all sets.
@@ -42,18 +42,18 @@ pub struct Pairs<V> {
 pub struct Similarity<V, W> {
     /// The pairs.
     pub pairs: Pairs<V>,
-    /// The coefficient of each.
+    /// The coefficient of each pair.
     pub coefficients: Column<W>,
 }
 
-/// How similarity is measured: by the neighbours that two vertices share.
+/// The measure of similarity, based on the neighbours that two vertices share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Coefficient {
-    /// The shared over all neighbours of the two.
+    /// The number of shared neighbours divided by the number of all neighbours of the two.
     Jaccard,
-    /// Twice the shared over the sum of the two degrees.
+    /// Twice the number of shared neighbours divided by the sum of the two degrees.
     Sorensen,
-    /// The shared over the smaller degree.
+    /// The number of shared neighbours divided by the smaller degree.
     Overlap,
 }
 
@@ -105,7 +105,7 @@ impl Coefficient {
 type WeightsOf<R> = unsafe extern "C" fn(*mut R) -> *mut hipgraph_type_erased_device_array_view_t;
 
 impl<V: Vertex, W: Weight> Graph<V, W> {
-    /// The weights of a result; an engine may give some to a graph that has none.
+    /// Returns the weights of a result; an engine may return weights for a graph that has none.
     pub(crate) fn weights_of<R: 'static>(
         &self,
         all: &Rc<Object<R>>,
@@ -160,12 +160,12 @@ impl<V: Vertex, W: Weight> Graph<V, W> {
         self.subgraphs(result)
     }
 
-    /// Returns the ego graph of each source: the edges between the vertices that it reaches in at most `radius` steps, itself
-    /// included.
+    /// Returns the ego graph of each source: the edges between the vertices that it reaches in at most `radius` steps,
+    /// including the source.
     ///
     /// # Errors
-    /// If there is no source, one is not in the graph, the radius is 0 or not below the number of vertices, or the library
-    /// returns an error.
+    /// If there is no source, one is not in the graph, the radius is 0 or not below the number of vertices, or the
+    /// library returns an error.
     #[doc(alias = "hipgraph_extract_ego")]
     pub fn ego_graphs(&self, sources: &[V], radius: usize) -> Result<Subgraphs<V, W>> {
         if radius == 0 {
@@ -195,8 +195,8 @@ impl<V: Vertex, W: Weight> Graph<V, W> {
         })
     }
 
-    /// Returns all pairs of one of `starts`, or of any vertex, and a vertex at the end of two edges in a row, each pair once.
-    /// In an undirected graph, a vertex with an edge is such a neighbour of itself.
+    /// Returns all pairs of a vertex of `starts`, or of any vertex, and a vertex that is two edges away, each pair
+    /// once. In an undirected graph, a vertex with an edge is such a neighbour of itself.
     ///
     /// # Errors
     /// If a vertex is not in the graph, or the library returns an error.
@@ -230,11 +230,12 @@ impl<V: Vertex, W: Weight> Graph<V, W> {
         if weighted { self.needs_weights("weighted similarity") } else { Ok(()) }
     }
 
-    /// Returns the similarity of pairs of vertices. If `weighted`, an edge to a shared neighbour is shared by the smaller of
-    /// its two weights, and counts among all by the larger.
+    /// Returns the similarity of pairs of vertices. If `weighted`, an edge to a shared neighbour counts with the
+    /// smaller of its two weights as shared, and with the larger in the total.
     ///
     /// # Errors
-    /// If the graph is directed, or without weights if `weighted`; if a vertex is not in it, or the library returns an error.
+    /// If the graph is directed, or without weights if `weighted`; if a vertex is not in it, or the library returns an
+    /// error.
     #[doc(alias(
         "hipgraph_jaccard_coefficients",
         "hipgraph_sorensen_coefficients",
@@ -261,8 +262,8 @@ impl<V: Vertex, W: Weight> Graph<V, W> {
         Ok(Similarity { pairs: self.pairs_of(&given)?, coefficients: self.coefficients(&all)? })
     }
 
-    /// Returns the similarity of all pairs of different vertices that share a neighbour: of `vertices` with all others, or of
-    /// all. With `most`, the most similar pairs.
+    /// Returns the similarity of all pairs of different vertices that share a neighbour: of `vertices` with all others,
+    /// or of all vertices. With `most`, returns only that number of the most similar pairs.
     ///
     /// # Errors
     /// As [`similarity`](Self::similarity).
@@ -299,7 +300,7 @@ impl<V: Vertex, W: Weight> Graph<V, W> {
             },
         )?;
         let all = Object::new(self.handle(), result, hipgraph_similarity_result_free);
-        // The pairs are an object of their own, which the result does not free.
+        // The pairs are a separate object, which the result does not free.
         // SAFETY: the result is alive.
         let pairs = unsafe { hipgraph_similarity_result_get_vertex_pairs(all.raw()) };
         if pairs.is_null() {

@@ -8,14 +8,15 @@ use crate::array::{Column, Object, Vertex, Weight};
 use crate::error::{Result, invalid, make};
 use crate::graph::Graph;
 
-/// Distances from the sources, and the way there.
+/// The distances from the sources, and the predecessors on the paths.
 #[derive(Debug)]
 pub struct Paths<V, D> {
     /// The vertices.
     pub vertices: Column<V>,
-    /// The distance of each; [`Vertex::UNREACHED`] or [`Weight::UNREACHED`] if it was not reached.
+    /// The distance of each vertex; [`Vertex::UNREACHED`] or [`Weight::UNREACHED`] if it was not reached.
     pub distances: Column<D>,
-    /// The vertex before each on a shortest path; [`Vertex::NONE`] for a source and for a vertex that was not reached.
+    /// The predecessor of each vertex on a shortest path; [`Vertex::NONE`] for a source and for a vertex that was not
+    /// reached.
     pub predecessors: Column<V>,
     object: Rc<Object<hipgraph_paths_result_t>>,
 }
@@ -38,14 +39,15 @@ impl<V: Vertex, W: Weight> Graph<V, W> {
         })
     }
 
-    /// Searches breadth first from `sources`: the number of edges to each vertex, at most `depth_limit`.
+    /// Performs a breadth-first search from `sources`: returns the number of edges to each vertex, at most
+    /// `depth_limit`.
     ///
     /// # Errors
     /// If there is no source, one is not in the graph, or the library returns an error.
     #[doc(alias = "hipgraph_bfs")]
     pub fn bfs(&self, sources: &[V], depth_limit: Option<usize>) -> Result<Paths<V, V>> {
         let input = self.not_empty("the list of sources", sources)?;
-        // The library keeps it as a vertex.
+        // The library stores the limit as a vertex.
         let most = usize::try_from(V::UNREACHED.to_i64()).unwrap_or(usize::MAX);
         let limit = depth_limit.unwrap_or(most).min(most);
         let request = || format!("a search from {} sources", sources.len());
@@ -67,7 +69,7 @@ impl<V: Vertex, W: Weight> Graph<V, W> {
         self.paths(result)
     }
 
-    /// Finds the paths with the smallest sum of weights from `source`; only sums below `cutoff` count.
+    /// Finds the paths with the smallest sum of weights from `source`; paths with sums of `cutoff` or more are ignored.
     ///
     /// # Errors
     /// If the graph has no weights or a negative one, the source is not in the graph, or the library returns an error.
@@ -76,7 +78,7 @@ impl<V: Vertex, W: Weight> Graph<V, W> {
         self.needs_weights("a shortest path by weight")?;
         let start =
             usize::try_from(source.to_i64()).map_err(|_| invalid("the source", source.to_string(), "at least 0"))?;
-        // The library keeps it as a weight.
+        // The library stores the cutoff as a weight.
         let cutoff = cutoff.unwrap_or(f64::MAX).min(W::UNREACHED.to_f64());
         if cutoff.is_nan() {
             return Err(invalid("the cutoff", "NaN", "a number"));
@@ -93,7 +95,7 @@ impl<V: Vertex, W: Weight> Graph<V, W> {
     }
 
     /// Follows the predecessors of a breadth-first search to each destination. Each path leads from a source to its
-    /// destination; that to a vertex that was not reached is empty.
+    /// destination; the path to a vertex that was not reached is empty.
     ///
     /// # Errors
     /// If a destination is not in the graph, or the library returns an error.

@@ -16,7 +16,7 @@ use hipgraph_reference::{EdgeList, Options, Random, published};
 
 use crate::Result;
 
-/// One graph, on the engine and in the reference's form.
+/// One graph, in the engine and in the reference's form.
 struct Case {
     name: String,
     handle: ResourceHandle,
@@ -42,7 +42,7 @@ impl Case {
             all.extend(edges.iter().map(|&(a, b)| (b, a)));
         }
         let (sources, destinations): (Vec<i32>, Vec<i32>) = all.iter().copied().unzip();
-        // The same in both directions, different for most edges, and exact in f32 too.
+        // The same in both directions, different for most edges, and exact in `f32` too.
         let weight = |&(a, b): &(i32, i32)| {
             f64::from(1 + (a.min(b).wrapping_mul(7) + a.max(b).wrapping_mul(13)).rem_euclid(29)) / 4.0
         };
@@ -67,7 +67,7 @@ impl Case {
         Ok(Case { name: name.to_owned(), handle: handle.clone(), graph, own, failed: 0, skip: skip.clone() })
     }
 
-    /// Runs both, compares, prints a row. An error of the engine is a row, too.
+    /// Runs both, compares them, and prints a row. An error of the engine is a row, too.
     fn compare<T, R>(
         &mut self,
         what: &str,
@@ -104,7 +104,7 @@ impl Case {
         self.own.find_all(&wide).map_err(|error| error.to_string())
     }
 
-    /// One value a vertex, in the reference's order. Every vertex once.
+    /// Returns one value per vertex, in the reference's order. Every vertex must occur once.
     fn by_vertex<T: Copy>(&self, vertices: &[i32], values: &[T]) -> Result<Vec<T>, String> {
         let mut all = vec![None; self.own.len()];
         for (place, value) in self.places(vertices)?.into_iter().zip(values) {
@@ -141,7 +141,7 @@ fn equal<T: PartialEq>(found: &[T], expected: &[T]) -> Result<String, String> {
     }
 }
 
-/// Whether two labellings are one up to renaming.
+/// Returns whether two labellings are the same up to renaming.
 fn same_partition<A: Copy + Eq + std::hash::Hash, B: Copy + Eq + std::hash::Hash>(
     a: &[A],
     b: &[B],
@@ -197,7 +197,7 @@ fn same_subgraphs(case: &Case, found: &Subgraphs<i32, f64>, expected: &[Vec<usiz
     Ok(format!("equal, {count} edges"))
 }
 
-/// The scores of a centrality, in the reference's order.
+/// Returns the scores of a centrality, in the reference's order.
 fn scores(case: &Case, found: &hipgraph::Centrality<i32, f64>) -> Result<Vec<f64>, String> {
     case.by_vertex(&vec(&found.vertices)?, &vec(&found.values)?)
 }
@@ -223,7 +223,7 @@ pub(crate) fn all(scales: &[u32], with_published: bool, skip: Vec<String>) -> Re
     Ok(failed)
 }
 
-/// The edges of an R-MAT graph with 8 edges a vertex, each once, without self-loops.
+/// Generates the edges of an R-MAT graph with 8 edges per vertex, each once, without self-loops.
 fn rmat(scale: u32) -> Result<Vec<(i32, i32)>> {
     let options =
         generators::Rmat { scale, edges: 8 << scale, a: 0.57, b: 0.19, c: 0.19, clip_and_flip: false, scramble: true };
@@ -235,7 +235,7 @@ fn rmat(scale: u32) -> Result<Vec<(i32, i32)>> {
     Ok(edges)
 }
 
-/// What holds of any graph.
+/// Checks that apply to every graph.
 fn common(case: &mut Case) {
     let small = case.own.len() <= 2000;
     let count = case.own.len();
@@ -299,8 +299,8 @@ fn common(case: &mut Case) {
             close(&case.by_vertex(&vertices, &vec(&found.authorities)?)?, &expected.authorities)
         },
     );
-    // By their outgoing degree, which is the order of the vertices in cuGraph 26.10: it drops sources of a list in another order
-    // (see CUGRAPH.md).
+    // Sorted by their outgoing degree, which is the vertex order in cuGraph 26.10: it drops sources of a list in another order (see
+    // CUGRAPH.md).
     let mut sources: Vec<usize> = if small { (0..count).collect() } else { (0..count).step_by(count / 16).collect() };
     if !small {
         sources.sort_by_key(|&v| std::cmp::Reverse(case.own.out.len(v)));
@@ -354,7 +354,7 @@ fn common(case: &mut Case) {
             let distances = case.by_vertex(&vertices, &vec(&found.distances)?)?;
             let before = case.by_vertex(&vertices, &vec(&found.predecessors)?)?;
             for (vertex, &before) in before.iter().enumerate() {
-                // Any shortest path will do: the vertex before is one nearer, and has an edge there.
+                // Any shortest path is valid: the predecessor is one step nearer, and has an edge to the vertex.
                 let fits = match usize::try_from(before) {
                     Err(_) => matches!(expected[vertex], 0 | i32::MAX),
                     Ok(_) => {
@@ -435,7 +435,7 @@ fn common(case: &mut Case) {
                         let from = case.own.find(i64::from(pair[0]));
                         let fits = match (from, case.own.find(i64::from(pair[1]))) {
                             (Some(from), Some(to)) => case.own.out.ends(from).binary_search(&(to as u32)).is_ok(),
-                            // The end of a walk: at a vertex without outgoing edges, and for good.
+                            // The end of a walk: at a vertex without outgoing edges. All later vertices are -1 too.
                             (Some(from), None) => pair[1] == -1 && case.own.out.len(from) == 0,
                             (None, other) => other.is_none(),
                         };
@@ -466,7 +466,7 @@ fn common(case: &mut Case) {
             if offsets.len() != 3 || offsets[0] != 0 || offsets[2] != all {
                 return Err(format!("the hops begin at {offsets:?}, of {all} edges"));
             }
-            // The second hop: at most two edges of each end of the first.
+            // The second hop: at most two edges for each end of the first hop.
             let ends = vec(&found.edges.destinations)?;
             let places = case.places(&ends[..offsets[1]])?;
             let second: usize = places.into_iter().map(|v| case.own.out.len(v).min(2)).sum();
@@ -487,7 +487,7 @@ fn end(case: Case) -> usize {
     case.failed
 }
 
-/// What needs an undirected graph.
+/// Checks that need an undirected graph.
 fn undirected(mut case: Case) -> usize {
     common(&mut case);
     let count = case.own.len();
@@ -594,8 +594,8 @@ fn undirected(mut case: Case) -> usize {
             );
         }
     }
-    // Heuristics: partitions differ. A good one has nearly the modularity of the reference engine's, or more. What the engine
-    // reports must be that of the partition, but for Leiden, where cuGraph may report that of another step (see CUGRAPH.md).
+    // Heuristics: partitions differ. A good one has nearly the modularity of the reference engine's, or more. The reported modularity must
+    // be that of the partition, except for Leiden, where cuGraph may report the modularity of another step (see CUGRAPH.md).
     let options = CommunityOptions::default();
     let judge = |case: &Case, found: hipgraph::Clustering<i32>, own: f64, exact: bool| -> Result<String, String> {
         let clusters: Vec<usize> =
@@ -636,7 +636,7 @@ fn undirected(mut case: Case) -> usize {
     rest(case)
 }
 
-/// How good a clustering is.
+/// Checks the quality of clusterings.
 fn rest(mut case: Case) -> usize {
     let count = case.own.len();
     let labels: Vec<(i32, i32)> =

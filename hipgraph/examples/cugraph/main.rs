@@ -1,7 +1,8 @@
-//! hipGRAPH's interface on NVIDIA's cuGraph: each algorithm of this crate, compared with the reference engine, and timed.
+//! hipGRAPH's interface on NVIDIA's cuGraph: each algorithm of this crate, compared with the reference engine, and
+//! timed.
 //!
-//! The program needs `libcugraph_c.so` of cuGraph 26.10 (the wheel `libcugraph-cu13`) with the libraries that it needs, an NVIDIA
-//! driver, and no Rust toolchain. Memory is the library's own: `hip` has no backend for NVIDIA.
+//! The program needs `libcugraph_c.so` of cuGraph 26.10 (the wheel `libcugraph-cu13`) with its dependencies, an NVIDIA
+//! driver, and no Rust toolchain. The library allocates the memory: `hip` has no backend for NVIDIA.
 //!
 //! ```sh
 //! cargo build --release -p hipgraph --example cugraph      # target/release/examples/cugraph
@@ -10,8 +11,8 @@
 //! ./cugraph --reference check --scales 10                  # the reference engine with itself: tests the program
 //! ```
 //!
-//! `--skip "ECG;Leiden"` leaves algorithms out, such as one that ends the process; the name of each is on standard error before
-//! it runs. `--scales ""` checks the published graphs only, `--no-published` the random ones only.
+//! `--skip "ECG;Leiden"` skips algorithms, such as one that ends the process; the name of each is printed to standard
+//! error before it runs. `--scales ""` checks the published graphs only, `--no-published` the random ones only.
 
 mod checks;
 mod provider;
@@ -22,7 +23,7 @@ use std::path::PathBuf;
 type Failure = Box<dyn std::error::Error>;
 type Result<T, E = Failure> = std::result::Result<T, E>;
 
-/// What the command line asks for.
+/// The command line's settings.
 struct Wanted {
     library: Option<PathBuf>,
     reference: bool,

@@ -1,14 +1,16 @@
-//! NVIDIA's cuGraph in the place of hipGRAPH: its functions under hipGRAPH's names. All that differs between the two
-//! interfaces is here.
+//! NVIDIA's cuGraph in place of hipGRAPH: its functions under hipGRAPH's names. All differences between the two
+//! interfaces are handled here.
 //!
 //! hipGRAPH 1.0.0b1 has the C interface that cuGraph had in early 2025. cuGraph 26.10 differs in:
 //! - the prefix `cugraph_`;
 //! - the numbers of data types (`INT32` is 2, and so on);
 //! - `graph_create_sg` and `graph_create_sg_from_csr`, which take `symmetrize` before the last flag;
 //! - random walks, which take a state of random numbers;
-//! - `uniform_neighbor_sample`, which became `homogeneous_uniform_neighbor_sample` with the state first and fewer labels.
+//! - `uniform_neighbor_sample`, which became `homogeneous_uniform_neighbor_sample` with the state first and fewer
+//!   labels.
 //!
-//! Not carried over, because this crate does not call them: spectral clustering, several GPUs, the constructors of older names.
+//! Not covered, because this crate does not call them: spectral clustering, several GPUs, constructors with older
+//! names.
 
 use std::ffi::{CStr, c_void};
 use std::mem::transmute;
@@ -34,8 +36,8 @@ static CUGRAPH: OnceLock<CuGraph> = OnceLock::new();
 
 /// Opens cuGraph's C library.
 pub(crate) fn open(path: &Path) -> Result<&'static dyn Provider, libloading::Error> {
-    // SAFETY: NVIDIA's library; what its initialisers do is its own affair. Lazy binding: libraries that no function here
-    // needs may be replaced by empty ones.
+    // SAFETY: NVIDIA's library, whose initializers are trusted. Lazy binding: libraries that no function here needs may be replaced by
+    // empty ones.
     let library = unsafe {
         libloading::os::unix::Library::open(
             Some(path),
@@ -64,19 +66,19 @@ impl Provider for CuGraph {
         let name = name.to_str().ok()?;
         let theirs = name.replacen("hipgraph_", "cugraph_", 1);
         match SHIMS.iter().find(|(shim, ..)| *shim == name) {
-            // Only if the function that it calls is there.
+            // Only if cuGraph has the function that the shim calls.
             Some((_, needed, address)) => self.find(needed).and(NonNull::new(address.0.cast_mut().cast())),
             None => self.find(&theirs),
         }
     }
 }
 
-/// A function of cuGraph. The shims are handed out only if it is there.
+/// Returns a function of cuGraph. The shims are only used if it exists.
 fn theirs(name: &str) -> *mut c_void {
     CUGRAPH.get().and_then(|library| library.find(name)).map_or(null_mut(), NonNull::as_ptr)
 }
 
-/// cuGraph's number of a data type.
+/// Returns cuGraph's code of a data type.
 fn number(id: hipgraph_data_type_id_t) -> u32 {
     match id {
         HIPGRAPH_INT32 => 2,
@@ -89,7 +91,7 @@ fn number(id: hipgraph_data_type_id_t) -> u32 {
     }
 }
 
-/// hipGRAPH's number of a data type.
+/// Returns hipGRAPH's code of a data type.
 fn id(number: u32) -> hipgraph_data_type_id_t {
     match number {
         2 => HIPGRAPH_INT32,
@@ -106,7 +108,8 @@ struct Address(*const ());
 // SAFETY: the address of a function: nothing is read or written through it.
 unsafe impl Sync for Address {}
 
-/// Defines functions of hipGRAPH that call another of cuGraph. The compiler checks the signatures against the bindings'.
+/// Defines functions of hipGRAPH that call a function of cuGraph. The compiler checks the signatures against the
+/// bindings.
 macro_rules! shims {
     ($(
         $name:ident($($arg:ident: $ty:ty),* $(,)?) -> $result:ty =
@@ -115,7 +118,7 @@ macro_rules! shims {
         $(
             #[allow(clippy::too_many_arguments, reason = "the function is C's")]
             unsafe extern "C" fn $name($($arg: $ty),*) -> $result {
-                // SAFETY: cuGraph's header declares the function so; it is there, or the shim would not be handed out.
+                // SAFETY: cuGraph's header declares the function this way; it exists, because otherwise the shim would not be used.
                 let $call = unsafe {
                     transmute::<*mut c_void, unsafe extern "C" fn($($their),*) -> $returns>(theirs($theirs))
                 };
@@ -136,7 +139,7 @@ type HostView = *mut hipgraph_type_erased_host_array_view_t;
 type Walks = *mut *mut hipgraph_random_walk_result_t;
 type State = *mut hipgraph_rng_state_t;
 
-/// A state of random numbers for calls that hipGRAPH makes without one. It lives until the program ends.
+/// Returns a random state for calls for which hipGRAPH's interface has none. It lives until the program ends.
 fn state(handle: Handle) -> State {
     use std::cell::Cell;
     thread_local!(static STATE: Cell<State> = const { Cell::new(null_mut()) });

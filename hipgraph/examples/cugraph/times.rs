@@ -8,7 +8,7 @@ use hipgraph::{
 
 use crate::Result;
 
-/// Prints the fastest and the median of some runs.
+/// Prints the fastest and the median time of some runs.
 fn time<T>(what: &str, run: impl Fn() -> hipgraph::Result<T>) {
     let mut times: Vec<Duration> = Vec::new();
     for _ in 0..6 {

@@ -1,4 +1,5 @@
-//! Bad input is an error, before the C call where this crate can tell, and with the engine's message where only that can.
+//! Bad input is an error, before the C call where this crate can tell, and with the engine's message where only that
+//! can.
 
 use hip::{Device, DeviceBuffer};
 use hipgraph::sys::{HIPGRAPH_INVALID_INPUT, hipgraph_error_code_t};

@@ -182,7 +182,7 @@ impl Matrix {
         inside.map(|(a, b)| self.edges[a][b].unwrap_or(0.0) / total - strength[a] * strength[b] / (total * total)).sum()
     }
 
-    /// Whether `b` is reached from `a`.
+    /// Returns whether `b` is reached from `a`.
     pub(crate) fn reaches(&self, a: usize, b: usize) -> bool {
         self.hops(a)[b].is_some()
     }

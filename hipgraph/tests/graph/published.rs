@@ -26,8 +26,8 @@ fn pagerank_of_the_karate_club() {
     assert!((ranks.iter().sum::<f64>() - 1.0).abs() < 1e-12);
 }
 
-/// Freeman's betweenness: of the karate club as NetworkX and igraph print it, of the Florentine families as in Wasserman and
-/// Faust, "Social Network Analysis" (1994), of the kite as in Krackhardt (1990).
+/// Freeman's betweenness: of the karate club as NetworkX and igraph print it, of the Florentine families as in
+/// Wasserman and Faust, "Social Network Analysis" (1994), of the kite as in Krackhardt (1990).
 #[test]
 fn betweenness() {
     let found = undirected_f64(&KARATE).betweenness_centrality(None, true, false).unwrap();
@@ -59,7 +59,8 @@ fn fixed_points_by_hand() {
 }
 
 /// Zachary's two factions have the modularity 0.3715 (Newman and Girvan, "Finding and evaluating community structure in
-/// networks", 2004, give 0.371 for it); the best partition has 0.4198 (Brandes et al., "On Modularity Clustering", 2008).
+/// networks", 2004, give 0.371 for it); the best partition has 0.4198 (Brandes et al., "On Modularity Clustering",
+/// 2008).
 #[test]
 fn modularity_of_the_karate_club() {
     let graph = undirected(&KARATE);
@@ -80,7 +81,8 @@ fn modularity_of_the_karate_club() {
     }
 }
 
-/// The graph of cuGraph's own tests of its C interface, and what those expect: `katz_test.c`, `leiden_test.c`, `louvain_test.c`.
+/// The graph of cuGraph's own tests of its C interface, and what those expect: `katz_test.c`, `leiden_test.c`,
+/// `louvain_test.c`.
 #[test]
 fn what_cugraphs_tests_expect() {
     let edges = [(0, 1), (1, 3), (1, 4), (2, 0), (2, 1), (2, 3), (3, 5), (4, 5)];
@@ -111,8 +113,8 @@ fn leiden_finds_the_best_partition_of_the_karate_club() {
     assert!((best - 0.4197896).abs() < 1e-6, "{found:?}");
 }
 
-/// NetworkX: 45 triangles, one component, the largest core is 4, the 5-truss has 30 edges... counts of the karate club that its
-/// documentation and tests give.
+/// NetworkX: 45 triangles, one component, the largest core is 4, the 5-truss has 30 edges... counts of the karate club
+/// that its documentation and tests give.
 #[test]
 fn triangles_cores_and_components_of_the_karate_club() {
     let graph = undirected(&KARATE);
