@@ -6,7 +6,7 @@ use crate::matrix::{Matrix, MatrixMut, MatrixRef};
 use crate::place::{Mut, Ref, invalid};
 use crate::vector::{VectorMut, VectorRef};
 
-/// A matrix in device memory that owns it: column after column, with no gaps.
+/// A matrix that owns its device memory: column after column, without gaps.
 ///
 /// ```
 /// # fn main() -> hip::Result<()> {
@@ -27,10 +27,10 @@ pub struct MatrixBuffer<T> {
 }
 
 impl<T: Pod> MatrixBuffer<T> {
-    /// The elements of a buffer, column after column.
+    /// Makes a matrix of a buffer's elements, column after column.
     ///
     /// # Errors
-    /// [`Error::InvalidValue`](hip::Error::InvalidValue) if it has another number of elements.
+    /// [`Error::InvalidValue`](hip::Error::InvalidValue) if the buffer does not have `rows * cols` elements.
     pub fn from_buffer(memory: DeviceBuffer<T>, rows: usize, cols: usize) -> Result<Self> {
         if rows.checked_mul(cols) != Some(memory.len()) {
             let found = format!("{} elements", memory.len());
@@ -39,25 +39,25 @@ impl<T: Pod> MatrixBuffer<T> {
         Ok(Self { memory, rows, cols })
     }
 
-    /// A matrix of zeros.
+    /// Allocates a matrix of zeros.
     ///
     /// # Errors
-    /// Those of [`DeviceBuffer::zeroed`].
+    /// The errors of [`DeviceBuffer::zeroed`].
     pub fn zeroed(device: &Device, rows: usize, cols: usize) -> Result<Self> {
         Ok(Self { memory: DeviceBuffer::zeroed(device, rows.saturating_mul(cols))?, rows, cols })
     }
 
-    /// A matrix of these rows.
+    /// Copies these rows to a new matrix.
     ///
     /// # Errors
-    /// Those of [`DeviceBuffer::from_slice`].
+    /// The errors of [`DeviceBuffer::from_slice`].
     pub fn from_rows<const C: usize>(device: &Device, rows: impl AsRef<[[T; C]]>) -> Result<Self> {
         let rows = rows.as_ref();
         let elements: Vec<T> = (0..C).flat_map(|col| rows.iter().map(move |row| row[col])).collect();
         Ok(Self { memory: DeviceBuffer::from_slice(device, &elements)?, rows: rows.len(), cols: C })
     }
 
-    /// A matrix of these elements, column after column.
+    /// Copies these elements to a new matrix, column after column.
     ///
     /// # Errors
     /// As [`from_buffer`](Self::from_buffer), and those of [`DeviceBuffer::from_slice`].
@@ -65,41 +65,41 @@ impl<T: Pod> MatrixBuffer<T> {
         Self::from_buffer(DeviceBuffer::from_slice(device, elements)?, rows, cols)
     }
 
-    /// The elements, column after column, on the host.
+    /// Copies the elements to the host, column after column.
     ///
     /// # Errors
-    /// Those of [`DeviceBuffer::to_vec`].
+    /// The errors of [`DeviceBuffer::to_vec`].
     pub fn to_vec(&self) -> Result<Vec<T>> {
         self.memory.to_vec()
     }
 }
 
 impl<T> MatrixBuffer<T> {
-    /// Rows.
+    /// Returns the number of rows.
     #[must_use]
     pub fn rows(&self) -> usize {
         self.rows
     }
 
-    /// Columns.
+    /// Returns the number of columns.
     #[must_use]
     pub fn cols(&self) -> usize {
         self.cols
     }
 
-    /// The memory.
+    /// Returns the memory.
     #[must_use]
     pub fn buffer(&self) -> &DeviceBuffer<T> {
         &self.memory
     }
 
-    /// The memory, to write to.
+    /// Returns the memory, to write to.
     #[must_use]
     pub fn buffer_mut(&mut self) -> &mut DeviceBuffer<T> {
         &mut self.memory
     }
 
-    /// The memory alone.
+    /// Returns the memory without the shape.
     #[must_use]
     pub fn into_buffer(self) -> DeviceBuffer<T> {
         self.memory
@@ -107,25 +107,25 @@ impl<T> MatrixBuffer<T> {
 }
 
 impl<T: Pod> MatrixBuffer<T> {
-    /// The matrix, to read from.
+    /// Returns a view to read from.
     #[must_use]
     pub fn view(&self) -> MatrixRef<'_, T> {
         Matrix::dense(Ref::one(self.memory.as_slice()), self.rows, self.cols)
     }
 
-    /// The matrix, to write to.
+    /// Returns a view to write to.
     #[must_use]
     pub fn view_mut(&mut self) -> MatrixMut<'_, T> {
         Matrix::dense(Mut::one(self.memory.as_slice_mut()), self.rows, self.cols)
     }
 
-    /// Its transpose, to read from.
+    /// Returns a view of the transpose, to read from.
     #[must_use]
     pub fn t(&self) -> MatrixRef<'_, T> {
         self.view().t()
     }
 
-    /// Its conjugate transpose, to read from.
+    /// Returns a view of the conjugate transpose, to read from.
     #[must_use]
     pub fn h(&self) -> MatrixRef<'_, T> {
         self.view().h()
@@ -158,7 +158,7 @@ impl<'a, T: Pod> From<&'a mut DeviceBuffer<T>> for VectorMut<'a, T> {
 
 #[cfg(feature = "ndarray")]
 impl<T: Pod> MatrixBuffer<T> {
-    /// A matrix with the elements of an array, in whatever order they lie on the host.
+    /// Copies an array to a new matrix, in any memory order of the array.
     ///
     /// ```
     /// # fn main() -> hip::Result<()> {
@@ -173,16 +173,16 @@ impl<T: Pod> MatrixBuffer<T> {
     /// ```
     ///
     /// # Errors
-    /// Those of [`DeviceBuffer::from_array`].
+    /// The errors of [`DeviceBuffer::from_array`].
     pub fn from_array(device: &Device, array: &ndarray::ArrayRef2<T>) -> Result<Self> {
         let (rows, cols) = array.dim();
         Ok(Self { memory: DeviceBuffer::from_array(device, &array.t())?, rows, cols })
     }
 
-    /// The elements on the host.
+    /// Copies the elements to an array on the host.
     ///
     /// # Errors
-    /// Those of [`DeviceBuffer::to_vec`].
+    /// The errors of [`DeviceBuffer::to_vec`].
     pub fn to_array(&self) -> Result<ndarray::Array2<T>> {
         let columns = self.memory.as_slice().to_array(ndarray::Ix2(self.cols, self.rows))?;
         Ok(columns.reversed_axes())

@@ -1,4 +1,4 @@
-//! Functions of a C library by form: one name for each, resolved on first use.
+//! The forms of a C library's function: one name for each, resolved on first use.
 
 use std::ffi::c_void;
 use std::ptr::NonNull;
@@ -7,8 +7,8 @@ use rocm_loader::{Binding, Missing, Slot};
 
 use crate::Form;
 
-/// The six forms of a function for one element type: plain, `Batched`, `StridedBatched`, and the same with 64-bit integers. For crates
-/// that wrap libraries; [`forms!`](crate::forms) makes one.
+/// The six forms of a function for one element type: plain, `Batched`, `StridedBatched`, and the same with 64-bit
+/// integers. For crates that wrap libraries; [`forms!`](crate::forms) creates one.
 pub struct Forms {
     slots: [Slot; 6],
     names: [&'static str; 6],
@@ -21,35 +21,36 @@ impl Forms {
         Self { slots, names }
     }
 
-    /// The name of the function of this form.
+    /// Returns the name of the function of this form.
     #[must_use]
     pub fn name(&self, form: Form) -> &'static str {
         self.names[form.index()]
     }
 
-    /// All names. Not every release has all.
+    /// Returns all names. Some releases lack some of them.
     #[must_use]
     pub fn names(&self) -> &[&'static str; 6] {
         &self.names
     }
 
-    /// The function of this form.
+    /// Returns the function of this form.
     ///
     /// # Errors
-    /// What is missing: the library, or the function in it.
+    /// An error that names what is missing: the library, or the function in it.
     #[inline]
     pub fn get(&'static self, form: Form, binding: &'static Binding) -> Result<NonNull<c_void>, Missing> {
         self.slots[form.index()].get(binding)
     }
 }
 
-/// A `static` [`Forms`] of functions whose names begin alike, and a reference to it: `forms!("hipblasSaxpy")`.
+/// Declares a `static` [`Forms`] of functions whose names share a prefix, and returns a reference to it:
+/// `forms!("hipblasSaxpy")`.
 #[macro_export]
 macro_rules! forms {
     ($name:literal) => {
         $crate::forms!($name, "", "Batched", "StridedBatched", "_64", "Batched_64", "StridedBatched_64")
     };
-    // Those with something behind the form: `hipblasGemmStridedBatchedEx`.
+    // Names with a suffix after the form: `hipblasGemmStridedBatchedEx`.
     ($name:literal, behind $behind:literal) => {
         $crate::forms!(
             $name,

@@ -1,4 +1,4 @@
-//! Handles of libraries: of one device, on one stream at a time.
+//! Handles of libraries: each belongs to one device, and works on one stream at a time.
 
 use std::ffi::c_void;
 use std::fmt;
@@ -12,41 +12,43 @@ use hip::{Backend, DeviceBuffer, Error, Result, Status, Stream};
 use crate::place::invalid;
 use crate::{Operands, Scalar, ScalarRef};
 
-/// What [`Handle`] needs of a library.
+/// The functions of a library that [`Handle`] needs.
 pub trait Library: 'static {
     /// The library's error.
     type Error: From<Error>;
-    /// Whether its calls take scalars, on the host or on the device. Without, handles keep no memory for them.
+    /// Whether the library's calls take scalars, on the host or on the device. If not, handles allocate no memory for
+    /// them.
     const SCALARS: bool = true;
 
     /// Creates a handle on the current device.
     ///
     /// # Errors
-    /// The library's.
+    /// An error from the library.
     fn create() -> Result<*mut c_void, Self::Error>;
 
     /// Destroys a handle.
     ///
     /// # Safety
-    /// [`create`](Self::create) made it, and nothing uses it any more.
+    /// [`create`](Self::create) must have made the handle, and nothing may use it any more.
     unsafe fn destroy(raw: *mut c_void);
 
-    /// Has the handle's work queued on a stream.
+    /// Makes the handle queue its work on a stream.
     ///
     /// # Errors
-    /// The library's.
+    /// An error from the library.
     ///
     /// # Safety
-    /// The handle is alive, and the stream is of its device.
+    /// The handle must be alive, and the stream must be of its device.
     unsafe fn set_stream(raw: *mut c_void, stream: hipStream_t) -> Result<(), Self::Error>;
 
-    /// Has the library take scalars from device memory, or from the host. The handle is new: from the host. Does nothing for a library without.
+    /// Makes the library read scalars from device memory, or from the host. A new handle reads them from the host. Does
+    /// nothing for a library without scalars.
     ///
     /// # Errors
-    /// The library's.
+    /// An error from the library.
     ///
     /// # Safety
-    /// The handle is alive.
+    /// The handle must be alive.
     unsafe fn set_pointer_mode(_raw: *mut c_void, _device: bool) -> Result<(), Self::Error> {
         Ok(())
     }
@@ -54,28 +56,28 @@ pub trait Library: 'static {
 
 /// A handle of a library whose work follows a stream. For crates that wrap libraries.
 ///
-/// Calls go one at a time, from whatever threads. The handle is destroyed after the last work and the last graph that uses it.
+/// Calls are serialized, from all threads. The handle is destroyed after the last work and the last graph that uses it.
 pub struct Handle<L: Library> {
     stream: Stream,
-    /// There until the handle is dropped.
+    /// `Some` until the handle is dropped.
     tracked: Option<Tracked>,
     state: Mutex<State>,
     library: PhantomData<fn() -> L>,
 }
 
-/// What calls change of a handle.
+/// The state of a handle that calls change.
 struct State {
     raw: *mut c_void,
     stream: Option<hipStream_t>,
     device_pointers: bool,
-    /// For scalars of the host that are passed beside some of the device.
+    /// For host scalars that are passed together with device scalars.
     scratch: DeviceBuffer<u64>,
 }
 
-// SAFETY: a handle is of no thread; calls with it are made one at a time, by the lock, and by who owns it at last.
+// SAFETY: a handle is not bound to a thread; calls with it are serialized by the lock, and after the last call by ownership.
 unsafe impl Send for State {}
 
-/// A scalar of one call: a number of the host, or its address on the device. Of [`Operands::factor`].
+/// A scalar of one call: a number on the host, or its address on the device. [`Operands::factor`] returns it.
 #[derive(Clone, Copy, Debug)]
 pub struct Factor {
     value: Value,
@@ -84,7 +86,7 @@ pub struct Factor {
 }
 
 impl Factor {
-    /// Whether it is in device memory.
+    /// Returns whether the scalar is in device memory.
     #[must_use]
     pub fn is_on_device(&self) -> bool {
         self.address.is_some()
@@ -96,7 +98,7 @@ impl Factor {
 struct Value([u8; SCRATCH]);
 
 impl<'a> Operands<'a> {
-    /// A scalar that the call reads.
+    /// Names a scalar that the call reads.
     ///
     /// # Errors
     /// [`Error::WrongDevice`]; [`Error::InvalidValue`] for a slice of no elements.
@@ -116,23 +118,25 @@ impl<'a> Operands<'a> {
 
 /// Bytes of scratch memory for each scalar.
 const SCRATCH: usize = 16;
-/// Where in the scratch memory a number for the host is, in bytes.
+/// Offset in the scratch memory, in bytes, of a number for the host.
 const RESULT: usize = 48;
 
 impl<L: Library> Handle<L> {
-    /// A handle of the stream's device, whose work is queued on the stream. It is made when no host function is under way and no stream
-    /// captured ([`hip::interop::wait_for_device`]): libraries use the default stream then.
+    /// Creates a handle on the stream's device. Its work is queued on the stream. The creation waits until no host
+    /// function runs and no stream is captured ([`hip::interop::wait_for_device`]), because libraries use the default
+    /// stream then.
     ///
     /// # Errors
-    /// The library's, and those of an allocation.
+    /// An error from the library or from an allocation.
     pub fn new(stream: &Stream) -> Result<Self, L::Error> {
         Self::with(stream, L::create)
     }
 
-    /// As [`new`](Self::new), for a handle that is made from more than the device: `create` is called with the stream's device current.
+    /// As [`new`](Self::new), for a handle that depends on more than the device: `create` is called with the stream's
+    /// device current.
     ///
     /// # Errors
-    /// Those of `create`, and of an allocation.
+    /// An error from `create` or from an allocation.
     pub fn with(stream: &Stream, create: impl FnOnce() -> Result<*mut c_void, L::Error>) -> Result<Self, L::Error> {
         if hip::backend()? != Backend::Rocm {
             let reason =
@@ -141,19 +145,20 @@ impl<L: Library> Handle<L> {
         }
         let device = stream.device();
         let scratch = DeviceBuffer::zeroed(&device, if L::SCALARS { 8 } else { 0 })?;
-        // Libraries copy tables to the device then, on its default stream.
+        // Libraries copy tables to the device during creation, on its default stream.
         let raw = hip::interop::wait_for_device(&device, create)?;
         let state = Mutex::new(State { raw, stream: None, device_pointers: false, scratch });
         Ok(Self { stream: stream.clone(), tracked: Some(Tracked::new()), state, library: PhantomData })
     }
 
-    /// The stream of the calls to come.
+    /// Returns the stream that later calls queue their work on.
     #[must_use]
     pub fn stream(&self) -> &Stream {
         &self.stream
     }
 
-    /// Has the calls to come queue their work on another stream. Work of both that uses the handle's workspace stays in order.
+    /// Makes later calls queue their work on another stream. Work on both streams that uses the handle's workspace
+    /// stays in order.
     ///
     /// # Errors
     /// [`Error::InvalidValue`] for a stream of another device.
@@ -169,25 +174,25 @@ impl<L: Library> Handle<L> {
     /// Blocks until no queued work uses the handle.
     ///
     /// # Errors
-    /// An error of that work comes back here.
+    /// An error of that work.
     pub fn wait(&self) -> Result<()> {
         self.tracked.as_ref().map_or(Ok(()), Tracked::synchronize)
     }
 
-    /// Returns whether a graph that can still be launched uses the handle: what the library has for it must then stay as it is. See
-    /// [`Tracked::is_in_graph`].
+    /// Returns whether a graph that can still be launched uses the handle. If so, the library's state for the handle
+    /// must not be changed. See [`Tracked::is_in_graph`].
     #[must_use]
     pub fn is_in_graph(&self) -> bool {
         self.tracked.as_ref().is_some_and(Tracked::is_in_graph)
     }
 
-    /// Makes a call that queues work. `call` gets the handle and the addresses of the scalars.
+    /// Makes a call that queues work. `call` receives the handle and the addresses of the scalars.
     ///
     /// # Errors
-    /// Those of `call` and of [`Uses::call`](hip::interop::Uses::call).
+    /// An error from `call` or from [`Uses::call`](hip::interop::Uses::call).
     ///
     /// # Safety
-    /// That of [`Uses::call`](hip::interop::Uses::call).
+    /// The requirements of [`Uses::call`](hip::interop::Uses::call).
     pub unsafe fn call<'a, const N: usize, R>(
         &'a self,
         operands: Operands<'a>,
@@ -195,18 +200,19 @@ impl<L: Library> Handle<L> {
         call: impl FnOnce(*mut c_void, [*const c_void; N]) -> Result<R, L::Error>,
     ) -> Result<R, L::Error> {
         let uses = self.uses(operands);
-        // SAFETY: the caller's call, after the handle was told the stream, and fills of the handle's own memory.
+        // SAFETY: the caller's call, after the stream was set for the handle, and writes to the handle's own memory.
         unsafe { uses.call(|stream| self.prepared(stream, scalars, None, |handle, _, scalars| call(handle, scalars))) }
     }
 
-    /// As [`call`](Self::call), for a call without scalars that returns one number to the host, of at most 16 bytes, and waits for it.
-    /// `call` gets the handle, and an address in device memory for the number.
+    /// As [`call`](Self::call), for a call without scalars that returns one number of at most 16 bytes to the host, and
+    /// waits for it. `call` receives the handle, and an address in device memory for the number.
     ///
     /// # Errors
-    /// Those of `call` and of [`Uses::call_blocking`](hip::interop::Uses::call_blocking): while the stream is captured, it is an error.
+    /// An error from `call` or from [`Uses::call_blocking`](hip::interop::Uses::call_blocking): it fails while the
+    /// stream is captured.
     ///
     /// # Safety
-    /// That of [`Uses::call`](hip::interop::Uses::call).
+    /// The requirements of [`Uses::call`](hip::interop::Uses::call).
     pub unsafe fn call_for_number<'a, N: hip::Pod>(
         &'a self,
         operands: Operands<'a>,
@@ -217,11 +223,11 @@ impl<L: Library> Handle<L> {
         let uses = self.uses(operands);
         let mut number = N::zeroed();
         let result = |handle, scratch: usize| {
-            // Libraries write to the host as well, but rocBLAS of 5.7 does so before the number is there.
+            // Libraries can write the number to the host themselves, but rocBLAS of 5.7 returns before the number is written.
             let from = (scratch + RESULT) as *mut c_void;
             call(handle, from)?;
             let (to, bytes) = ((&raw mut number).cast(), size_of::<N>());
-            // SAFETY: a part of the handle's scratch memory, and a number that is there until the stream was waited for.
+            // SAFETY: a part of the handle's scratch memory, and a number that stays alive until the stream has been synchronized.
             let status = unsafe { sys::hipMemcpyAsync(to, from, bytes, sys::hipMemcpyDeviceToHost, raw) };
             // SAFETY: the handle's stream.
             let waited = unsafe { sys::hipStreamSynchronize(raw) };
@@ -229,20 +235,21 @@ impl<L: Library> Handle<L> {
             Status::from(waited).check("hipStreamSynchronize", || "for a number".to_owned())?;
             Ok(())
         };
-        // SAFETY: the caller's call, after the handle was told the stream, and a copy of the handle's own memory.
+        // SAFETY: the caller's call, after the stream was set for the handle, and a copy of the handle's own memory.
         unsafe {
             uses.call_blocking(|_| self.prepared(raw, &[], Some(true), |handle, scratch, _| result(handle, scratch)))?
         };
         Ok(number)
     }
 
-    /// As [`call`](Self::call), for a call that waits, or that works on the host. Scalars and results are the host's.
+    /// As [`call`](Self::call), for a call that waits, or that works on the host. Scalars and results are on the host.
     ///
     /// # Errors
-    /// Those of `call` and of [`Uses::call_blocking`](hip::interop::Uses::call_blocking): while the stream is captured, it is an error.
+    /// An error from `call` or from [`Uses::call_blocking`](hip::interop::Uses::call_blocking): it fails while the
+    /// stream is captured.
     ///
     /// # Safety
-    /// That of [`Uses::call`](hip::interop::Uses::call).
+    /// The requirements of [`Uses::call`](hip::interop::Uses::call).
     pub unsafe fn call_blocking<'a, R>(
         &'a self,
         operands: Operands<'a>,
@@ -250,18 +257,19 @@ impl<L: Library> Handle<L> {
     ) -> Result<R, L::Error> {
         let raw = self.stream.as_raw();
         let uses = self.uses(operands);
-        // SAFETY: the caller's call, after the handle was told the stream.
+        // SAFETY: the caller's call, after the stream was set for the handle.
         unsafe { uses.call_blocking(|_| self.prepared(raw, &[], Some(false), |handle, _, _| call(handle))) }
     }
 
-    /// As [`call_blocking`](Self::call_blocking), for a call that waits for the whole device, as one that frees memory does.
+    /// As [`call_blocking`](Self::call_blocking), for a call that waits for the whole device: for example, one that
+    /// frees memory.
     ///
     /// # Errors
-    /// Those of `call` and of [`Uses::call_waiting_for_device`](hip::interop::Uses::call_waiting_for_device): while this thread captures a stream, it
-    /// is an error.
+    /// An error from `call` or from [`Uses::call_waiting_for_device`](hip::interop::Uses::call_waiting_for_device): it
+    /// fails while this thread captures a stream.
     ///
     /// # Safety
-    /// That of [`Uses::call`](hip::interop::Uses::call).
+    /// The requirements of [`Uses::call`](hip::interop::Uses::call).
     pub unsafe fn call_waiting_for_device<'a, R>(
         &'a self,
         operands: Operands<'a>,
@@ -269,17 +277,17 @@ impl<L: Library> Handle<L> {
     ) -> Result<R, L::Error> {
         let raw = self.stream.as_raw();
         let uses = self.uses(operands);
-        // SAFETY: the caller's call, after the handle was told the stream.
+        // SAFETY: the caller's call, after the stream was set for the handle.
         unsafe { uses.call_waiting_for_device(|_| self.prepared(raw, &[], Some(false), |handle, _, _| call(handle))) }
     }
 
-    /// As [`call_blocking`](Self::call_blocking), for a call that queues a host function of the library's own.
+    /// As [`call_blocking`](Self::call_blocking), for a call in which the library queues a host function.
     ///
     /// # Errors
-    /// Those of `call` and of [`Uses::call_queueing_for_host`](hip::interop::Uses::call_queueing_for_host).
+    /// An error from `call` or from [`Uses::call_queueing_for_host`](hip::interop::Uses::call_queueing_for_host).
     ///
     /// # Safety
-    /// That of [`Uses::call`](hip::interop::Uses::call).
+    /// The requirements of [`Uses::call`](hip::interop::Uses::call).
     pub unsafe fn call_queueing_for_host<'a, R>(
         &'a self,
         operands: Operands<'a>,
@@ -287,7 +295,7 @@ impl<L: Library> Handle<L> {
     ) -> Result<R, L::Error> {
         let raw = self.stream.as_raw();
         let uses = self.uses(operands);
-        // SAFETY: the caller's call, after the handle was told the stream.
+        // SAFETY: the caller's call, after the stream was set for the handle.
         unsafe { uses.call_queueing_for_host(|_| self.prepared(raw, &[], Some(false), |handle, _, _| call(handle))) }
     }
 
@@ -297,14 +305,14 @@ impl<L: Library> Handle<L> {
     /// As [`call`](Self::call).
     ///
     /// # Safety
-    /// That of [`Uses::call`](hip::interop::Uses::call).
+    /// The requirements of [`Uses::call`](hip::interop::Uses::call).
     pub unsafe fn call_with_device_result<'a, R>(
         &'a self,
         operands: Operands<'a>,
         call: impl FnOnce(*mut c_void) -> Result<R, L::Error>,
     ) -> Result<R, L::Error> {
         let uses = self.uses(operands);
-        // SAFETY: the caller's call, after the handle was told the stream.
+        // SAFETY: the caller's call, after the stream was set for the handle.
         unsafe { uses.call(|stream| self.prepared(stream, &[], Some(true), |handle, _, _| call(handle))) }
     }
 
@@ -317,7 +325,7 @@ impl<L: Library> Handle<L> {
     }
 
     /// # Safety
-    /// That of the call; what is tracked is in use.
+    /// The requirements of the call; what is tracked must be in use.
     unsafe fn prepared<const N: usize, R>(
         &self,
         stream: hipStream_t,
@@ -328,7 +336,7 @@ impl<L: Library> Handle<L> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         if state.stream != Some(stream) {
             state.stream = None;
-            // SAFETY: the handle is alive as long as this is, and all its streams are of its device.
+            // SAFETY: the handle lives as long as `self`, and all its streams are of its device.
             unsafe { L::set_stream(state.raw, stream)? };
             state.stream = Some(stream);
         }
@@ -346,7 +354,7 @@ impl<L: Library> Handle<L> {
                 None if !on_device => (&raw const scalar.value).cast(),
                 None => {
                     let to = state.scratch.as_device_ptr().address() as usize + index * SCRATCH;
-                    // SAFETY: inside of the scratch memory, whose uses are the handle's own.
+                    // SAFETY: inside the scratch memory, which only the handle uses.
                     unsafe { fill(stream, to, &scalar.value.0[..scalar.len])? };
                     to as *const c_void
                 }
@@ -355,20 +363,20 @@ impl<L: Library> Handle<L> {
         call(state.raw, state.scratch.as_device_ptr().address() as usize, addresses)
     }
 
-    /// Runs something that changes the handle itself: a mode, a workspace.
+    /// Runs a closure that changes the handle itself: a mode, a workspace.
     ///
     /// # Errors
-    /// Those of `change`.
+    /// An error from `change`.
     pub fn configure<R>(&self, change: impl FnOnce(*mut c_void) -> Result<R, L::Error>) -> Result<R, L::Error> {
         let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         change(state.raw)
     }
 }
 
-/// Writes up to 16 bytes to device memory in the order of a stream, also while it is captured.
+/// Writes up to 16 bytes to device memory in stream order. Works while the stream is captured.
 ///
 /// # Safety
-/// The memory is the stream's device's, and the caller's to write to.
+/// The memory must be on the stream's device, and the caller must be allowed to write to it.
 unsafe fn fill(stream: hipStream_t, to: usize, bytes: &[u8]) -> Result<()> {
     let check = |status: sys::hipError_t| Status::from(status).check("hipMemsetD32Async", || "a scalar".to_owned());
     for (index, word) in bytes.chunks(4).enumerate() {

@@ -1,8 +1,8 @@
-//! Vectors and matrices in the memory of AMD GPUs, for the crates of linear algebra over [`hip`].
+//! Vectors and matrices in the memory of AMD GPUs, for the linear algebra crates over [`hip`].
 //!
-//! Views say where the elements of a [vector](VectorRef) or a [matrix](MatrixRef) are: in buffers and slices of `hip`, with increments, leading
-//! dimensions, as transposes, as [batches](Batch). They are checked when they are made: no view reaches beyond its memory, and none that is written to
-//! overlaps itself. So the calls that take them are safe.
+//! A view describes where the elements of a [vector](VectorRef) or a [matrix](MatrixRef) are: in buffers and slices of
+//! `hip`, with increments, leading dimensions, as transposes, as [batches](Batch). A view is checked when it is made:
+//! no view reaches beyond its memory, and no view to write to overlaps itself. So the calls that take views are safe.
 //!
 //! ```
 //! use hip::{Device, DeviceBuffer};
@@ -27,18 +27,19 @@
 //! | own a matrix | [`MatrixBuffer`] |
 //! | name elements for a call | [`VectorRef`], [`VectorMut`], [`MatrixRef`], [`MatrixMut`] |
 //! | use half of a symmetric or triangular matrix | [`Matrix::lower`], [`Matrix::upper`]; [`PackedRef`]; [`BandRef`] |
-//! | transpose, or pass row-major memory | [`Matrix::t`], [`Matrix::h`], [`MatrixRef::row_major`](Matrix::row_major) |
-//! | work on many at a time | `strided_batch` of each view; [`Pointers`] for members that lie anywhere |
+//! | transpose, or use row-major memory | [`Matrix::t`], [`Matrix::h`], [`MatrixRef::row_major`](Matrix::row_major) |
+//! | work on many at a time | `strided_batch` of each view; [`Pointers`] for members at any addresses |
 //! | leave a factor in device memory | [`ScalarRef`] |
 //! | wrap another library | [`Handle`], [`Operands`], [`Forms`]; [`Shipped`] kernels |
 //!
 //! # Graphs
-//! Calls of a [`Handle`] can be captured, as far as the library supports it. The graph keeps the handle with its scratch memory, the operands and
-//! the tables of [`Pointers`], after they are dropped too. Calls with one handle come one after the other, also on several streams of a capture. What
-//! the crate relies on is memory of its own that nothing else can write to: addresses in [`Pointers`], which are written when these are made, and the
-//! numbers of rows in [`Pivots`]. A scalar of the host is part of a captured call, and the same at each launch.
-//! Other content that a library crate has checked is named with [`Operands::trusted`]; [`Handle::is_in_graph`] says when a handle must be replaced
-//! and not changed.
+//! Calls of a [`Handle`] can be captured, as far as the library supports it. The graph keeps the handle with its
+//! scratch memory, the operands and the tables of [`Pointers`] alive, even after the program drops them. Calls with one
+//! handle are serialized, also on several streams of a capture. The crate relies only on memory that nothing else can
+//! write to: the addresses in [`Pointers`], which are written when these are made, and the row numbers in [`Pivots`]. A
+//! host scalar is part of a captured call, and the same at each launch.
+//! If a library crate has checked other content, name it with [`Operands::trusted`]; [`Handle::is_in_graph`] returns
+//! whether a handle must be replaced instead of changed.
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 

@@ -1,4 +1,4 @@
-//! Matrices: general ones, and triangles, packed triangles and bands of them.
+//! Matrices: general, triangular, packed triangular and band matrices.
 
 use std::ops::Range;
 
@@ -8,17 +8,17 @@ use crate::place::{Batch, Mut, Place, Pointers, PointersMut, Ref, invalid};
 use crate::scalar::Scalar;
 use crate::vector::Vector;
 
-/// What is done to a matrix in memory before it is used.
+/// The operation that is applied to a matrix in memory before it is used.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Op {
-    /// It is transposed.
+    /// Whether the matrix is transposed.
     pub transposed: bool,
-    /// Its elements are conjugated. It makes no difference for real numbers.
+    /// Whether its elements are conjugated. This makes no difference for real numbers.
     pub conjugated: bool,
 }
 
 impl Op {
-    /// `HIPBLAS_OP_N`, `HIPBLAS_OP_T` or `HIPBLAS_OP_C`, for elements of type `T`.
+    /// Returns `HIPBLAS_OP_N`, `HIPBLAS_OP_T` or `HIPBLAS_OP_C`, for elements of type `T`.
     ///
     /// # Errors
     /// [`Error::Unsupported`] for a matrix that is conjugated but not transposed: BLAS has no such operation.
@@ -39,14 +39,14 @@ fn conjugated(what: &'static str) -> Error {
 /// Whether the lower or the upper triangle of a matrix is used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Uplo {
-    /// The diagonal and what is below.
+    /// The diagonal and the elements below.
     Lower,
-    /// The diagonal and what is above.
+    /// The diagonal and the elements above.
     Upper,
 }
 
 impl Uplo {
-    /// The other one, if `yes`.
+    /// Returns the other triangle if `yes`.
     #[must_use]
     pub fn flipped_if(self, yes: bool) -> Self {
         match (self, yes) {
@@ -55,7 +55,7 @@ impl Uplo {
         }
     }
 
-    /// `HIPBLAS_FILL_MODE_UPPER` or `HIPBLAS_FILL_MODE_LOWER`.
+    /// Returns `HIPBLAS_FILL_MODE_UPPER` or `HIPBLAS_FILL_MODE_LOWER`.
     #[must_use]
     pub fn code(self) -> u32 {
         if self == Self::Upper { 121 } else { 122 }
@@ -72,13 +72,13 @@ pub enum Side {
 }
 
 impl Side {
-    /// The other one, if `yes`.
+    /// Returns the other side if `yes`.
     #[must_use]
     pub fn flipped_if(self, yes: bool) -> Self {
         if (self == Self::Left) == yes { Self::Right } else { Self::Left }
     }
 
-    /// `HIPBLAS_SIDE_LEFT` or `HIPBLAS_SIDE_RIGHT`.
+    /// Returns `HIPBLAS_SIDE_LEFT` or `HIPBLAS_SIDE_RIGHT`.
     #[must_use]
     pub fn code(self) -> u32 {
         if self == Self::Left { 141 } else { 142 }
@@ -87,8 +87,8 @@ impl Side {
 
 /// A matrix in device memory, or a batch of matrices of one shape: [`MatrixRef`] or [`MatrixMut`].
 ///
-/// In memory it is column-major: its columns lie one after the other, the leading dimension apart. [`t`](Self::t) is its transpose at no
-/// cost, and so is the row-major form.
+/// In memory it is column-major: columns follow each other at the distance of the leading dimension. [`t`](Self::t)
+/// returns its transpose at no cost, and so does the row-major form.
 #[derive(Clone, Copy, Debug)]
 pub struct Matrix<P> {
     pub(crate) place: P,
@@ -150,71 +150,71 @@ impl<P: Place> Matrix<P> {
         Ok(Self { place, rows, cols, ld, op: Op::default() })
     }
 
-    /// All of a block that has so many elements, column after column.
+    /// A view of a whole block with `rows * cols` elements, column after column.
     pub(crate) fn dense(place: P, rows: usize, cols: usize) -> Self {
         Self { place, rows, cols, ld: rows.max(1), op: Op::default() }
     }
 
-    /// Rows of each matrix.
+    /// Returns the number of rows of each matrix.
     #[must_use]
     pub fn rows(&self) -> usize {
         if self.op.transposed { self.cols } else { self.rows }
     }
 
-    /// Columns of each matrix.
+    /// Returns the number of columns of each matrix.
     #[must_use]
     pub fn cols(&self) -> usize {
         if self.op.transposed { self.rows } else { self.cols }
     }
 
-    /// Elements of memory from one column to the next; from one row to the next if it is transposed.
+    /// Returns the distance between two columns, in elements; between two rows if the matrix is transposed.
     #[must_use]
     pub fn leading_dimension(&self) -> usize {
         self.ld
     }
 
-    /// Elements between the beginnings of two members of a strided batch; 0 if it is none.
+    /// Returns the distance between the starts of two members of a strided batch, in elements; 0 for other matrices.
     #[must_use]
     pub fn stride(&self) -> usize {
         self.place.stride()
     }
 
-    /// What is done to the matrix in memory.
+    /// Returns the operation that is applied to the matrix in memory.
     #[must_use]
     pub fn op(&self) -> Op {
         self.op
     }
 
-    /// How many matrices there are.
+    /// Returns the number of matrices.
     #[must_use]
     pub fn batch_size(&self) -> Batch {
         self.place.batch()
     }
 
-    /// The transpose. Nothing is moved: the call that uses it is told.
+    /// Returns the transpose. No data is moved: the call that uses it gets a flag.
     #[must_use]
     pub fn t(mut self) -> Self {
         self.op.transposed ^= true;
         self
     }
 
-    /// The conjugate transpose, as [`t`](Self::t).
+    /// Returns the conjugate transpose, as [`t`](Self::t).
     #[must_use]
     pub fn h(self) -> Self {
         self.t().conj()
     }
 
-    /// The complex conjugate. Most calls accept it only if the matrix is transposed too ([`Op::code`]).
+    /// Returns the complex conjugate. Most calls accept it only if the matrix is transposed too ([`Op::code`]).
     #[must_use]
     pub fn conj(mut self) -> Self {
         self.op.conjugated ^= true;
         self
     }
 
-    /// The part with these rows and columns.
+    /// Returns the submatrix with these rows and columns.
     ///
     /// # Errors
-    /// [`Error::InvalidValue`] if the ranges are not inside of the matrix, and for batches of pointers.
+    /// [`Error::InvalidValue`] if the ranges are not inside the matrix, and for batches of pointers.
     pub fn block(mut self, rows: Range<usize>, cols: Range<usize>) -> Result<Self> {
         let inside = |range: &Range<usize>, len| range.start <= range.end && range.end <= len;
         if !inside(&rows, self.rows()) || !inside(&cols, self.cols()) {
@@ -227,28 +227,28 @@ impl<P: Place> Matrix<P> {
         Ok(self)
     }
 
-    /// One column.
+    /// Returns one column.
     ///
     /// # Errors
-    /// [`Error::InvalidValue`] if there are not so many, and for batches of pointers.
+    /// [`Error::InvalidValue`] if the index is out of range, and for batches of pointers.
     pub fn column(self, index: usize) -> Result<Vector<P>> {
         let (rows, by) = (self.rows(), if self.op.transposed { self.ld } else { 1 });
         let block = self.block(0..rows, index..index.saturating_add(1))?;
         block.line(rows, by)
     }
 
-    /// One row.
+    /// Returns one row.
     ///
     /// # Errors
-    /// [`Error::InvalidValue`] if there are not so many, and for batches of pointers.
+    /// [`Error::InvalidValue`] if the index is out of range, and for batches of pointers.
     pub fn row(self, index: usize) -> Result<Vector<P>> {
         self.t().column(index)
     }
 
-    /// The diagonal.
+    /// Returns the diagonal.
     ///
     /// # Errors
-    /// As of now, none.
+    /// None at present.
     pub fn diagonal(self) -> Result<Vector<P>> {
         let (len, by) = (self.rows.min(self.cols), self.ld + 1);
         self.line(len, by)
@@ -261,7 +261,7 @@ impl<P: Place> Matrix<P> {
         Vector::of(self.place, len, isize::try_from(by).unwrap_or(isize::MAX))
     }
 
-    /// Its lower triangle: a triangular, symmetric or Hermitian matrix. The rest is not accessed.
+    /// Returns the lower triangle: a triangular, symmetric or Hermitian matrix. The rest is not accessed.
     ///
     /// # Errors
     /// [`Error::InvalidValue`] if the matrix is not square.
@@ -269,7 +269,7 @@ impl<P: Place> Matrix<P> {
         self.triangle(Uplo::Lower)
     }
 
-    /// Its upper triangle. See [`lower`](Self::lower).
+    /// Returns the upper triangle. See [`lower`](Self::lower).
     ///
     /// # Errors
     /// [`Error::InvalidValue`] if the matrix is not square.
@@ -277,7 +277,7 @@ impl<P: Place> Matrix<P> {
         self.triangle(Uplo::Upper)
     }
 
-    /// One of its triangles. See [`lower`](Self::lower).
+    /// Returns one of the triangles. See [`lower`](Self::lower).
     ///
     /// # Errors
     /// [`Error::InvalidValue`] if the matrix is not square.
@@ -290,7 +290,7 @@ impl<P: Place> Matrix<P> {
         Ok(Triangle { matrix: self, stored, unit: false })
     }
 
-    /// Where the elements are: for crates that wrap libraries.
+    /// Returns the location of the elements, for crates that wrap libraries.
     #[must_use]
     pub fn into_place(self) -> P {
         self.place
@@ -300,7 +300,7 @@ impl<P: Place> Matrix<P> {
 macro_rules! matrices {
     ($($place:ident, $slice:ident, $pointers:ident, [$($borrow:tt)*];)*) => {$(
         impl<'a, T> Matrix<$place<'a, T>> {
-            /// A matrix of `rows` x `cols` elements, column after column.
+            /// Creates a view of `rows` x `cols` elements, column after column.
             ///
             /// # Errors
             /// [`Error::InvalidValue`] if the memory is too short.
@@ -308,7 +308,7 @@ macro_rules! matrices {
                 Self::of($place::one(memory.into()), rows, cols, rows.max(1))
             }
 
-            /// A matrix whose columns begin `ld` elements apart.
+            /// Creates a view whose columns start `ld` elements apart.
             ///
             /// # Errors
             /// [`Error::InvalidValue`] if the memory is too short, or `ld` is less than `rows`.
@@ -316,7 +316,8 @@ macro_rules! matrices {
                 Self::of($place::one(memory.into()), rows, cols, ld)
             }
 
-            /// A matrix of `rows` x `cols` elements, row after row, as C and `ndarray` have them. It costs nothing.
+            /// Creates a view of `rows` x `cols` elements, row after row, the layout of C and `ndarray`. It costs
+            /// nothing.
             ///
             /// # Errors
             /// [`Error::InvalidValue`] if the memory is too short.
@@ -324,10 +325,11 @@ macro_rules! matrices {
                 Ok(Self::new(memory, cols, rows)?.t())
             }
 
-            /// `count` matrices as of [`with_ld`](Self::with_ld), which begin `stride` elements apart.
+            /// Creates a view of `count` matrices as of [`with_ld`](Self::with_ld), which start `stride` elements
+            /// apart.
             ///
             /// # Errors
-            /// Those of [`with_ld`](Self::with_ld); matrices to write to must not overlap.
+            /// The errors of [`with_ld`](Self::with_ld); matrices to write to must not overlap.
             pub fn strided_batch(
                 memory: impl Into<$slice<'a, T>>,
                 (rows, cols, ld): (usize, usize, usize),
@@ -337,10 +339,10 @@ macro_rules! matrices {
                 Self::of($place::strided(memory.into(), stride, count), rows, cols, ld)
             }
 
-            /// The matrices at these addresses, each as of [`with_ld`](Self::with_ld).
+            /// Creates a view of the matrices at these addresses, each as of [`with_ld`](Self::with_ld).
             ///
             /// # Errors
-            /// Those of [`with_ld`](Self::with_ld).
+            /// The errors of [`with_ld`](Self::with_ld).
             pub fn batch(
                 pointers: &'a $($borrow)* $pointers<'_, T>,
                 (rows, cols, ld): (usize, usize, usize),
@@ -382,12 +384,12 @@ impl<'a, T> From<&Vector<Ref<'a, T>>> for Vector<Ref<'a, T>> {
     }
 }
 
-/// One triangle of a square matrix: a triangular matrix, or a symmetric or Hermitian one of which half is stored. Of
-/// [`Matrix::lower`] and [`Matrix::upper`].
+/// One triangle of a square matrix: a triangular matrix, or a symmetric or Hermitian one of which half is stored.
+/// [`Matrix::lower`] and [`Matrix::upper`] return it.
 #[derive(Clone, Copy, Debug)]
 pub struct Triangle<P> {
     matrix: Matrix<P>,
-    /// In memory.
+    /// The triangle in memory.
     stored: Uplo,
     unit: bool,
 }
@@ -398,65 +400,65 @@ pub type TriangleRef<'a, T> = Triangle<Ref<'a, T>>;
 pub type TriangleMut<'a, T> = Triangle<Mut<'a, T>>;
 
 impl<P: Place> Triangle<P> {
-    /// Rows and columns.
+    /// Returns the number of rows and columns.
     #[must_use]
     pub fn order(&self) -> usize {
         self.matrix.rows
     }
 
-    /// With ones on the diagonal, whatever is stored there.
+    /// Treats the diagonal as ones; the stored diagonal is ignored.
     #[must_use]
     pub fn unit(mut self) -> Self {
         self.unit = true;
         self
     }
 
-    /// Whether the diagonal is taken for ones.
+    /// Returns whether the diagonal is treated as ones.
     #[must_use]
     pub fn is_unit(&self) -> bool {
         self.unit
     }
 
-    /// The transpose: of a lower triangle, an upper one.
+    /// Returns the transpose: an upper triangle for a lower one.
     #[must_use]
     pub fn t(mut self) -> Self {
         self.matrix = self.matrix.t();
         self
     }
 
-    /// The conjugate transpose.
+    /// Returns the conjugate transpose.
     #[must_use]
     pub fn h(mut self) -> Self {
         self.matrix = self.matrix.h();
         self
     }
 
-    /// Which triangle it is in memory.
+    /// Returns which triangle is stored in memory.
     #[must_use]
     pub fn stored(&self) -> Uplo {
         self.stored
     }
 
-    /// `HIPBLAS_DIAG_NON_UNIT` or `HIPBLAS_DIAG_UNIT`.
+    /// Returns `HIPBLAS_DIAG_NON_UNIT` or `HIPBLAS_DIAG_UNIT`.
     #[must_use]
     pub fn diag_code(&self) -> u32 {
         131 + u32::from(self.unit)
     }
 
-    /// The matrix.
+    /// Returns the matrix.
     #[must_use]
     pub fn into_matrix(self) -> Matrix<P> {
         self.matrix
     }
 
-    /// The matrix.
+    /// Returns a reference to the matrix.
     #[must_use]
     pub fn matrix(&self) -> &Matrix<P> {
         &self.matrix
     }
 }
 
-/// A triangle of a square matrix without the rest: its columns one after the other, `n (n + 1) / 2` elements.
+/// A triangle of a square matrix stored without the rest: its columns follow each other, `n (n + 1) / 2` elements.
 #[derive(Clone, Copy, Debug)]
 pub struct Packed<P> {
     place: P,
@@ -488,52 +490,52 @@ impl<P: Place> Packed<P> {
         Ok(Self { place, order, stored, unit: false, op: Op::default() })
     }
 
-    /// Rows and columns.
+    /// Returns the number of rows and columns.
     #[must_use]
     pub fn order(&self) -> usize {
         self.order
     }
 
-    /// Which triangle it is in memory.
+    /// Returns which triangle is stored in memory.
     #[must_use]
     pub fn stored(&self) -> Uplo {
         self.stored
     }
 
-    /// With ones on the diagonal, whatever is stored there.
+    /// Treats the diagonal as ones; the stored diagonal is ignored.
     #[must_use]
     pub fn unit(mut self) -> Self {
         self.unit = true;
         self
     }
 
-    /// The transpose.
+    /// Returns the transpose.
     #[must_use]
     pub fn t(mut self) -> Self {
         self.op.transposed ^= true;
         self
     }
 
-    /// The conjugate transpose.
+    /// Returns the conjugate transpose.
     #[must_use]
     pub fn h(mut self) -> Self {
         self.op.conjugated ^= true;
         self.t()
     }
 
-    /// What is done to the triangle in memory.
+    /// Returns the operation that is applied to the triangle in memory.
     #[must_use]
     pub fn op(&self) -> Op {
         self.op
     }
 
-    /// `HIPBLAS_DIAG_NON_UNIT` or `HIPBLAS_DIAG_UNIT`.
+    /// Returns `HIPBLAS_DIAG_NON_UNIT` or `HIPBLAS_DIAG_UNIT`.
     #[must_use]
     pub fn diag_code(&self) -> u32 {
         131 + u32::from(self.unit)
     }
 
-    /// Where the elements are: for crates that wrap libraries.
+    /// Returns the location of the elements, for crates that wrap libraries.
     #[must_use]
     pub fn into_place(self) -> P {
         self.place
@@ -543,7 +545,7 @@ impl<P: Place> Packed<P> {
 macro_rules! packed {
     ($($place:ident, $slice:ident, $pointers:ident, [$($borrow:tt)*];)*) => {$(
         impl<'a, T> Packed<$place<'a, T>> {
-            /// One triangle of a matrix of `order` x `order` elements.
+            /// Creates a view of one triangle of a matrix of `order` x `order` elements.
             ///
             /// # Errors
             /// [`Error::InvalidValue`] if the memory is too short.
@@ -551,7 +553,7 @@ macro_rules! packed {
                 Self::of($place::one(memory.into()), order, uplo)
             }
 
-            /// `count` triangles that begin `stride` elements apart.
+            /// Creates a view of `count` triangles that start `stride` elements apart.
             ///
             /// # Errors
             /// As [`new`](Self::new); triangles to write to must not overlap.
@@ -565,7 +567,7 @@ macro_rules! packed {
                 Self::of($place::strided(memory.into(), stride, count), order, uplo)
             }
 
-            /// The triangles at these addresses.
+            /// Creates a view of the triangles at these addresses.
             ///
             /// # Errors
             /// As [`new`](Self::new).
@@ -581,9 +583,9 @@ packed! {
     Mut, DeviceSliceMut, PointersMut, [mut];
 }
 
-/// A matrix of which some diagonals are stored: `lower` below the main one and `upper` above it.
+/// A matrix with only some diagonals stored: `lower` below the main one and `upper` above it.
 ///
-/// Column j of memory has column j of the matrix, with the main diagonal in row `upper`, as LAPACK has it.
+/// Column j of the memory holds column j of the matrix, with the main diagonal in row `upper`, as in LAPACK.
 #[derive(Clone, Copy, Debug)]
 pub struct BandRef<'a, T> {
     matrix: Matrix<Ref<'a, T>>,
@@ -594,13 +596,13 @@ pub struct BandRef<'a, T> {
 }
 
 impl<'a, T> BandRef<'a, T> {
-    /// A band of a matrix of `rows` x `columns`, whose `lower + upper + 1` diagonals are the rows of `diagonals`: a column-major matrix,
-    /// or a batch of such.
+    /// Creates a view of a band of a matrix of `rows` x `columns`. Its `lower + upper + 1` diagonals are the rows of
+    /// `diagonals`: a column-major matrix, or a batch of such matrices.
     ///
     /// For a triangular, symmetric or Hermitian matrix, one of `lower` and `upper` is 0.
     ///
     /// # Errors
-    /// [`Error::InvalidValue`] if `diagonals` has another number of rows, or is transposed.
+    /// [`Error::InvalidValue`] if `diagonals` has a different number of rows, or is transposed.
     pub fn new(diagonals: MatrixRef<'a, T>, rows: usize, lower: usize, upper: usize) -> Result<Self> {
         let needed = lower.checked_add(upper).and_then(|sum| sum.checked_add(1));
         if diagonals.op != Op::default() || Some(diagonals.rows) != needed {
@@ -614,29 +616,29 @@ impl<'a, T> BandRef<'a, T> {
         Ok(Self { matrix: diagonals, rows, lower, upper, unit: false })
     }
 
-    /// Rows and columns in memory.
+    /// Returns the rows and columns in memory.
     #[must_use]
     pub fn shape(&self) -> (usize, usize) {
         (self.rows, self.matrix.cols)
     }
 
-    /// Rows and columns, with the transpose counted in.
+    /// Returns the rows and columns after the transpose.
     #[must_use]
     pub fn rows_cols(&self) -> (usize, usize) {
         let (rows, cols) = self.shape();
         if self.matrix.op.transposed { (cols, rows) } else { (rows, cols) }
     }
 
-    /// Diagonals below and above the main one, in memory.
+    /// Returns the number of diagonals below and above the main one, in memory.
     #[must_use]
     pub fn diagonals(&self) -> (usize, usize) {
         (self.lower, self.upper)
     }
 
-    /// The triangle that is stored.
+    /// Returns the triangle that is stored.
     ///
     /// # Errors
-    /// [`Error::InvalidValue`] if it has diagonals on both sides, or is not square.
+    /// [`Error::InvalidValue`] if the matrix has diagonals on both sides, or is not square.
     pub fn stored(&self, what: &'static str) -> Result<Uplo> {
         if self.rows != self.matrix.cols || (self.lower != 0 && self.upper != 0) {
             let found =
@@ -646,34 +648,34 @@ impl<'a, T> BandRef<'a, T> {
         Ok(if self.upper == 0 { Uplo::Lower } else { Uplo::Upper })
     }
 
-    /// With ones on the diagonal, whatever is stored there.
+    /// Treats the diagonal as ones; the stored diagonal is ignored.
     #[must_use]
     pub fn unit(mut self) -> Self {
         self.unit = true;
         self
     }
 
-    /// The transpose.
+    /// Returns the transpose.
     #[must_use]
     pub fn t(mut self) -> Self {
         self.matrix = self.matrix.t();
         self
     }
 
-    /// The conjugate transpose.
+    /// Returns the conjugate transpose.
     #[must_use]
     pub fn h(mut self) -> Self {
         self.matrix = self.matrix.h();
         self
     }
 
-    /// `HIPBLAS_DIAG_NON_UNIT` or `HIPBLAS_DIAG_UNIT`.
+    /// Returns `HIPBLAS_DIAG_NON_UNIT` or `HIPBLAS_DIAG_UNIT`.
     #[must_use]
     pub fn diag_code(&self) -> u32 {
         131 + u32::from(self.unit)
     }
 
-    /// The diagonals.
+    /// Returns the diagonals.
     #[must_use]
     pub fn matrix(&self) -> &MatrixRef<'a, T> {
         &self.matrix

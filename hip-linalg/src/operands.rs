@@ -1,4 +1,4 @@
-//! The operands of one call: their addresses, whether they overlap, and the form of the function that takes them.
+//! The operands of one call: their addresses, whether they overlap, and the form of the function for them.
 
 use std::ffi::c_void;
 
@@ -10,28 +10,28 @@ use crate::matrix::{BandRef, Matrix, Packed};
 use crate::place::{Batch, Blocks, Mut, Place, Ref, invalid};
 use crate::vector::Vector;
 
-/// An operand, as C functions take it.
+/// An operand in the form that C functions expect.
 #[derive(Clone, Copy, Debug)]
 pub struct Lowered {
-    /// The first element, or the table of addresses.
+    /// Address of the first element, or of the table of addresses.
     pub pointer: *mut c_void,
     /// The increment or leading dimension.
     pub step: i64,
-    /// Elements between the beginnings of two members of a strided batch.
+    /// Distance between the starts of two members of a strided batch, in elements.
     pub stride: i64,
 }
 
-/// The form of a function: of one operand each, or of batches; with 32-bit or 64-bit integers.
+/// The form of a function: for single operands or for batches; with 32-bit or 64-bit integers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Form {
-    /// Which batch.
+    /// The kind of batch.
     pub batch: Batch,
     /// Whether a size does not fit into 32 bits.
     pub wide: bool,
 }
 
 impl Form {
-    /// The number of the form: plain, `Batched`, `StridedBatched`, and the same with `_64`.
+    /// Returns the index of the form: plain, `Batched`, `StridedBatched`, and the same with `_64`.
     #[must_use]
     pub fn index(self) -> usize {
         let batch = match self.batch {
@@ -42,7 +42,7 @@ impl Form {
         batch + if self.wide { 3 } else { 0 }
     }
 
-    /// The number of members, 1 if it is no batch.
+    /// Returns the number of members, 1 if it is not a batch.
     #[must_use]
     pub fn count(self) -> usize {
         match self.batch {
@@ -57,14 +57,15 @@ struct Range {
     start: usize,
     end: usize,
     written: bool,
-    /// Index of the operand: the members of one do not overlap.
+    /// Index of the operand: the members of one operand do not overlap.
     operand: usize,
 }
 
-/// Collects the operands of one call of a library on a stream, checks them, and tells which form of the function takes them.
+/// Collects the operands of one library call on a stream, checks them, and selects the form of the function for them.
 ///
-/// For crates that wrap libraries. It is [`Uses`] for views: name each operand with [`matrix`](Self::matrix), [`vector_mut`](Self::vector_mut) and their kin,
-/// in any order, then ask for the [`form`](Self::form), which also checks for overlaps, and make the call with [`uses`](Self::into_uses).
+/// For crates that wrap libraries. It is [`Uses`] for views: name each operand with [`matrix`](Self::matrix),
+/// [`vector_mut`](Self::vector_mut) and similar methods, in any order, then request the [`form`](Self::form), which
+/// also checks for overlaps, and make the call with [`uses`](Self::into_uses).
 #[must_use]
 pub struct Operands<'a> {
     uses: Uses<'a>,
@@ -77,13 +78,13 @@ pub struct Operands<'a> {
 }
 
 impl<'a> Operands<'a> {
-    /// Nothing yet, on a stream.
+    /// Starts a list without operands, for a stream.
     pub fn on(stream: &'a Stream) -> Self {
         let (batch, single, single_read) = (None, None, None);
         Self { uses: Uses::on(stream), batch, single, single_read, ranges: SmallVec::new(), wide: false, operands: 0 }
     }
 
-    /// A size as C has it. One that does not fit into 32 bits asks for the form with 64.
+    /// Converts a size for C. A size that does not fit into 32 bits selects the 64-bit form.
     pub fn size(&mut self, size: usize) -> i64 {
         self.wide |= i32::try_from(size).is_err();
         i64::try_from(size).unwrap_or(i64::MAX)
@@ -94,7 +95,7 @@ impl<'a> Operands<'a> {
         step as i64
     }
 
-    /// A vector that the call reads.
+    /// Names a vector that the call reads.
     ///
     /// # Errors
     /// [`Error::WrongDevice`].
@@ -103,7 +104,7 @@ impl<'a> Operands<'a> {
         self.read(what, &vector.place, step)
     }
 
-    /// A vector that the call writes, and may read.
+    /// Names a vector that the call writes, and may read.
     ///
     /// # Errors
     /// [`Error::WrongDevice`].
@@ -112,7 +113,7 @@ impl<'a> Operands<'a> {
         self.write(what, vector.place, step)
     }
 
-    /// A matrix that the call reads.
+    /// Names a matrix that the call reads.
     ///
     /// # Errors
     /// [`Error::WrongDevice`].
@@ -121,7 +122,7 @@ impl<'a> Operands<'a> {
         self.read(what, &matrix.place, step)
     }
 
-    /// A matrix that the call writes, and may read.
+    /// Names a matrix that the call writes, and may read.
     ///
     /// # Errors
     /// [`Error::WrongDevice`].
@@ -130,7 +131,7 @@ impl<'a> Operands<'a> {
         self.write(what, matrix.place, step)
     }
 
-    /// A packed triangle that the call reads.
+    /// Names a packed triangle that the call reads.
     ///
     /// # Errors
     /// [`Error::WrongDevice`].
@@ -139,7 +140,7 @@ impl<'a> Operands<'a> {
         self.read(what, &place, 0)
     }
 
-    /// A packed triangle that the call writes, and may read.
+    /// Names a packed triangle that the call writes, and may read.
     ///
     /// # Errors
     /// [`Error::WrongDevice`].
@@ -147,7 +148,7 @@ impl<'a> Operands<'a> {
         self.write(what, triangle.into_place(), 0)
     }
 
-    /// A band that the call reads.
+    /// Names a band matrix that the call reads.
     ///
     /// # Errors
     /// [`Error::WrongDevice`].
@@ -155,7 +156,7 @@ impl<'a> Operands<'a> {
         self.matrix(what, band.matrix())
     }
 
-    /// Memory that the call reads, which has no part in batches.
+    /// Names memory that the call reads and that is not part of a batch.
     ///
     /// # Errors
     /// [`Error::WrongDevice`].
@@ -165,7 +166,7 @@ impl<'a> Operands<'a> {
         Ok(self.uses.read(what, slice)?.cast())
     }
 
-    /// As [`slice`](Self::slice), for memory on whose content the call relies: see [`Uses::read_trusted`].
+    /// As [`slice`](Self::slice), for memory whose content the call relies on: see [`Uses::read_trusted`].
     ///
     /// # Errors
     /// [`Error::WrongDevice`].
@@ -175,7 +176,7 @@ impl<'a> Operands<'a> {
         Ok(self.uses.read_trusted(what, slice)?.cast())
     }
 
-    /// Memory that the call writes, and may read, which has no part in batches.
+    /// Names memory that the call writes, and may read, and that is not part of a batch.
     ///
     /// # Errors
     /// [`Error::WrongDevice`].
@@ -185,15 +186,15 @@ impl<'a> Operands<'a> {
         Ok(self.uses.write(what, slice)?.cast())
     }
 
-    /// As [`slice_mut`](Self::slice_mut), for memory of the caller's that lives as long as the call takes: a workspace.
+    /// As [`slice_mut`](Self::slice_mut), for memory of the caller that only lives until the call returns: a workspace.
     ///
     /// # Errors
     /// [`Error::WrongDevice`].
     ///
     /// # Safety
-    /// The memory is not dropped before the operands are, or the call that they are made into has returned.
+    /// The memory must not be dropped before the operands are, or before the call that they are made into has returned.
     pub unsafe fn lend<T: 'a>(&mut self, what: &'static str, slice: DeviceSliceMut<'_, T>) -> Result<*mut c_void> {
-        // SAFETY: types that differ in the lifetime only. The operands, whose lifetime cannot become shorter, are gone before the memory.
+        // SAFETY: the types differ in the lifetime only. The operands, whose lifetime cannot become shorter, are dropped before the memory.
         let slice = unsafe { std::mem::transmute::<DeviceSliceMut<'_, T>, DeviceSliceMut<'a, T>>(slice) };
         self.slice_mut(what, slice)
     }
@@ -269,12 +270,12 @@ impl<'a> Operands<'a> {
         Ok(Lowered { pointer, step, stride })
     }
 
-    /// The form of the function for these operands: strided or pointer batches if one of them is a batch. One matrix to read from among strided
-    /// batches is used by every member.
+    /// Returns the form of the function for these operands: strided or pointer batches if one of them is a batch. A
+    /// single input matrix is shared by every member of strided batches.
     ///
     /// # Errors
-    /// [`Error::InvalidValue`] if something that is written overlaps something else, or if one operand is a batch and another
-    /// cannot be.
+    /// [`Error::InvalidValue`] if memory that is written overlaps another operand, or if one operand is a batch and
+    /// another cannot be.
     pub fn form(&self) -> Result<Form> {
         let batch = self.batch.map_or(Batch::One, |(batch, _)| batch);
         if let Some((batch, first)) = self.batch {
@@ -300,18 +301,18 @@ impl<'a> Operands<'a> {
         Ok(Form { batch, wide: self.wide })
     }
 
-    /// The operands, to make the call with.
+    /// Returns the operands, to make the call with.
     pub fn into_uses(self) -> Uses<'a> {
         self.uses
     }
 
-    /// The operands, to name more of them.
+    /// Returns the operands, to name more of them.
     pub fn uses(&mut self) -> &mut Uses<'a> {
         &mut self.uses
     }
 }
 
-/// An error for shapes that do not fit: what is wrong, and what would fit.
+/// Returns the error for shapes that do not fit: the shape found, and the shapes allowed.
 #[must_use]
 pub fn misfit(what: &'static str, found: impl Into<String>, allowed: impl Into<String>) -> Error {
     invalid(what, found, allowed)

@@ -4,10 +4,10 @@ use hip::{Device, DeviceBuffer, DeviceSlice, DeviceSliceMut, Result};
 
 use crate::place::invalid;
 
-/// The row exchanges of an LU factorisation, in device memory: row i was exchanged with row `pivot[i]`, counted from 1.
+/// The row exchanges of an LU factorization, in device memory: row i was exchanged with row `pivot[i]`, counted from 1.
 ///
-/// Only factorisations write it, so that each is the number of a row: solvers index memory with it. `Pivots<i64>` is for libraries that have
-/// functions with 64-bit sizes; it chooses them.
+/// Only factorizations write it, so each element is a valid row number: solvers index memory with it. `Pivots<i64>` is
+/// for libraries that have functions with 64-bit sizes, and selects them.
 #[derive(Debug)]
 pub struct Pivots<I = i32> {
     memory: DeviceBuffer<I>,
@@ -21,9 +21,9 @@ mod sealed {
     impl Sealed for i64 {}
 }
 
-/// What the numbers of rows are: `i32`, or `i64`.
+/// The type of the row numbers: `i32` or `i64`.
 pub trait PivotIndex: hip::Pod + sealed::Sealed + 'static {
-    /// Whether it has 64 bits.
+    /// Whether the type has 64 bits.
     const WIDE: bool;
 }
 
@@ -36,10 +36,10 @@ impl PivotIndex for i64 {
 }
 
 impl Pivots<i64> {
-    /// For a matrix of `rows` x `cols`, in 64 bits: no row is exchanged yet.
+    /// Allocates 64-bit pivots for a matrix of `rows` x `cols`: no row is exchanged yet.
     ///
     /// # Errors
-    /// Those of an allocation.
+    /// An error from an allocation.
     pub fn new_64(device: &Device, rows: usize, cols: usize) -> Result<Self> {
         let identity: Vec<i64> = (1..).take(rows.min(cols)).collect();
         Ok(Self { memory: DeviceBuffer::from_slice(device, &identity)?, rows, members: 1 })
@@ -47,18 +47,18 @@ impl Pivots<i64> {
 }
 
 impl Pivots {
-    /// For a matrix of `rows` x `cols`: no row is exchanged yet.
+    /// Allocates pivots for a matrix of `rows` x `cols`: no row is exchanged yet.
     ///
     /// # Errors
-    /// Those of an allocation.
+    /// An error from an allocation.
     pub fn new(device: &Device, rows: usize, cols: usize) -> Result<Self> {
         Self::batch(device, rows, cols, 1)
     }
 
-    /// For each of `members` matrices of `rows` x `cols`.
+    /// Allocates pivots for `members` matrices of `rows` x `cols`.
     ///
     /// # Errors
-    /// Those of an allocation; [`Error::InvalidValue`](hip::Error::InvalidValue) for more than 2³¹ rows.
+    /// An error from an allocation; [`Error::InvalidValue`](hip::Error::InvalidValue) for more than 2³¹ rows.
     pub fn batch(device: &Device, rows: usize, cols: usize, members: usize) -> Result<Self> {
         let len = rows.min(cols);
         let Ok(last) = i32::try_from(len) else {
@@ -70,40 +70,40 @@ impl Pivots {
 }
 
 impl<I: PivotIndex> Pivots<I> {
-    /// How many each matrix has.
+    /// Returns the number of pivots per matrix.
     #[must_use]
     pub fn len(&self) -> usize {
         self.memory.len() / self.members.max(1)
     }
 
-    /// Whether there are none.
+    /// Returns whether there are no pivots.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.memory.is_empty()
     }
 
-    /// Rows of the matrices: no pivot is larger.
+    /// Returns the number of rows of the matrices: no pivot is larger.
     #[must_use]
     pub fn rows(&self) -> usize {
         self.rows
     }
 
-    /// How many matrices they are for.
+    /// Returns the number of matrices.
     #[must_use]
     pub fn members(&self) -> usize {
         self.members
     }
 
-    /// The numbers, those of each matrix after those of the one before.
+    /// Returns the row numbers; the numbers of each matrix follow those of the previous one.
     #[must_use]
     pub fn as_slice(&self) -> DeviceSlice<'_, I> {
         self.memory.as_slice()
     }
 
-    /// The numbers, for a factorisation.
+    /// Returns the row numbers, for a factorization.
     ///
     /// # Safety
-    /// What is written are numbers of rows, from 1 to [`rows`](Self::rows).
+    /// The caller must write only row numbers, from 1 to [`rows`](Self::rows).
     pub unsafe fn as_slice_mut(&mut self) -> DeviceSliceMut<'_, I> {
         self.memory.as_slice_mut()
     }

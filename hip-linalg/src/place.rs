@@ -1,4 +1,5 @@
-//! Where the elements of a view are: one block of device memory, blocks at equal distances, or blocks with an address each.
+//! The location of a view's elements: one block of device memory, blocks at equal distances, or blocks with an address
+//! each.
 
 use hip::{Device, DeviceBuffer, DeviceSlice, DeviceSliceMut, Error, Result};
 
@@ -6,22 +7,22 @@ pub(crate) fn invalid(what: &'static str, value: impl Into<String>, allowed: imp
     Error::InvalidValue { what, value: value.into(), allowed: allowed.into() }
 }
 
-/// How many matrices or vectors a view has.
+/// The number of matrices or vectors in a view.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Batch {
-    /// One, and no batch.
+    /// A single one, not a batch.
     One,
-    /// So many at equal distances.
+    /// This many, at equal distances.
     Strided(usize),
-    /// So many with an address each.
+    /// This many, with an address each.
     Pointers(usize),
 }
 
-/// Where the elements of a view to read from are.
+/// The location of the elements of a view to read from.
 #[derive(Debug)]
 pub struct Ref<'a, T>(pub(crate) Blocks<DeviceSlice<'a, T>, &'a [DeviceSlice<'a, T>], DeviceSlice<'a, u64>>);
 
-/// Where the elements of a view to write to are.
+/// The location of the elements of a view to write to.
 #[derive(Debug)]
 pub struct Mut<'a, T>(pub(crate) Blocks<DeviceSliceMut<'a, T>, Vec<DeviceSliceMut<'a, T>>, DeviceSlice<'a, u64>>);
 
@@ -40,22 +41,22 @@ pub(crate) enum Blocks<S, P, A> {
     Pointers { table: A, parts: P },
 }
 
-/// What [`Ref`] and [`Mut`] have in common.
+/// The common interface of [`Ref`] and [`Mut`].
 pub trait Place: Sized {
-    /// The elements.
+    /// The element type.
     type Element;
-    /// Whether views of it are written to.
+    /// Whether its views are written to.
     const WRITES: bool;
-    /// The batch.
+    /// Returns the batch.
     #[must_use]
     fn batch(&self) -> Batch;
-    /// Elements of each block, at least.
+    /// Returns the number of elements of the shortest block.
     #[doc(hidden)]
     fn shortest(&self) -> usize;
-    /// Elements between the beginnings of two blocks; 0 if it has only one.
+    /// Returns the distance between the starts of two blocks, in elements; 0 for a single block.
     #[doc(hidden)]
     fn stride(&self) -> usize;
-    /// The same with each block's first `offset` elements left out.
+    /// Returns the same location without each block's first `offset` elements.
     #[doc(hidden)]
     fn skip(self, offset: usize) -> Result<Self>;
 }
@@ -132,7 +133,7 @@ places! {
 }
 
 impl<'a, T> Mut<'a, T> {
-    /// The same, borrowed for a while.
+    /// Reborrows the location.
     pub(crate) fn reborrow(&mut self) -> Mut<'_, T> {
         Mut(match &mut self.0 {
             Blocks::One(slice) => Blocks::One(slice.into()),
@@ -146,9 +147,10 @@ impl<'a, T> Mut<'a, T> {
     }
 }
 
-/// The addresses of matrices or vectors to read from, in device memory: a batch whose members lie anywhere.
+/// The addresses of matrices or vectors to read from, in device memory: a batch whose members can be anywhere.
 ///
-/// It is made once and used often. Its members have one shape, which a view states ([`MatrixRef::batch`](crate::MatrixRef::batch)).
+/// Create it once and use it often. Its members share one shape, which a view states
+/// ([`MatrixRef::batch`](crate::MatrixRef::batch)).
 #[derive(Debug)]
 pub struct Pointers<'a, T> {
     table: DeviceBuffer<u64>,
@@ -163,10 +165,10 @@ pub struct PointersMut<'a, T> {
 }
 
 impl<'a, T: 'a> Pointers<'a, T> {
-    /// The addresses of the first elements of `parts`, on `device`.
+    /// Copies the addresses of the first elements of `parts` to `device`.
     ///
     /// # Errors
-    /// Those of an allocation and of a copy to the device.
+    /// An error from an allocation or from a copy to the device.
     pub fn new(device: &Device, parts: impl IntoIterator<Item: Into<DeviceSlice<'a, T>>>) -> Result<Self> {
         let parts: Vec<DeviceSlice<'a, T>> = parts.into_iter().map(Into::into).collect();
         let addresses: Vec<u64> = parts.iter().map(|part| part.as_device_ptr().address()).collect();
@@ -179,10 +181,10 @@ impl<'a, T: 'a> Pointers<'a, T> {
 }
 
 impl<'a, T: 'a> PointersMut<'a, T> {
-    /// The addresses of the first elements of `parts`, on `device`.
+    /// Copies the addresses of the first elements of `parts` to `device`.
     ///
     /// # Errors
-    /// [`Error::InvalidValue`] if two of the parts overlap; those of an allocation and of a copy to the device.
+    /// [`Error::InvalidValue`] if two of the parts overlap; an error from an allocation or from a copy to the device.
     pub fn new(device: &Device, parts: impl IntoIterator<Item: Into<DeviceSliceMut<'a, T>>>) -> Result<Self> {
         let parts: Vec<DeviceSliceMut<'a, T>> = parts.into_iter().map(Into::into).collect();
         let mut order: Vec<&DeviceSliceMut<'a, T>> = parts.iter().collect();

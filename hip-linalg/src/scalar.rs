@@ -7,7 +7,7 @@ use hip::interop::Element;
 use hip::{DeviceBuffer, DeviceSlice};
 use num_complex::{Complex32, Complex64};
 
-/// A number that vectors and matrices are made of.
+/// An element type of vectors and matrices.
 pub trait Scalar: Element + PartialEq + Debug + Send + Sync + 'static {
     /// The type of its absolute value: `f32` for [`Complex32`].
     type Real: Scalar;
@@ -15,7 +15,7 @@ pub trait Scalar: Element + PartialEq + Debug + Send + Sync + 'static {
     const ZERO: Self;
     /// One.
     const ONE: Self;
-    /// Whether it has an imaginary part.
+    /// Whether the type has an imaginary part.
     const COMPLEX: bool = false;
 }
 
@@ -41,7 +41,7 @@ scalars! {
     i32: Self, 0, 1, false;
 }
 
-/// A factor such as α: a number on the host, or one in device memory, which the call reads when its turn comes.
+/// A factor such as α: a number on the host, or one in device memory, which the call reads when it runs.
 ///
 /// ```
 /// use hip_linalg::ScalarRef;
@@ -50,9 +50,9 @@ scalars! {
 /// ```
 #[derive(Clone, Copy, Debug)]
 pub enum ScalarRef<'a, T> {
-    /// A number.
+    /// A number on the host.
     Host(T),
-    /// The first element of device memory.
+    /// The first element of this device memory.
     Device(DeviceSlice<'a, T>),
 }
 

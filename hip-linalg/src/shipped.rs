@@ -2,8 +2,8 @@ use std::sync::{Mutex, PoisonError};
 
 use hip::{Device, Module, Result};
 
-/// Kernels that a library crate ships in an offload bundle, loaded on each device when they are first asked for there, for the life of the
-/// program.
+/// Kernels that a library crate ships in an offload bundle. They are loaded on each device on first use, and stay
+/// loaded.
 #[derive(Debug)]
 pub struct Shipped<T> {
     bundle: &'static [u8],
@@ -11,16 +11,17 @@ pub struct Shipped<T> {
 }
 
 impl<T: Clone> Shipped<T> {
-    /// Of this bundle; nothing is loaded yet.
+    /// Kernels of this bundle; nothing is loaded yet.
     #[must_use]
     pub const fn new(bundle: &'static [u8]) -> Self {
         Self { bundle, loaded: Mutex::new(Vec::new()) }
     }
 
-    /// What `take` takes from the module on the device, once. `None` for a device that the bundle has no code for.
+    /// Returns the kernels that `take` selects from the module on the device; `take` runs once. `None` for a device
+    /// that the bundle has no code for.
     ///
     /// # Errors
-    /// Those of [`Module::load`], but for another architecture, and those of `take`. It is tried again the next time.
+    /// The errors of [`Module::load`], except for another architecture, and those of `take`. The next call tries again.
     pub fn on(&self, device: &Device, take: impl FnOnce(&Module) -> Result<T>) -> Result<Option<T>> {
         let mut all = self.loaded.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((_, found)) = all.iter().find(|(of, _)| of == device) {

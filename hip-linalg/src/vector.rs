@@ -12,7 +12,7 @@ pub struct Vector<P> {
     pub(crate) increment: isize,
 }
 
-/// A vector to read from. A buffer or slice becomes one with `into`: all its elements, side by side.
+/// A vector to read from. A buffer or slice converts with `into`: all its elements, contiguous.
 ///
 /// ```
 /// # fn main() -> hip::Result<()> {
@@ -58,44 +58,45 @@ impl<P: Place> Vector<P> {
         Ok(Self { place, len, increment })
     }
 
-    /// Elements of each vector.
+    /// Returns the number of elements of each vector.
     #[must_use]
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// Whether the vectors have no elements.
+    /// Returns whether the vectors have no elements.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// Elements of memory from one to the next. If it is negative, the last element in memory is the first of the vector.
+    /// Returns the distance between two elements. If it is negative, the last element in memory is the first of the
+    /// vector.
     #[must_use]
     pub fn increment(&self) -> isize {
         self.increment
     }
 
-    /// Elements between the beginnings of two members of a strided batch; 0 if it is none.
+    /// Returns the distance between the starts of two members of a strided batch, in elements; 0 for other vectors.
     #[must_use]
     pub fn stride(&self) -> usize {
         self.place.stride()
     }
 
-    /// The same elements in the order of memory.
+    /// Returns the same elements in memory order.
     #[must_use]
     pub fn forward(mut self) -> Self {
         self.increment = isize::try_from(self.increment.unsigned_abs()).unwrap_or(isize::MAX);
         self
     }
 
-    /// How many vectors there are.
+    /// Returns the number of vectors.
     #[must_use]
     pub fn batch_size(&self) -> Batch {
         self.place.batch()
     }
 
-    /// Where the elements are: for crates that wrap libraries.
+    /// Returns the location of the elements, for crates that wrap libraries.
     #[must_use]
     pub fn into_place(self) -> P {
         self.place
@@ -105,8 +106,8 @@ impl<P: Place> Vector<P> {
 macro_rules! vectors {
     ($($place:ident, $slice:ident, $pointers:ident, [$($borrow:tt)*];)*) => {$(
         impl<'a, T> Vector<$place<'a, T>> {
-            /// `len` elements of `memory`, each `increment` elements after the one before. With a negative increment the vector begins
-            /// at the end of these elements and runs backwards, as in BLAS.
+            /// Creates a view of `len` elements of `memory`, `increment` elements apart. With a negative increment the
+            /// vector starts at the end of these elements and runs backwards, as in BLAS.
             ///
             /// # Errors
             /// [`Error::InvalidValue`](hip::Error::InvalidValue) for an increment of 0, and if the memory is too short.
@@ -114,10 +115,10 @@ macro_rules! vectors {
                 Self::of($place::one(memory.into()), len, increment)
             }
 
-            /// `count` vectors as of [`new`](Self::new), whose memory begins `stride` elements apart.
+            /// Creates a view of `count` vectors as of [`new`](Self::new), whose memory starts `stride` elements apart.
             ///
             /// # Errors
-            /// Those of [`new`](Self::new); vectors to write to must not overlap.
+            /// The errors of [`new`](Self::new); vectors to write to must not overlap.
             pub fn strided_batch(
                 memory: impl Into<$slice<'a, T>>,
                 len: usize,
@@ -128,10 +129,10 @@ macro_rules! vectors {
                 Self::of($place::strided(memory.into(), stride, count), len, increment)
             }
 
-            /// The vectors at these addresses, each as of [`new`](Self::new).
+            /// Creates a view of the vectors at these addresses, each as of [`new`](Self::new).
             ///
             /// # Errors
-            /// Those of [`new`](Self::new).
+            /// The errors of [`new`](Self::new).
             pub fn batch(pointers: &'a $($borrow)* $pointers<'_, T>, len: usize, increment: isize) -> Result<Self> {
                 Self::of(pointers.place(), len, increment)
             }
