@@ -9,17 +9,18 @@ use hip::{Backend, Device, Status, sys};
 use crate::error::{Error, Result};
 use crate::library::{self, Context, Gpu};
 
-/// Which of the devices that OpenGL runs on.
+/// Selects among the devices that OpenGL runs on.
 #[doc(alias = "hipGLDeviceList")]
 #[doc(alias = "cudaGLDeviceList")]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum DeviceList {
-    /// All (`hipGLDeviceListAll`). ROCm's runtimes report one.
+    /// All devices (`hipGLDeviceListAll`). ROCm's runtimes report one.
     #[default]
     All,
-    /// Those that draw the current frame (`hipGLDeviceListCurrentFrame`).
+    /// The devices that draw the current frame (`hipGLDeviceListCurrentFrame`).
     CurrentFrame,
-    /// Those that will draw the next (`hipGLDeviceListNextFrame`). ROCm's runtimes do not support this: `hipErrorNotSupported`.
+    /// The devices that will draw the next frame (`hipGLDeviceListNextFrame`). ROCm's runtimes do not support this:
+    /// `hipErrorNotSupported`.
     NextFrame,
 }
 
@@ -33,18 +34,19 @@ impl DeviceList {
     }
 }
 
-/// What the runtime has made of OpenGL so far, which it does once in a process.
+/// The state of the runtime's connection to OpenGL, which it makes once per process.
 enum Connection {
     None,
     To(Device),
-    /// It has failed, and would not be tried again.
+    /// The connection failed. The runtime does not try again.
     Failed(String),
 }
 
-/// Held during calls that change the runtime's context of its own, which not all of them lock.
+/// Held during calls that change the runtime's current context, because the runtime does not lock all of them.
 static CONNECTION: Mutex<Connection> = Mutex::new(Connection::None);
 
-/// The runtime is connected to the thread's context as long as this is held: no other thread connects it to its own.
+/// Keeps the runtime connected to the thread's context: while it is held, no other thread connects the runtime to its
+/// own.
 pub(crate) struct Connected {
     pub(crate) device: Device,
     pub(crate) context: Context,
@@ -53,7 +55,7 @@ pub(crate) struct Connected {
 
 /// Connects the runtime to the thread's context.
 pub(crate) fn connect(what: &'static str) -> Result<Connected> {
-    // Also says where HIP cannot be called: in a host function, in the child of a fork.
+    // Also returns an error where HIP cannot be called: in a host function, or in a forked child.
     Device::current()?;
     if hip::backend()? == Backend::Sim {
         let reason = "the embedded software GPU has none; ROCm's runtime is needed".to_owned();
@@ -75,7 +77,7 @@ pub(crate) fn connect(what: &'static str) -> Result<Connected> {
         }
         Connection::Failed(reason) => return Err(Error::open_gl(what, reason.as_str())),
     }
-    // Also tells a connected runtime of the context, if it is another than before.
+    // Also notifies a connected runtime of the context, if it changed.
     match list(device, DeviceList::All) {
         Ok(found) if found.contains(&device) => *connection = Connection::To(device),
         outcome => {
@@ -96,7 +98,7 @@ pub(crate) fn connect(what: &'static str) -> Result<Connected> {
     Ok(Connected { device, context, connection })
 }
 
-/// The device that a GPU is to HIP, by its place on the bus, as the runtime compares them.
+/// Returns the HIP device of a GPU, by its PCI bus address, which the runtime compares too.
 fn device_of(what: &'static str, gpu: Gpu) -> Result<Device> {
     for device in Device::all()? {
         let address = device.properties()?.pci;
@@ -109,17 +111,17 @@ fn device_of(what: &'static str, gpu: Gpu) -> Result<Device> {
     Err(Error::open_gl(what, reason))
 }
 
-/// The devices of a list (`hipGLGetDevices`), with `device` current.
+/// Returns the devices of a list (`hipGLGetDevices`), with `device` current.
 fn list(device: Device, list: DeviceList) -> Result<Vec<Device>> {
     let room = Device::count()?;
     let mut indices: Vec<c_int> = vec![0; room];
     let mut count: c_uint = 0;
     device.make_current()?;
-    // SAFETY: there is room for so many devices and their number; a context is current on this thread.
+    // SAFETY: there is room for this many devices and their count; a context is current on this thread.
     let status = unsafe { sys::hipGLGetDevices(&mut count, indices.as_mut_ptr(), room as c_uint, list.raw()) };
     let status = Status::from(status);
     if status == Status::NO_DEVICE {
-        // Of OpenGL's; there is one of HIP's.
+        // Clears the runtime's last error, which this call sets.
         let _ = hip::runtime::take_last_error();
         return Ok(Vec::new());
     }
@@ -128,11 +130,12 @@ fn list(device: Device, list: DeviceList) -> Result<Vec<Device>> {
     Ok(found.map(|index| Device::get(usize::try_from(*index).unwrap_or(usize::MAX))).collect::<hip::Result<_>>()?)
 }
 
-/// The devices that the OpenGL context of this thread runs on (`hipGLGetDevices`).
+/// Returns the devices that the OpenGL context of this thread runs on (`hipGLGetDevices`).
 ///
 /// # Errors
-/// [`Error::OpenGl`] if no context is current on this thread, if it is on a GPU that is none of HIP's devices, and if no OpenGL library
-/// is available; [`hip::Error::Unsupported`] on the embedded software GPU; `hipErrorNotSupported` for [`DeviceList::NextFrame`].
+/// [`Error::OpenGl`] if no context is current on this thread, if its GPU is not a HIP device, and if no OpenGL library
+/// is available; [`hip::Error::Unsupported`] on the embedded software GPU; `hipErrorNotSupported` for
+/// [`DeviceList::NextFrame`].
 #[doc(alias("hipGLGetDevices", "cudaGLGetDevices", "cuGLGetDevices"))]
 pub fn devices(of: DeviceList) -> Result<Vec<Device>> {
     let connected = connect("the devices of an OpenGL context")?;

@@ -1,28 +1,29 @@
-//! What can go wrong.
+//! Errors.
 
 use std::fmt;
 
 /// The result of nearly every function of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// Why a function of this crate failed. Whatever can be checked is checked before the C call.
+/// The reason that a function of this crate failed. Everything that can be checked is checked before the C call.
 #[derive(Clone)]
 #[non_exhaustive]
 pub enum Error {
-    /// What cannot be done with OpenGL here and now: no context is current, it is on another GPU, or the OpenGL library does not share.
+    /// OpenGL cannot be used: no context is current, it is on another GPU, or the OpenGL library does not support
+    /// sharing.
     OpenGl {
-        /// What was asked for.
+        /// The operation.
         what: &'static str,
-        /// Why not, and what to do.
+        /// The reason, and what to do.
         reason: String,
     },
-    /// Bad input, met before the C call.
+    /// Invalid input, found before the C call.
     Invalid {
-        /// What is wrong.
+        /// The invalid argument.
         what: &'static str,
         /// Its value.
         value: String,
-        /// What is allowed.
+        /// The allowed values.
         allowed: String,
     },
     /// An error of `hip`: a call of the HIP runtime, memory, streams, devices.
@@ -30,12 +31,12 @@ pub enum Error {
 }
 
 impl Error {
-    /// What cannot be done with OpenGL, and why.
+    /// Returns the error for an operation that is not possible with OpenGL, and the reason.
     pub(crate) fn open_gl(what: &'static str, reason: impl Into<String>) -> Self {
         Self::OpenGl { what, reason: reason.into() }
     }
 
-    /// The HIP runtime's status, if it returned one.
+    /// Returns the HIP runtime's status, if it returned one.
     #[must_use]
     pub fn status(&self) -> Option<hip::Status> {
         match self {
@@ -45,7 +46,8 @@ impl Error {
     }
 }
 
-/// As [`Display`](fmt::Display): a program whose `main` returns the error prints it this way, and so does `unwrap`.
+/// The same output as [`Display`](fmt::Display): a program whose `main` returns the error prints it this way, and so
+/// does `unwrap`.
 impl fmt::Debug for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)

@@ -1,4 +1,4 @@
-//! Textures of OpenGL's.
+//! OpenGL textures.
 
 use std::fmt;
 
@@ -15,8 +15,8 @@ use crate::resource::{Mapping, Resource};
 
 /// The target of an OpenGL texture.
 ///
-/// The runtimes also register layered textures, cube maps, lines and buffer textures, but provide no array for them that kernels could use.
-/// They refuse renderbuffers and multisampled textures.
+/// The runtimes also register layered textures, cube maps, lines and buffer textures, but do not provide an array for
+/// them that kernels could use. They reject renderbuffers and multisampled textures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ImageTarget {
     /// `GL_TEXTURE_2D`
@@ -30,7 +30,7 @@ pub enum ImageTarget {
 impl ImageTarget {
     const ALL: [Self; 3] = [Self::Texture2d, Self::TextureRectangle, Self::Texture3d];
 
-    /// The target by OpenGL's number (`GLenum`).
+    /// Returns the target of an OpenGL number (`GLenum`).
     ///
     /// # Errors
     /// [`Error::Invalid`] for a target that cannot be shared.
@@ -45,7 +45,7 @@ impl ImageTarget {
         })
     }
 
-    /// OpenGL's number of it (`GLenum`).
+    /// Returns OpenGL's number of the target (`GLenum`).
     #[must_use]
     pub fn to_gl(self) -> u32 {
         match self {
@@ -56,8 +56,8 @@ impl ImageTarget {
     }
 }
 
-/// What kernels and copies do with a texture of OpenGL's: a hint to drivers. It is not checked: a mapping can be read and written in
-/// any case.
+/// How kernels and copies access an OpenGL texture: a hint to drivers. It is not checked: a mapping can be read and
+/// written in any case.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum ImageAccess {
     /// Read and write (`hipGraphicsRegisterFlagsNone`).
@@ -65,9 +65,9 @@ pub enum ImageAccess {
     ReadWrite,
     /// Only read (`hipGraphicsRegisterFlagsReadOnly`).
     ReadOnly,
-    /// Write all of it, and read nothing of what was there before (`hipGraphicsRegisterFlagsWriteDiscard`).
+    /// Write all of it, and do not read the old content (`hipGraphicsRegisterFlagsWriteDiscard`).
     WriteDiscard,
-    /// Read and write by surfaces (`hipGraphicsRegisterFlagsSurfaceLoadStore`).
+    /// Read and write through surfaces (`hipGraphicsRegisterFlagsSurfaceLoadStore`).
     SurfaceLoadStore,
     /// Gather texels (`hipGraphicsRegisterFlagsTextureGather`).
     TextureGather,
@@ -85,15 +85,17 @@ impl ImageAccess {
     }
 }
 
-/// A texture of OpenGL's, registered with the HIP runtime (`hipGraphicsGLRegisterImage`). Dropping it unregisters it, [where that can be
-/// done](crate#limits-of-the-runtimes); the texture stays OpenGL's. Its first level is shared.
+/// An OpenGL texture that is registered with the HIP runtime (`hipGraphicsGLRegisterImage`). Dropping it unregisters
+/// it, [unless the runtime prevents it](crate#limits-of-the-runtimes); OpenGL still owns the texture. Its first mipmap
+/// level is shared.
 #[doc(alias("hipGraphicsUnregisterResource", "cudaGraphicsUnregisterResource", "cuGraphicsUnregisterResource"))]
 pub struct Image {
     resource: Resource,
     target: ImageTarget,
 }
 
-/// An [`Image`] while it is mapped for the device, as an array of texels of `T`. Dropping it unmaps it, after all work that uses it.
+/// An [`Image`] while it is mapped for the device, as an array of texels of `T`. Dropping it unmaps it, after all work
+/// that uses it.
 pub struct MappedImage<'a, T> {
     // Dropped first: the mapping owns the memory.
     array: Array<T>,
@@ -101,17 +103,17 @@ pub struct MappedImage<'a, T> {
 }
 
 impl Image {
-    /// Registers the texture of that name, of the context that is current on this thread. It must have a first level.
+    /// Registers the texture with this name in the context that is current on this thread. It must have a first level.
     ///
     /// # Errors
-    /// [`Error::Invalid`] for the name 0, which is no texture; [`hip::Error::Unsupported`] on a device without
-    /// [images](Device::has_images); [`Error::OpenGl`] if no context is current, or none that the runtime can share with;
-    /// [`hip::Error::WrongDevice`] if it is on another device; the runtime's status for a name that is no texture's of this target, for a
-    /// texture without texels, and for formats of texels that the runtime does not support.
+    /// [`Error::Invalid`] for the name 0, which is not a texture; [`hip::Error::Unsupported`] on a device without
+    /// [images](Device::has_images); [`Error::OpenGl`] if no context is current, or the runtime cannot share with it;
+    /// [`hip::Error::WrongDevice`] if it is on another device; the runtime's status for a name that is not a texture of
+    /// this target, for a texture without texels, and for texel formats that the runtime does not support.
     ///
     /// # Safety
-    /// As long as it is registered, OpenGL gives the texture no other texels' memory (`glTexImage2D`) and does not delete it; while it is
-    /// mapped, OpenGL neither reads nor writes it.
+    /// While the texture is registered, OpenGL must not replace its memory (`glTexImage2D`) or delete it; while it is
+    /// mapped, OpenGL must not read or write it.
     #[doc(alias("hipGraphicsGLRegisterImage", "cudaGraphicsGLRegisterImage", "cuGraphicsGLRegisterImage"))]
     pub unsafe fn register(device: &Device, name: u32, target: ImageTarget, access: ImageAccess) -> Result<Self> {
         if name == 0 {
@@ -133,11 +135,13 @@ impl Image {
         Ok(Self { resource, target })
     }
 
-    /// Maps it on a stream (`hipGraphicsSubResourceGetMappedArray`), as [`Buffer::map`](crate::Buffer::map) does.
+    /// Maps the texture on a stream (`hipGraphicsSubResourceGetMappedArray`), as [`Buffer::map`](crate::Buffer::map)
+    /// does.
     ///
     /// # Errors
-    /// [`Error::OpenGl`] if another context is current than when it was registered; [`hip::Error::WrongDevice`] for a stream of another
-    /// device; [`hip::Error::InvalidValue`] if its texels are not made as `T`; [`hip::Error::Capture`] while the stream is captured.
+    /// [`Error::OpenGl`] if the current context is not the one in which it was registered; [`hip::Error::WrongDevice`]
+    /// for a stream of another device; [`hip::Error::InvalidValue`] if `T` does not match the texel format;
+    /// [`hip::Error::Capture`] while the stream is captured.
     #[doc(alias("hipGraphicsMapResources", "cudaGraphicsMapResources", "cuGraphicsMapResources"))]
     #[doc(alias(
         "hipGraphicsSubResourceGetMappedArray",
@@ -149,7 +153,7 @@ impl Image {
         let mapping = self.resource.map(stream)?;
         let raw = mapping.0.array()?;
         let mut found = HIP_ARRAY3D_DESCRIPTOR::default();
-        // SAFETY: `found` is valid for a write, and the array is there.
+        // SAFETY: `found` is valid for a write, and the array exists.
         let status = unsafe { sys::hipArray3DGetDescriptor(&mut found, raw) };
         Status::from(status).check("hipArray3DGetDescriptor", || mapping.0.name.clone())?;
         let (width, height, depth) = (found.Width.max(1), found.Height.max(1), found.Depth.max(1));
@@ -157,25 +161,25 @@ impl Image {
             ImageTarget::Texture2d | ImageTarget::TextureRectangle => ArrayShape::D2(width, height),
             ImageTarget::Texture3d => ArrayShape::D3(width, height, depth),
         };
-        // SAFETY: the mapping's array has this shape, and is not freed before what uses the tracked thing is over. OpenGL leaves it
-        // alone, as the caller of `register` has promised.
+        // SAFETY: the mapping's array has this shape, and is freed only after the work that uses `tracked`. OpenGL does not access it, as
+        // the caller of `register` has ensured.
         let array = unsafe { Array::from_raw_tracked(&mapping.0.device, raw, shape, &mapping.0.tracked)? };
         Ok(MappedImage { array, mapping })
     }
 
-    /// The device that it is registered with.
+    /// Returns the device that the texture is registered with.
     #[must_use]
     pub fn device(&self) -> Device {
         self.resource.device
     }
 
-    /// What it is to OpenGL.
+    /// Returns the OpenGL target.
     #[must_use]
     pub fn target(&self) -> ImageTarget {
         self.target
     }
 
-    /// The C handle. The registration still owns it.
+    /// Returns the C handle. The registration still owns it.
     #[must_use]
     pub fn as_raw(&self) -> sys::hipGraphicsResource_t {
         self.resource.raw()
@@ -183,29 +187,29 @@ impl Image {
 }
 
 impl<T: Texel> MappedImage<'_, T> {
-    /// The texels, as an array to read: for textures, and to copy from.
+    /// Returns the texels as an array to read: for textures, and to copy from.
     #[must_use]
     pub fn array(&self) -> &Array<T> {
         &self.array
     }
 
-    /// The texels, to copy from.
+    /// Returns the texels, to copy from.
     #[must_use]
     pub fn as_slice(&self) -> ArraySlice<'_, T> {
         self.array.as_slice()
     }
 
-    /// The texels, to copy to.
+    /// Returns the texels, to copy to.
     #[must_use]
     pub fn as_slice_mut(&mut self) -> ArraySliceMut<'_, T> {
         self.array.as_slice_mut()
     }
 
-    /// A texture that kernels read the texels through.
+    /// Creates a texture object that kernels read the texels through.
     ///
     /// # Errors
-    /// [`hip::Error::Unsupported`] for texels that are blended (`FilterMode::Linear`) on MI200 (gfx90a), where ROCm's runtimes refuse it for
-    /// any texture of OpenGL's; those of [`Texture::from_array`].
+    /// [`hip::Error::Unsupported`] for linear filtering (`FilterMode::Linear`) on MI200 (gfx90a), where ROCm's runtimes
+    /// reject it for all OpenGL textures; the errors of [`Texture::from_array`].
     pub fn texture(&self, options: TextureOptions) -> Result<Texture<'_>> {
         Texture::from_array(&self.array, options).map_err(|error| match error {
             hip::Error::Hip(_) if error.status() == Some(Status::NOT_SUPPORTED) && options.is_linear() => {
@@ -216,30 +220,31 @@ impl<T: Texel> MappedImage<'_, T> {
         })
     }
 
-    /// A surface that kernels read and write the texels through.
+    /// Creates a surface object that kernels read and write the texels through.
     ///
     /// # Errors
-    /// Those of [`Surface::new`].
+    /// The errors of [`Surface::new`].
     pub fn surface(&mut self) -> Result<Surface<'_>> {
         Ok(Surface::new(&mut self.array)?)
     }
 
-    /// What it is, and how large.
+    /// Returns the array's dimensions and kind.
     #[must_use]
     pub fn shape(&self) -> ArrayShape {
         self.array.shape()
     }
 
-    /// The device that it is mapped for.
+    /// Returns the device that the texture is mapped for.
     #[must_use]
     pub fn device(&self) -> Device {
         self.mapping.0.device
     }
 
-    /// Unmaps it, after all work that uses it, for which this waits (`hipGraphicsUnmapResources`). OpenGL can use the texture again.
+    /// Unmaps the texture after all work that uses it; the call waits for that work (`hipGraphicsUnmapResources`).
+    /// Afterwards, OpenGL can use the texture again.
     ///
     /// # Errors
-    /// Those of [`MappedBuffer::unmap`](crate::MappedBuffer::unmap).
+    /// The errors of [`MappedBuffer::unmap`](crate::MappedBuffer::unmap).
     #[doc(alias("hipGraphicsUnmapResources", "cudaGraphicsUnmapResources", "cuGraphicsUnmapResources"))]
     pub fn unmap(self) -> Result<()> {
         self.mapping.0.unmap()

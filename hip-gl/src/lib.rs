@@ -1,9 +1,10 @@
 //! OpenGL buffers and textures as memory of AMD GPUs, over [`hip`].
 //!
-//! A [`Buffer`] or an [`Image`] is an OpenGL object that is registered with the HIP runtime. While it is *mapped* on a stream, it belongs to
-//! the device: a buffer is a [`DeviceSliceMut`](hip::DeviceSliceMut), a texture of OpenGL's is an [`Array`](hip::memory::array::Array), which kernels reach
-//! through [`Texture`](hip::texture::Texture)s and [`Surface`](hip::texture::Surface)s. When the mapping ends, by [`unmap`](MappedBuffer::unmap) or its drop,
-//! OpenGL can use the object again.
+//! A [`Buffer`] or an [`Image`] is an OpenGL object that is registered with the HIP runtime. While it is *mapped* on a
+//! stream, it belongs to the device: a buffer is a [`DeviceSliceMut`](hip::DeviceSliceMut), an OpenGL texture is an
+//! [`Array`](hip::memory::array::Array), which kernels access through [`Texture`](hip::texture::Texture)s and
+//! [`Surface`](hip::texture::Surface)s. When the mapping ends, with [`unmap`](MappedBuffer::unmap) or when it is
+//! dropped, OpenGL can use the object again.
 //!
 //! ```
 //! use hip::Stream;
@@ -28,7 +29,7 @@
 //!
 //! # HIP and CUDA names, and their counterparts here
 //!
-//! | C | Here |
+//! | C | This crate |
 //! |---|---|
 //! | `hipGLGetDevices`, `cudaGLGetDevices` | [`devices`] |
 //! | `hipGraphicsGLRegisterBuffer`, `cudaGraphicsGLRegisterBuffer` | [`Buffer::register`] |
@@ -39,21 +40,24 @@
 //! | `hipGraphicsUnmapResources` | [`MappedBuffer::unmap`], [`MappedImage::unmap`] |
 //!
 //! # Requirements
-//! - **Linux, GLX and Mesa.** ROCm's runtimes find the context by GLX (through X or XWayland). They do not support contexts of EGL. They share
-//!   through Mesa's interop, so OpenGL must run on the AMD GPU itself, with Mesa's driver. Anything else is [`Error::OpenGl`], which says
-//!   what was found.
-//! - **The context belongs to the thread.** Registering and mapping need the context current on the calling thread, and the same context for
-//!   an object's life. So nothing here is [`Send`]; slices of what is mapped are.
-//! - **One device a process.** The runtime connects the device that OpenGL runs on at the first call, and no other later.
-//! - **OpenGL errors** that the program has not asked for (`glGetError`) are lost when an object is registered or mapped: the runtime resets
-//!   them.
-//! - The caller must not register one object twice at a time, and must do as the `unsafe` functions say.
-//! - The embedded software GPU (`hip`'s feature `sim`) has no OpenGL: [`hip::Error::Unsupported`].
+//! - **Linux, GLX and Mesa.** ROCm's runtimes find the context through GLX (on X or XWayland). They do not support EGL
+//!   contexts. They share through Mesa's interop, so OpenGL must run on the AMD GPU itself, with Mesa's driver.
+//!   Anything else is [`Error::OpenGl`], which reports what was found.
+//! - **The context belongs to the thread.** Registering and mapping need the context current on the calling thread, and
+//!   the same context for an object's whole life. So nothing here is [`Send`], except slices of mapped objects.
+//! - **One device per process.** The runtime connects to the device that OpenGL runs on at the first call, and to no
+//!   other device later.
+//! - **OpenGL errors** that the program has not yet queried (`glGetError`) are lost when an object is registered or
+//!   mapped: the runtime resets them.
+//! - The caller must not register one object twice at a time, and must follow the safety requirements of the `unsafe`
+//!   functions.
+//! - The embedded software GPU (`hip`'s feature `sim`) does not support OpenGL: [`hip::Error::Unsupported`].
 //!
 //! # Limits of the runtimes
-//! Register an object once, and map it repeatedly, rather than registering it anew: ROCm's runtimes never release what was mapped, until the
-//! process ends. ROCm 5.7 and 6.4 keep its memory in any case. 7.2 would release it, but then takes whatever gets its address next for the
-//! released object, and refuses work on it, or crashes. So this crate leaves what was mapped registered. OpenGL may delete it all the same.
+//! Register an object once, and map it repeatedly: ROCm's runtimes do not release an object that was mapped until the
+//! process ends. ROCm 5.7 and 6.4 keep its memory in any case. 7.2 would release the memory, but then mistakes the next
+//! allocation at its address for the released object, and refuses work on it, or crashes. So this crate leaves mapped
+//! objects registered. OpenGL may delete them nevertheless.
 #![cfg(target_os = "linux")]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
@@ -78,7 +82,7 @@ use hip::sys::{hipGraphicsRegisterFlagsNone, hipGraphicsRegisterFlagsReadOnly, h
 #[doc = include_str!("../README.md")]
 struct Readme;
 
-/// What kernels and copies do with a registered object: a hint to drivers. It is not checked: a mapping can be read and
+/// How kernels and copies access a registered object: a hint to drivers. It is not checked: a mapping can be read and
 /// written in any case.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[doc(alias = "hipGraphicsRegisterFlags")]
@@ -89,7 +93,7 @@ pub enum Access {
     ReadWrite,
     /// Only read (`hipGraphicsRegisterFlagsReadOnly`).
     ReadOnly,
-    /// Write all of it, and read nothing of what was there before (`hipGraphicsRegisterFlagsWriteDiscard`).
+    /// Write all of it, and do not read the old content (`hipGraphicsRegisterFlagsWriteDiscard`).
     WriteDiscard,
 }
 
@@ -110,7 +114,7 @@ impl Access {
 /// is_send::<hip_gl::Buffer>();
 /// ```
 ///
-/// A slice does not outlive its mapping, nor a mapping its registration, and nothing is mapped twice.
+/// A slice does not outlive its mapping, a mapping does not outlive its registration, and nothing is mapped twice.
 ///
 /// ```compile_fail,E0505
 /// fn late(buffer: &mut hip_gl::Buffer, stream: &hip::Stream) -> hip_gl::Result<()> {
@@ -138,7 +142,7 @@ impl Access {
 /// }
 /// ```
 ///
-/// The array of a texture of OpenGL's does not leave its mapping.
+/// The array of an OpenGL texture does not outlive its mapping.
 ///
 /// ```compile_fail,E0505
 /// fn late(image: &mut hip_gl::Image, stream: &hip::Stream) -> hip_gl::Result<()> {
@@ -150,7 +154,7 @@ impl Access {
 /// }
 /// ```
 ///
-/// The same in order compiles.
+/// The same in the right order compiles.
 ///
 /// ```no_run
 /// fn in_time(buffer: &mut hip_gl::Buffer, image: &mut hip_gl::Image, stream: &hip::Stream) -> hip_gl::Result<()> {

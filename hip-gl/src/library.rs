@@ -1,7 +1,7 @@
-//! What is asked of OpenGL's library before the runtime is: which context the thread has, and which GPU that is on.
+//! Queries of the OpenGL library that come before calls of the runtime: the thread's context, and its GPU.
 //!
-//! ROCm's runtimes take much for granted here: with no context, or one on another GPU, their first call leaves them in a state in
-//! which later ones crash.
+//! ROCm's runtimes rely on this: without a context, or with one on another GPU, their first call leaves them in a state
+//! in which later calls crash.
 
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::fmt;
@@ -33,14 +33,14 @@ type GetCurrent = unsafe extern "C" fn() -> *mut c_void;
 type GetProcAddress = unsafe extern "C" fn(*const c_char) -> *const c_void;
 type QueryDeviceInfo = unsafe extern "C" fn(*mut c_void, *mut c_void, *mut DeviceInfo) -> c_int;
 
-/// OpenGL's library, open for good.
+/// OpenGL's library, which is never closed.
 struct OpenGl {
     context: GetCurrent,
     display: GetCurrent,
     query: Option<QueryDeviceInfo>,
 }
 
-/// The context that a thread has, by its addresses.
+/// The context of a thread, as addresses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Context {
     context: usize,
@@ -58,7 +58,7 @@ pub(crate) struct Gpu {
     chip: u32,
 }
 
-/// AMD, as PCI knows it.
+/// AMD's PCI vendor ID.
 const AMD: u32 = 0x1002;
 
 impl Gpu {
@@ -77,15 +77,15 @@ impl fmt::Display for Gpu {
 /// A function of GLX.
 ///
 /// # Safety
-/// `F` is its type.
+/// `F` must be the function's type.
 unsafe fn function<F: Copy>(library: &Library, name: &str, symbol: &'static CStr) -> Result<F, String> {
-    // SAFETY: as the caller vouches.
+    // SAFETY: as the caller ensures.
     let found = unsafe { library.get::<F>(symbol.to_bytes_with_nul()) };
     found.map(|found| *found).map_err(|error| format!("{name} has no GLX, by which HIP finds contexts: {error}"))
 }
 
 impl OpenGl {
-    /// Opens the library, for all of the program to see.
+    /// Opens the library with its symbols visible to the whole program.
     fn open(name: &str) -> Result<Self, String> {
         let library = releases::open(name).map_err(|error| {
             format!("no OpenGL library: {error}; install it (Debian: libgl1 libgl1-mesa-dri; Fedora: mesa-libGL)")
@@ -98,21 +98,21 @@ impl OpenGl {
                 function::<GetProcAddress>(&library, name, c"glXGetProcAddress")?,
             )
         };
-        // SAFETY: the type of the function, by either of its names.
+        // SAFETY: the type of the function, under either of its names.
         let global = unsafe { Library::this().get::<QueryDeviceInfo>(b"MesaGLInteropGLXQueryDeviceInfo\0") };
         let query = global.ok().map(|found| *found).or_else(|| {
-            // SAFETY: a string; what comes back is null or the function.
+            // SAFETY: a string; the result is null or the function.
             unsafe {
                 transmute::<*const c_void, Option<QueryDeviceInfo>>(lookup(c"glXGLInteropQueryDeviceInfoMESA".as_ptr()))
             }
         });
-        // It stays: its functions are kept.
+        // The library stays open: its functions are kept.
         std::mem::forget(library);
         Ok(Self { context, display, query })
     }
 
     fn current(&self) -> Result<Context, &'static str> {
-        // SAFETY: both functions take nothing, and say what the thread has.
+        // SAFETY: both functions have no parameters, and return the thread's current state.
         let (context, display) = unsafe { ((self.context)(), (self.display)()) };
         if context.is_null() || display.is_null() {
             return Err("no context of GLX is current on this thread (glXGetCurrentContext): make one current first; \
@@ -131,7 +131,7 @@ impl OpenGl {
         };
         let mut info = DeviceInfo { version: 1, ..DeviceInfo::default() };
         let pointer = std::ptr::with_exposed_provenance_mut::<c_void>;
-        // SAFETY: display and context are current on this thread, so they are there; `info` is of the version that it says.
+        // SAFETY: display and context are current on this thread, so they exist; `info` has the version that it states.
         let status = unsafe { query(pointer(current.display), pointer(current.context), &mut info) };
         if status != 0 {
             return Err(format!("Mesa does not say which GPU it runs on (MesaGLInteropGLXQueryDeviceInfo: {status})"));
@@ -147,7 +147,8 @@ impl OpenGl {
     }
 }
 
-/// Asks the library. It is opened at the first call; if that fails, at the next again, by when it may be there.
+/// Queries the library, which is opened at the first call. If that fails, the next call tries again, because it may be
+/// available by then.
 fn with<R, E: Into<String>>(what: &'static str, ask: impl FnOnce(&OpenGl) -> Result<R, E>) -> Result<R> {
     static LIBRARY: Mutex<Option<OpenGl>> = Mutex::new(None);
     let mut library = LIBRARY.lock().unwrap_or_else(PoisonError::into_inner);
@@ -158,12 +159,12 @@ fn with<R, E: Into<String>>(what: &'static str, ask: impl FnOnce(&OpenGl) -> Res
     ask(library.insert(open)).map_err(|reason| Error::open_gl(what, reason))
 }
 
-/// The thread's context.
+/// Returns the thread's context.
 pub(crate) fn current(what: &'static str) -> Result<Context> {
     with(what, OpenGl::current)
 }
 
-/// The GPU that the thread's context is on.
+/// Returns the GPU of the thread's context.
 pub(crate) fn gpu(what: &'static str, current: Context) -> Result<Gpu> {
     with(what, |open| open.gpu(current))
 }
@@ -202,7 +203,7 @@ mod tests {
             std::ptr::without_provenance_mut(1)
         }
         extern "C" fn query(_: *mut c_void, _: *mut c_void, info: *mut DeviceInfo) -> c_int {
-            // SAFETY: the caller's.
+            // SAFETY: as the caller ensures.
             unsafe { (*info).pci_bus = 3 };
             6
         }

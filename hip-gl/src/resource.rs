@@ -1,4 +1,4 @@
-//! An object of OpenGL's that is registered with the runtime, whatever it is.
+//! An OpenGL object of any kind that is registered with the runtime.
 
 use std::ffi::c_void;
 use std::marker::PhantomData;
@@ -13,43 +13,43 @@ use crate::error::{Error, Result};
 use crate::library::{self, Context};
 use crate::releases::is_forgotten;
 
-/// What is asked for, in errors.
+/// The operation, for errors.
 const MAPPING: &str = "mapping an OpenGL object";
 
-/// A registered object. It is unregistered when dropped, after all work that uses it, where that can be done.
+/// A registered object. It is unregistered when dropped, after all work that uses it, if possible.
 pub(crate) struct Resource {
     raw: hipGraphicsResource_t,
     pub(crate) device: Device,
-    /// The context that was current when it was registered.
+    /// The context in which it was registered.
     context: Context,
-    /// The uses of what is mapped. No graph keeps it, as it ends with a borrow.
+    /// The uses of the mapping. No graph keeps it, because it ends with a borrow.
     pub(crate) tracked: Tracked,
     /// The stream that it is mapped on.
     mapped: Option<Stream>,
-    /// The runtime's array for what is mapped, or null. Freed when that is unmapped.
+    /// The runtime's array for the mapping, or null. Freed when the object is unmapped.
     array: hipArray_t,
     /// Whether it has ever been mapped.
     was_mapped: bool,
-    /// Where it was mapped, if that is known; or 0.
+    /// The address at which it was mapped, or 0 if unknown.
     address: u64,
-    /// What it is, for errors.
+    /// A description of the object, for errors.
     pub(crate) name: String,
-    /// A context of OpenGL's is one thread's at a time.
+    /// Only one thread at a time can use an OpenGL context.
     thread: PhantomData<*const ()>,
 }
 
-/// What ends with a mapping.
+/// Ends a mapping when dropped.
 pub(crate) struct Mapping<'a>(pub(crate) &'a mut Resource);
 
 impl Drop for Mapping<'_> {
     fn drop(&mut self) {
-        // If it cannot be unmapped now, it is when it is mapped again or unregistered.
+        // If it cannot be unmapped now, it is unmapped when it is mapped again or unregistered.
         let _ = self.0.unmap();
     }
 }
 
 impl Resource {
-    /// Registers an object by a call that is given where to put the handle.
+    /// Registers an object with a call that receives the place for the handle.
     pub(crate) fn register(
         device: &Device,
         name: String,
@@ -80,20 +80,20 @@ impl Resource {
         self.raw
     }
 
-    /// Maps it on a stream (`hipGraphicsMapResources`).
+    /// Maps the object on a stream (`hipGraphicsMapResources`).
     pub(crate) fn map(&mut self, stream: &Stream) -> Result<Mapping<'_>> {
         expect(&self.device, stream.device(), "the stream")?;
         if library::current(MAPPING)? != self.context {
             let reason = "another context is current on this thread than when the object was registered: make that one current again";
             return Err(Error::open_gl(MAPPING, reason));
         }
-        // What a mapping that was forgotten has left.
+        // Ends a mapping that was leaked.
         self.unmap()?;
         self.was_mapped = true;
         let mut uses = Uses::on(stream);
         uses.tracked(&self.tracked);
         let mut raw = self.raw;
-        // SAFETY: the call waits for OpenGL, and uses the object alone.
+        // SAFETY: the call waits for OpenGL, and uses only the object.
         unsafe {
             uses.call_blocking(|queue| {
                 // One resource, registered and not mapped; its context is current on this thread.
@@ -105,7 +105,8 @@ impl Resource {
         Ok(Mapping(self))
     }
 
-    /// Where it is mapped, and how many bytes it has (`hipGraphicsResourceGetMappedPointer`). It must be mapped.
+    /// Returns the address and size in bytes of the mapping (`hipGraphicsResourceGetMappedPointer`). The object must be
+    /// mapped.
     pub(crate) fn pointer(&mut self) -> Result<(u64, usize)> {
         self.device.make_current()?;
         let mut address: *mut c_void = ptr::null_mut();
@@ -120,7 +121,8 @@ impl Resource {
         Ok((self.address, bytes))
     }
 
-    /// The array that it is mapped as (`hipGraphicsSubResourceGetMappedArray`). It must be mapped. It stays this resource's.
+    /// Returns the array of the mapping (`hipGraphicsSubResourceGetMappedArray`). The object must be mapped. This
+    /// resource still owns the array.
     pub(crate) fn array(&mut self) -> Result<hipArray_t> {
         self.device.make_current()?;
         let mut raw: hipArray_t = ptr::null_mut();
@@ -131,17 +133,17 @@ impl Resource {
         Ok(raw)
     }
 
-    /// Unmaps it, if it is mapped, after all work that uses it (`hipGraphicsUnmapResources`).
+    /// Unmaps the object if it is mapped, after all work that uses it (`hipGraphicsUnmapResources`).
     pub(crate) fn unmap(&mut self) -> Result<()> {
         let Some(stream) = &self.mapped else { return Ok(()) };
         let worked = self.tracked.synchronize();
         if let Err(error @ hip::Error::Capture { .. }) = worked {
-            return Err(error.into()); // it is not known whether the work is over
+            return Err(error.into()); // the work may not be done
         }
         let mut uses = Uses::on(stream);
         uses.tracked(&self.tracked);
         let mut raw = self.raw;
-        // SAFETY: nothing uses the object any more, and the call uses nothing else.
+        // SAFETY: nothing uses the object any more, and the call uses only the object.
         unsafe {
             uses.call_blocking(|queue| {
                 // One resource, which is mapped.
@@ -151,11 +153,11 @@ impl Resource {
         }
         self.mapped = None;
         let (array, device) = (std::mem::replace(&mut self.array, ptr::null_mut()).expose_provenance(), self.device);
-        // After an error it is not known whether something uses it.
+        // After an error, the array may still be in use.
         if array != 0 && worked.is_ok() {
             Tracked::new().release_when_idle(&device, move || {
                 if device.make_current().is_ok() {
-                    // SAFETY: from hipGraphicsSubResourceGetMappedArray, not freed yet, and no work uses it any more.
+                    // SAFETY: `hipGraphicsSubResourceGetMappedArray` returned it, it has not been freed yet, and no work uses it any more.
                     let _ = unsafe { sys::hipFreeArray(ptr::with_exposed_provenance_mut(array)) };
                 }
             });
@@ -164,7 +166,7 @@ impl Resource {
     }
 }
 
-/// `Ok` if `found` is the device.
+/// Returns `Ok` if `found` is the device.
 fn expect(device: &Device, found: Device, what: &'static str) -> Result<()> {
     if *device == found {
         return Ok(());
@@ -179,7 +181,7 @@ impl Drop for Resource {
         let is_mapped = self.mapped.is_some();
         let was_mapped = self.was_mapped;
         std::mem::take(&mut self.tracked).release(move || {
-            // If it could not be unmapped, it is lost rather than taken away from who may use it.
+            // If the object could not be unmapped, it is leaked, because it may still be in use.
             if !is_mapped && device.make_current().is_ok() && (!was_mapped || is_forgotten(address)) {
                 // SAFETY: registered, not mapped, and not unregistered yet.
                 let _ = unsafe { sys::hipGraphicsUnregisterResource(ptr::with_exposed_provenance_mut(raw)) };

@@ -6,7 +6,8 @@ const KERNELS_GFX90A: &[u8] = include_bytes!("../../../hip/tests/kernels/kernels
 const KERNELS_GFX942: &[u8] = include_bytes!("../../../hip/tests/kernels/kernels.gfx942.co");
 const IMAGES_GFX90A: &[u8] = include_bytes!("../../../hip/tests/kernels/images.gfx90a.co");
 
-/// Says that a test is skipped, past libtest's capture, which shows nothing of tests that pass; `cargo xtask test` counts it.
+/// Says that a test is skipped, past libtest's capture, which shows nothing of tests that pass; `cargo xtask test`
+/// counts it.
 pub(crate) fn skipped(why: &dyn std::fmt::Display) {
     use std::io::Write as _;
     let why = why.to_string();

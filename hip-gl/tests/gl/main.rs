@@ -1,5 +1,5 @@
-//! OpenGL's buffers and textures as the device's memory. On ROCm's own runtimes over the software GPU, OpenGL is the workspace's
-//! `gl-sim`, which `cargo xtask test` puts where the runtime looks for it.
+//! OpenGL's buffers and textures as the device's memory. On ROCm's own runtimes over the software GPU, OpenGL is the
+//! workspace's `gl-sim`, which `cargo xtask test` puts where the runtime looks for it.
 #![cfg(target_os = "linux")]
 
 mod buffers;
@@ -36,7 +36,8 @@ fn context() -> Option<(OpenGl, Device)> {
     }
 }
 
-/// Runs a test of this program again in a process of its own, where this is `Some`, if OpenGL is the workspace's: elsewhere others have a say.
+/// Runs a test of this program again in a process of its own, where this is `Some`, if OpenGL is the workspace's:
+/// elsewhere others have a say.
 fn in_process_of_its_own(test: &str) -> Option<()> {
     const INSIDE: &str = "HIP_TEST_GL_ALONE";
     if std::env::var_os(INSIDE).is_some() {

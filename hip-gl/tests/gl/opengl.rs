@@ -1,4 +1,5 @@
-//! As much of OpenGL as the tests need, from the libraries that are there: a real one with a display, or the software one of the workspace.
+//! As much of OpenGL as the tests need, from the libraries that are there: a real one with a display, or the software
+//! one of the workspace.
 
 use std::ffi::{CStr, CString, c_char, c_int, c_uint, c_void};
 use std::ptr;
