@@ -1,4 +1,4 @@
-//! `cuda-compat check` on small projects: what it finds, at which line, and how it ends.
+//! `cuda-compat check` on small projects: its findings, their lines, and its exit code.
 
 // Items of every feature.
 #[cfg(all(feature = "rocm-10-0", feature = "f16", feature = "f8", feature = "cufft", feature = "cusolver"))]

@@ -17,7 +17,7 @@ fn a_launch_adds() {
     let a = stream.clone_htod(&[1.5_f32; 1000]).unwrap();
     let mut c = stream.alloc_zeros::<f32>(1000).unwrap();
     let mut launch = stream.launch_builder(&kernel);
-    // A number that is larger than the parameter is what CUDA allows: its first bytes are taken.
+    // CUDA allows a number that is larger than the parameter: its first bytes are used.
     launch.arg(&a).arg(&a).arg(&mut c).arg(&1000_usize);
     // SAFETY: the arguments are those of the kernel, which stays within.
     unsafe { launch.launch(LaunchConfig::for_num_elems(1000)) }.unwrap();
@@ -31,12 +31,12 @@ fn arguments_that_the_kernel_would_read_beyond_are_refused() {
     let a = stream.clone_htod(&[1.5_f32; 10]).unwrap();
     let mut launch = stream.launch_builder(&kernel);
     launch.arg(&a).arg(&a).arg(&a);
-    // SAFETY: it is refused.
+    // SAFETY: the launch is rejected.
     let few = unsafe { launch.launch(LaunchConfig::for_num_elems(10)) }.unwrap_err();
     assert_eq!(few, DriverError(CUresult::CUDA_ERROR_INVALID_VALUE));
     assert!(few.to_string().contains("3 arguments for vector_add("), "{few}");
     launch.arg(&10_u16);
-    // SAFETY: it is refused.
+    // SAFETY: the launch is rejected.
     let small = unsafe { launch.launch(LaunchConfig::for_num_elems(10)) }.unwrap_err();
     assert_eq!(small, DriverError(CUresult::CUDA_ERROR_INVALID_VALUE));
     assert!(small.to_string().contains("argument 3 of vector_add("), "{small}");

@@ -11,7 +11,7 @@ fn pageable_memory_is_free_and_full_when_a_copy_returns() {
     let stream = context.new_stream().unwrap();
     let mut host = vec![7_u32; 100_000];
     let slice = stream.clone_htod(&host).unwrap();
-    host.fill(9); // not what the device gets
+    host.fill(9); // not copied to the device
     let mut back = vec![0_u32; 100_000];
     stream.memcpy_dtoh(&slice, &mut back).unwrap();
     assert!(back.iter().all(|word| *word == 7));

@@ -1,4 +1,4 @@
-//! Errors say why, and what to do.
+//! Errors contain the reason, and what to do.
 
 use cuda_compat::driver::sys::{CUevent_flags, CUresult, cuInit};
 use cuda_compat::driver::{CudaContext, DriverError};
@@ -14,7 +14,7 @@ fn ptx_is_refused_with_what_to_do() {
     let error = context.load_module(ptx).unwrap_err();
     assert_eq!(error, DriverError(CUresult::CUDA_ERROR_INVALID_PTX));
     assert!(error.to_string().contains("nvrtc"), "{error}");
-    // The text is of that status alone.
+    // The text belongs to that status only.
     assert!(!DriverError(CUresult::CUDA_ERROR_INVALID_VALUE).to_string().contains("PTX"));
 }
 
@@ -79,8 +79,7 @@ fn errors_of_drop_are_kept() {
     context.synchronize().unwrap();
 }
 
-/// An error that a destructor has left is told by the next call, which does what it is for all the same: memory is
-/// freed after it.
+/// The next call returns an error that a destructor has recorded, but still takes effect: memory is freed after it.
 #[test]
 fn an_earlier_error_leaves_no_wait_out() {
     const N: usize = 1 << 22;

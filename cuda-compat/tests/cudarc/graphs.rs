@@ -1,4 +1,4 @@
-//! Graphs keep what they use, and use nothing that may be gone or borrowed when they are launched.
+//! Graphs keep the resources that they use, and do not use memory that may be freed or borrowed when they are launched.
 
 use std::sync::Arc;
 
@@ -9,8 +9,8 @@ use crate::{context, vector_add};
 
 const N: usize = 1 << 12;
 
-/// A graph of what `body` queues, which is called again when a wait for the device in another test's thread has ended
-/// the capture.
+/// Captures a graph of the work that `body` queues. `body` is called again if a wait for the device in another test's
+/// thread has ended the capture.
 pub(crate) fn captured(stream: &Arc<CudaStream>, mut body: impl FnMut() -> Result<(), DriverError>) -> CudaGraph {
     loop {
         stream.begin_capture(CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_RELAXED).unwrap();
@@ -112,7 +112,7 @@ fn code_lives_as_long_as_graphs_that_use_it() {
     assert_eq!(stream.clone_dtoh(&c).unwrap(), [3.0; 64]);
 }
 
-/// Memory that is allocated in a capture is there before the first launch.
+/// Memory that is allocated in a capture exists before the first launch.
 #[test]
 fn memory_is_allocated_beside_a_capture() {
     let context = context();
@@ -168,7 +168,7 @@ fn the_module_of_a_variable_lives_as_long_as_graphs_that_use_it() {
     assert!(others.iter().all(|other| stream.clone_dtoh(other).unwrap() == [7; 256]));
 }
 
-/// A call that does not end the capture leaves what its graph is to keep.
+/// A call that does not end the capture does not drop the resources that its graph must keep.
 #[test]
 fn a_capture_goes_on_after_a_refused_end() {
     let context = context();
@@ -180,7 +180,7 @@ fn a_capture_goes_on_after_a_refused_end() {
         let end = || stream.end_capture(CUgraphInstantiate_flags(0)).map(|graph| graph.map(drop));
         scope.spawn(end).join().unwrap()
     });
-    // A runtime may end it all the same.
+    // A runtime may end the capture nevertheless.
     if elsewhere.is_ok() {
         return;
     }

@@ -1,5 +1,5 @@
-//! What the cudarc-shaped layer does otherwise than cudarc, or beyond it, on the software GPU. That it has cudarc's
-//! interface is shown by `cargo xtask cudarc`.
+//! Differences of the cudarc layer from cudarc, and additions to it, on the software GPU. `cargo xtask cudarc` checks
+//! that it has cudarc's interface.
 
 mod arguments;
 mod copies;
@@ -12,7 +12,7 @@ use std::sync::Arc;
 use cuda_compat::driver::CudaContext;
 use cuda_compat::nvrtc::Ptx;
 
-/// Returns whether AMD's own HIP runtime is there.
+/// Returns whether AMD's own HIP runtime is available.
 fn is_amds() -> bool {
     std::env::var_os("ROCM_RS_RELEASE").is_some()
 }

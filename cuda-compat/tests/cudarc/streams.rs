@@ -1,4 +1,4 @@
-//! Order between streams, and what contexts hold.
+//! The order between streams, and the lifetime of contexts.
 
 use std::sync::Arc;
 
@@ -63,7 +63,7 @@ fn the_preference_for_caches_is_an_enum() {
     }
 }
 
-/// The stream of a thread stays the same stream when it moves to another: work on it is in order there.
+/// The stream of a thread stays the same stream when it moves to another thread: its work stays in order.
 #[test]
 fn the_stream_of_a_thread_is_one_stream_everywhere() {
     let context = context();

@@ -22,11 +22,11 @@ use crate::device::{self, Argument, Module};
 const MODULES: [&str; 11] =
     ["affine", "binary", "cast", "conv", "fill", "indexing", "quantized", "reduce", "sort", "ternary", "unary"];
 
-/// What the sources ask of CUDA: kernels for `__half`, `__nv_bfloat16` and `__nv_fp8_e4m3` are there from compute
-/// capability 8.9 on.
+/// The compute capability that the sources require: kernels for `__half`, `__nv_bfloat16` and `__nv_fp8_e4m3` exist
+/// from compute capability 8.9 on.
 const OPTIONS: [&str; 3] = ["--std=c++17", "-O3", "-D__CUDA_ARCH__=890"];
 
-/// What came of a kernel: an error, or nothing.
+/// The result of a kernel: an error, or nothing.
 type Outcome = Result<(), String>;
 
 /// The kernels of a module.

@@ -32,7 +32,7 @@ pub(crate) fn start() -> bool {
     let backend = if is_embedded() { hip::Backend::Sim } else { hip::Backend::Rocm };
     BACKEND.call_once(|| hip::select_backend(backend).unwrap());
     let mut context = null_mut();
-    // SAFETY: room for the result; the device is there.
+    // SAFETY: room for the result; the device exists.
     unsafe {
         ok(cuInit(0));
         ok(cuDevicePrimaryCtxRetain(&mut context, 0));
@@ -98,7 +98,7 @@ impl Buffer {
 
 impl Drop for Buffer {
     fn drop(&mut self) {
-        // SAFETY: it was allocated or is null, which is freed as nothing; what uses it was waited for.
+        // SAFETY: the memory was allocated, or is null, which frees nothing; work that uses it has been waited for.
         unsafe { cuMemFree(self.0) };
     }
 }
@@ -134,7 +134,7 @@ macro_rules! args {
 }
 pub(crate) use args;
 
-/// What a compilation gives: the status, the log, and the code and lowered names where it worked.
+/// The result of a compilation: the status, the log, and on success the code and lowered names.
 #[derive(Clone)]
 pub(crate) struct Compiled {
     pub(crate) status: nvrtcResult,

@@ -19,7 +19,7 @@ mod templates;
 mod textures;
 mod votes;
 
-/// A test of kernels: its name, and what it does with a device that is there.
+/// A test of kernels: its name, and its function, which runs on an available device.
 macro_rules! on_a_device {
     ($(fn $name:ident() $body:block)*) => {$(
         #[test]

@@ -8,7 +8,7 @@ use crate::random::Random;
 pub(crate) struct Format {
     exponent: u32,
     mantissa: u32,
-    /// Whether the largest exponent is for infinity and NaN; else only its largest mantissa is NaN.
+    /// Whether the largest exponent means infinity and NaN; otherwise only its largest mantissa is NaN.
     ieee: bool,
 }
 
@@ -39,7 +39,8 @@ impl Format {
         (if self.ieee { top - 1 } else { (top | ((1 << self.mantissa) - 1)) - 1 }) as u16
     }
 
-    /// The nearest number, of two the even one. Half a step beyond the largest is infinity, or NaN where there is none.
+    /// Returns the nearest number; of two, the even one. Half a step beyond the largest is infinity, or NaN if the type
+    /// has none.
     pub(crate) fn nearest(&self, value: f64) -> u16 {
         if value.is_nan() {
             return 0x7fff;
@@ -144,7 +145,7 @@ on_a_device! {
 
     fn bfloat16_rounds_to_the_nearest_even() {
         let mut values: Vec<f64> = vec![0.0, -0.0, 1.0, f64::INFINITY, f64::NEG_INFINITY, f64::NAN, 3.4e38, -3.4e38, 1e-40, 1e300];
-        // Ties, and what is just off a tie by less than a float can say.
+        // Ties, and numbers that differ from a tie by less than a float can represent.
         for step in 0..64 {
             let tie = 1.0 + f64::from(step) / 128.0 + 1.0 / 256.0;
             values.extend([tie, tie + 2_f64.powi(-40), tie - 2_f64.powi(-40), -tie]);

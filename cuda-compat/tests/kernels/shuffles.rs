@@ -62,7 +62,7 @@ on_a_device! {
         let down = |warp: &[i32], lane: usize| if lane % 8 + 3 < 8 { warp[lane + 3] } else { warp[lane] };
         let up = |warp: &[i32], lane: usize| if lane % 16 >= 2 { warp[lane - 2] } else { warp[lane] };
         let four = |warp: &[i32], lane: usize| warp[lane / 4 * 4 + 1];
-        // Of a segment before, a lane's value can be had; of one behind, it cannot.
+        // A lane can read a value of an earlier segment, but not of a later one.
         let xor = |warp: &[i32], lane: usize| if (lane ^ 12) / 8 <= lane / 8 { warp[lane ^ 12] } else { warp[lane] };
         let expected = [of_warps(&values, down), of_warps(&values, up), of_warps(&values, four), of_warps(&values, xor)];
         let found = output.read::<i32>(5 * 128);
@@ -96,7 +96,7 @@ on_a_device! {
     }
 
     fn shuffles_of_structs() {
-        // Four words each, of which the last is half padding, which stays as it is.
+        // Four words each; the last one is half padding, which must not change.
         let words: Vec<u32> = Random::new(7).words(4 * 64).into_iter().map(|word| word & 0x7fff).collect();
         let (input, output) = (Buffer::of(&words), Buffer::zeros::<u32>(4 * 64));
         module().run("structs", 1, 64, args![&input, &output]);

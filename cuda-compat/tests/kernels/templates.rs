@@ -1,4 +1,4 @@
-//! Templates by name expressions; what the compiler says.
+//! Templates with name expressions, and the compiler's messages.
 
 use cuda_compat::nvrtc::{NVRTC_ERROR_COMPILATION, NVRTC_SUCCESS};
 

@@ -47,7 +47,7 @@ fn assert_product<T: Number>(cfg: &GemmConfig<T>, [a, b, before, after]: [&[T]; 
             assert_near(&format!("{row}, {column}"), wide(after[place]), want, size, eps * f64::from(cfg.k + 3));
         }
     }
-    // What is between columns stays.
+    // Memory between columns does not change.
     for (place, (before, after)) in before.iter().zip(after).enumerate() {
         if place as i32 % cfg.ldc >= cfg.m {
             assert_eq!(wide(*before), wide(*after), "gap at {place}");

@@ -68,7 +68,7 @@ where
         let [on_a, on_b, on_bias] = [&a, &b, &bias].map(|host| stream.clone_htod(host).unwrap());
         let mut c = stream.clone_htod(&before).unwrap();
         let on_bias = has_bias.then_some(&on_bias);
-        // SAFETY: the element's type is T, and this thread alone queues work.
+        // SAFETY: the element's type is T, and only this thread queues work.
         unsafe { blas.matmul(cfg, &on_a, &on_b, &mut c, on_bias, act.as_ref()) }.unwrap();
         let after = stream.clone_dtoh(&c).unwrap();
         for product in 0..cfg.batch_size.unwrap_or(1) as usize {
@@ -112,7 +112,7 @@ fn what_does_not_fit_is_refused_before_the_call() {
     let invalid = error(cublasStatus_t::CUBLAS_STATUS_INVALID_VALUE);
     let unsupported = error(cublasStatus_t::CUBLAS_STATUS_NOT_SUPPORTED);
     let bias = stream.clone_htod(&[1.0_f32; 17]).unwrap();
-    // SAFETY: the element's type is f32, and this thread alone queues work.
+    // SAFETY: the element's type is f32, and only this thread queues work.
     let mut call = |cfg, bias| unsafe { blas.matmul(cfg, &a, &b, &mut c, bias, None) };
     let wrong = [
         MatmulConfig { k: 10, ldb: 10, ..CONFIG },
@@ -129,7 +129,7 @@ fn what_does_not_fit_is_refused_before_the_call() {
     assert_eq!(call(CONFIG, Some(&short)), invalid);
     assert_eq!(call(MatmulConfig { transc: true, ..CONFIG }, None), unsupported);
     let strided = MatmulConfig { stride_bias: Some(0), batch_size: Some(1), ..CONFIG };
-    // On 10.0 the library has it; older ones refuse the attribute.
+    // The library of 10.0 supports the attribute; older ones reject it.
     assert!(call(strided, Some(&bias)).is_err() || !linalg_testing::before((10, 0)));
     assert_eq!(stream.clone_dtoh(&c).unwrap(), vec![2.0; 17 * 5]);
     assert!(!blas.handle().is_null());

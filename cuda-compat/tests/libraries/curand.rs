@@ -21,7 +21,7 @@ fn moments(numbers: impl Iterator<Item = f64> + Clone) -> (f64, f64) {
     (mean, (numbers.map(|number| (number - mean).powi(2)).sum::<f64>() / COUNT as f64).sqrt())
 }
 
-/// Within five standard errors of what the distribution has.
+/// Checks that a value is within five standard errors of the distribution's.
 #[track_caller]
 fn assert_moments((mean, deviation): (f64, f64), want_mean: f64, want_deviation: f64) {
     let error = 5.0 * want_deviation / (COUNT as f64).sqrt();
@@ -122,7 +122,7 @@ fn the_floor_below_has_kinds_and_the_poisson_distribution() {
     assert!(stream.clone_dtoh(&numbers).unwrap().iter().all(|&number| number > 0.0));
 }
 
-/// A graph uses the generator's state: it stays when the generator starts again, and when it is gone.
+/// A graph keeps the generator's state that it uses, when the generator restarts, and when it is dropped.
 #[test]
 fn a_graph_keeps_the_state_of_the_generator() {
     use cuda_compat::driver::sys::{CUgraphInstantiate_flags, CUstreamCaptureMode};

@@ -15,7 +15,7 @@ macro_rules! device {
     }};
 }
 
-/// The eigenvalues of a matrix whose eigenvalues are known: 2 on the diagonal and −1 beside it.
+/// The eigenvalues of a matrix with known eigenvalues: 2 on the diagonal and −1 next to it.
 #[test]
 fn a_handle_is_used_by_functions_of_the_raw_floor() {
     let stream = device!();
@@ -40,11 +40,11 @@ fn a_handle_is_used_by_functions_of_the_raw_floor() {
         let (info, _info) = info.device_ptr_mut(&stream);
         let (mode, fill) = (cusolverEigMode_t::CUSOLVER_EIG_MODE_NOVECTOR, cublasFillMode_t::CUBLAS_FILL_MODE_LOWER);
         let (a, values, n, mut len) = (a as *mut f64, values as *mut f64, N as i32, 0);
-        // SAFETY: the handle is alive, and there is a place for the result.
+        // SAFETY: the handle is alive, and there is room for the result.
         unsafe { cusolverDnDsyevd_bufferSize(solver.cu(), mode, fill, n, a, n, values, &mut len) }.result().unwrap();
         let mut work = stream.alloc_zeros::<f64>(len.max(1) as usize).unwrap();
         let (work, _work) = work.device_ptr_mut(&stream);
-        // SAFETY: the handle is alive, and buffers have what an order of N needs.
+        // SAFETY: the handle is alive, and buffers have the sizes that an order of N needs.
         unsafe { cusolverDnDsyevd(solver.cu(), mode, fill, n, a, n, values, work as *mut f64, len, info as *mut i32) }
             .result()
             .unwrap();
@@ -70,7 +70,7 @@ fn settings_are_kept() {
     }
     let params = DnParams::new(cusolverDnFunction_t::CUSOLVERDN_GETRF, cusolverAlgMode_t::CUSOLVER_ALG_0).unwrap();
     assert!(!params.cu().is_null());
-    // The library refuses every choice, and ours is none.
+    // The library rejects every choice, and `CUSOLVER_ALG_0` makes none.
     assert!(DnParams::new(cusolverDnFunction_t::CUSOLVERDN_GETRF, cusolverAlgMode_t::CUSOLVER_ALG_2).is_err());
 }
 
@@ -90,8 +90,7 @@ fn a_sparse_handle_needs_cholmod() {
     }
 }
 
-/// hipSOLVER of ROCm 7.2 has one format and one algorithm, and refuses to be told: as cudarc does, a setting panics
-/// then.
+/// hipSOLVER of ROCm 7.2 has one format and one algorithm, and rejects settings: as in cudarc, a setting then panics.
 #[test]
 fn a_handle_for_refactorisations_is_made_and_set() {
     let _stream = device!();

@@ -10,7 +10,7 @@ fn a_handle_is_made_used_and_destroyed() {
     let Some(_stream) = stream_with!(cusparse, "hipsparseCreate") else { return };
     let handle = result::create().unwrap();
     let mut mode = cusparsePointerMode_t::default();
-    // SAFETY: the handle is alive, and there is a place for the result.
+    // SAFETY: the handle is alive, and there is room for the result.
     unsafe {
         cusparseSetPointerMode(handle, cusparsePointerMode_t::CUSPARSE_POINTER_MODE_DEVICE).result().unwrap();
         cusparseGetPointerMode(handle, &mut mode).result().unwrap();

@@ -1,4 +1,5 @@
-//! The libraries in cudarc's shape, on ROCm's own: the GPU if there is one, or the software GPU under `hsa-sim`.
+//! The libraries through cudarc's interface, with ROCm's own libraries: on the GPU, or on the software GPU under
+//! `hsa-sim`.
 //! Results are held to references on the host. Without the libraries the tests pass by saying that they were skipped.
 
 mod cublas;
@@ -13,7 +14,8 @@ use std::sync::Arc;
 
 use cuda_compat::driver::{CudaContext, CudaStream};
 
-/// A stream of its own on the first device, if there is one and the library, which `error` returns the reason for.
+/// Returns a new stream on the first device, if a device and the library are available; `error` returns the reason if
+/// the library is not.
 pub(crate) fn stream(error: impl FnOnce() -> Option<String>) -> Option<Arc<CudaStream>> {
     linalg_testing::device()?;
     if let Some(why) = error() {

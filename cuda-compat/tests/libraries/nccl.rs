@@ -27,7 +27,7 @@ fn devices() -> Option<(usize, MutexGuard<'static, ()>)> {
     Some((count, turn))
 }
 
-/// Runs a function for each rank, in a thread of its own.
+/// Runs a function for each rank, in its own thread.
 fn ranks(run: impl Fn(&Comm, &Arc<CudaStream>) + Send + Sync) {
     let Some((count, _turn)) = devices() else { return };
     let id = Id::new().unwrap();
@@ -48,7 +48,7 @@ fn ranks(run: impl Fn(&Comm, &Arc<CudaStream>) + Send + Sync) {
 
 const LEN: usize = 5;
 
-/// What a rank sends: different in each place.
+/// The data that a rank sends: different at each position.
 fn sent(rank: usize) -> Vec<f32> {
     (0..LEN).map(|place| (rank * 10 + place + 1) as f32).collect()
 }
@@ -203,7 +203,7 @@ fn devices_of_one_thread_have_communicators() {
     assert!(result::get_nccl_version().unwrap() > 20_000);
 }
 
-/// A group that a program opens itself is queued when it ends, whatever was dropped meanwhile.
+/// A group that a program opens itself is queued when it ends, even if its buffers and communicators were dropped.
 #[test]
 fn a_group_keeps_what_its_calls_use() {
     const MANY: usize = 1 << 16;

@@ -52,7 +52,7 @@ fn sizes_beyond_hips_integers_are_refused() {
     let mut none: [*mut c_void; 1] = [null_mut()];
     let one = hip_sys::dim3 { x: 1, y: 1, z: 1 };
     let name = c"no function";
-    // SAFETY: a launch that is refused reads nothing.
+    // SAFETY: a launch that is rejected reads nothing.
     unsafe {
         let shared = 1 << 32; // 0 in HIP's 32 bits
         let status = cudaLaunchCooperativeKernel(name.as_ptr().cast(), one, one, none.as_mut_ptr(), shared, null_mut());

@@ -28,7 +28,7 @@ fn copies_in_every_direction() {
         ok(cuMemcpyDtoHAsync_v2(back.as_mut_ptr().add(1).cast(), a + 12, 4, stream));
         ok(cuStreamSynchronize(stream));
         assert_eq!(back, [1, 4]);
-        // By addresses alone.
+        // With addresses only.
         ok(cuMemcpy(a, source.as_ptr() as CUdeviceptr, 8));
         ok(cuMemcpyAsync(back.as_mut_ptr() as CUdeviceptr, a, 8, stream));
         ok(cuStreamSynchronize(stream));
@@ -37,8 +37,8 @@ fn copies_in_every_direction() {
     [a, b].into_iter().for_each(free);
 }
 
-/// Calls functions with a copy and, some of them, a stream; after each there is this at `pointer`, which is then
-/// zeroed.
+/// Calls functions with a copy and, for some of them, a stream; checks the content of `pointer` after each, and zeroes
+/// it.
 fn each<T>(
     now: &[unsafe extern "C" fn(*const T) -> CUresult],
     queued: &[unsafe extern "C" fn(*const T, CUstream) -> CUresult],

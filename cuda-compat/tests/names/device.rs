@@ -1,5 +1,5 @@
-//! What `cuda-compat check` says of device functions and headers is true: HIPRTC compiles those that it calls mapped,
-//! with the prelude, and not those that it calls missing.
+//! Checks the table of device functions and headers of `cuda-compat check`: with the prelude, HIPRTC compiles the ones
+//! listed as mapped, and rejects the ones listed as missing.
 
 use std::ffi::CString;
 use std::fmt::Write as _;
@@ -13,7 +13,7 @@ fn rows() -> Vec<[&'static str; 4]> {
     table.lines().skip(1).map(|line| line.split('\t').collect::<Vec<_>>().try_into().unwrap()).collect()
 }
 
-/// The compiler's messages, if it refuses a program.
+/// Returns the compiler's messages, if it rejects a program.
 fn compile(source: &str) -> Result<(), String> {
     let source = CString::new(source).unwrap();
     let (mut program, mut size) = (null_mut(), 0);

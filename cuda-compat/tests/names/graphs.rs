@@ -134,7 +134,7 @@ fn an_update_says_what_it_found() {
         (3, cuGraphExecUpdate_v2),
         (4, cudaGraphExecUpdate),
     ] {
-        // SAFETY: the handles are alive, and there is a place for the result.
+        // SAFETY: the handles are alive, and there is room for the result.
         unsafe {
             ok(update(exec, of(value, 1), &mut info));
             assert_eq!(info.result, CU_GRAPH_EXEC_UPDATE_SUCCESS);

@@ -1,6 +1,6 @@
-//! CUDA's names on the software GPU: each function that differs from HIP's, and what ports trip over. On AMD's own HIP
-//! runtime where one is promised (`ROCM_RS_RELEASE`), else on the embedded one; tests of functions that the latter
-//! lacks say that they were skipped.
+//! CUDA's names on the software GPU: each function that differs from HIP's, and pitfalls of ports. They run on AMD's
+//! own HIP runtime if one is promised (`ROCM_RS_RELEASE`), otherwise on the embedded one; tests of functions that the
+//! latter lacks print that they were skipped.
 
 mod arguments;
 mod context;
@@ -18,8 +18,8 @@ use std::ptr::null_mut;
 
 use cuda_compat::driver::*;
 
-/// Runs a test in a process of its own, with a variable set; its output, if it failed. `cargo xtask test` starts this
-/// program by the loader of another C library, which starts it again.
+/// Runs a test in a separate process, with a variable set; returns its output if it failed. `cargo xtask test` starts
+/// this program with the loader of another C library, which starts it again.
 #[track_caller]
 pub(crate) fn alone(test: &str, variable: &str, value: &str) {
     let program = std::env::args_os().next().unwrap();
@@ -38,7 +38,7 @@ pub(crate) fn alone(test: &str, variable: &str, value: &str) {
     assert!(passed, "{variable}={value}: {text}{}", String::from_utf8_lossy(&child.stderr));
 }
 
-/// Returns whether AMD's own HIP runtime is there.
+/// Returns whether AMD's own HIP runtime is available.
 pub(crate) fn is_amds() -> bool {
     std::env::var_os("ROCM_RS_RELEASE").is_some()
 }
@@ -58,7 +58,7 @@ pub(crate) fn has(functions: &[&str]) -> bool {
 pub(crate) fn start() {
     hip::select_backend(if is_amds() { hip::Backend::Rocm } else { hip::Backend::Sim }).unwrap();
     let mut context = null_mut();
-    // SAFETY: room for the result; the device is there.
+    // SAFETY: room for the result; the device exists.
     unsafe {
         ok(cuInit(0));
         ok(cuDevicePrimaryCtxRetain(&mut context, 0));
@@ -95,7 +95,7 @@ pub(crate) fn free(pointer: CUdeviceptr) {
     unsafe { ok(cuMemFree_v2(pointer)) };
 }
 
-/// A stream of its own.
+/// Creates a stream.
 pub(crate) fn stream() -> CUstream {
     let mut stream = null_mut();
     // SAFETY: room for the result.

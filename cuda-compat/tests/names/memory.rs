@@ -1,4 +1,4 @@
-//! Allocation, mapping, and what is known of addresses.
+//! Allocation, mapping, and attributes of addresses.
 
 use std::ffi::c_void;
 use std::ptr::null_mut;
@@ -39,7 +39,7 @@ fn every_allocator_gives_an_address() {
             }
         }
     }
-    // SAFETY: it is used no more.
+    // SAFETY: it is no longer used.
     unsafe { ok(cuStreamDestroy(stream)) };
 }
 
@@ -178,7 +178,7 @@ fn reserved_addresses_are_mapped() {
     properties.location.type_ = CU_MEM_LOCATION_TYPE_DEVICE;
     let (mut pointer, mut handle, mut size): (CUdeviceptr, _, _) = (0, null_mut(), 0);
     let access = CUmemAccessDesc { location: properties.location, flags: CU_MEM_ACCESS_FLAGS_PROT_READWRITE };
-    // SAFETY: places for the results; what is mapped is unmapped before it is freed.
+    // SAFETY: room for the results; mapped memory is unmapped before it is freed.
     unsafe {
         ok(cuMemGetAllocationGranularity(&mut size, &properties, CU_MEM_ALLOC_GRANULARITY_MINIMUM));
         ok(cuMemCreate(&mut handle, size, &properties, 0));
@@ -215,10 +215,10 @@ fn streams_write_and_wait_for_values() {
     }
     assert_eq!(download(pointer, 8), [0xf000_0001, 2, 0, 3 << 8, 4, 0, 0, 0]);
     if crate::is_amds() {
-        // There the fill that ends the wait would wait behind it.
+        // On that runtime, the fill that ends the wait would be queued after it.
         return free(pointer);
     }
-    // All bits are compared: a wait for a value that differs in the highest bit alone is not over.
+    // All bits are compared: a wait for a value that differs only in the highest bit does not end.
     // SAFETY: the memory is alive until the wait is over.
     unsafe {
         ok(cuStreamWaitValue32(stream, pointer, 0x7000_0001, CU_STREAM_WAIT_VALUE_EQ));

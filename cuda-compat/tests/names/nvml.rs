@@ -178,7 +178,7 @@ unsafe extern "C" fn clocks(
     let mut info = smi::rocm_6_2::amdsmi_frequencies_t { num_supported: 3, current: 1, ..Default::default() };
     match clock {
         smi::AMDSMI_CLK_TYPE_GFX => info.frequency[..3].copy_from_slice(&[500_000_000, 1_300_000_000, 2_100_000_000]),
-        // Asleep: there is no current one.
+        // The GPU sleeps: there is no current clock.
         smi::AMDSMI_CLK_TYPE_MEM => {
             (info.frequency[0], info.num_supported, info.current) = (1_600_000_000, 1, u32::MAX)
         }
@@ -331,7 +331,7 @@ impl smi::Provider for Library {
     }
 }
 
-/// Runs the test of this name in processes of its own, one for each release; returns the release in such a process.
+/// Runs the test of this name in separate processes, one for each release; returns the release in such a process.
 fn in_child(test: &str, releases: &[&str]) -> Option<(u32, u32)> {
     if let Ok(release) = std::env::var(RELEASE) {
         let (major, minor) = release.split_once('.')?;

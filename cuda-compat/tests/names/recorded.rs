@@ -1,7 +1,7 @@
-//! Functions with addresses that no runtime on the software GPU can run: what arrives at HIP, and what comes back from
-//! it.
+//! Functions with addresses that no runtime on the software GPU can run: the arguments that reach HIP, and the results
+//! that it returns.
 //!
-//! HIP is functions of this test there, in a process of its own.
+//! In these tests, HIP consists of functions of this test, in a separate process.
 
 use std::ffi::{CStr, c_uint, c_void};
 use std::ptr::{NonNull, null_mut};
@@ -21,7 +21,7 @@ fn handle<T>(number: usize) -> *mut T {
     std::ptr::without_provenance_mut(number)
 }
 
-/// Returns whether what arrived is what is expected; otherwise HIP's status says so.
+/// Checks the recorded arguments; if they differ, HIP's status reports it.
 fn status(is_right: bool) -> hipError_t {
     if is_right { hipSuccess } else { hipErrorInvalidValue }
 }
@@ -237,7 +237,7 @@ static ONE: i32 = 1;
 fn a_runtime_refuses_what_is_not_there() {
     crate::start();
     let mut address: CUdeviceptr = 0;
-    // SAFETY: places for the results; what is refused is not used.
+    // SAFETY: room for the results; rejected arguments are not used.
     unsafe {
         assert_ne!(cuIpcOpenMemHandle(&mut address, CUipcMemHandle::default(), 1), CUDA_SUCCESS);
         assert_ne!(cuIpcCloseMemHandle(0), CUDA_SUCCESS);

@@ -1,4 +1,4 @@
-//! What ports trip over.
+//! Pitfalls of ports.
 
 use std::ffi::{CStr, c_void};
 use std::ptr::{null, null_mut};
@@ -35,7 +35,7 @@ fn an_address_on_a_device_is_an_integer() {
     let third = pointer + 3 * size_of::<u32>() as CUdeviceptr;
     assert_eq!(download(third, 2), [3, 4]);
     free(pointer);
-    // SAFETY: no memory is there: an error.
+    // SAFETY: no memory is mapped at the address, which is an error.
     assert_ne!(unsafe { cuMemsetD8(0, 1, 1) }, CUDA_SUCCESS);
 }
 
@@ -164,7 +164,7 @@ fn ptx_is_no_code() {
     let mut module = null_mut();
     // SAFETY: a C string and a place for the result.
     assert_ne!(unsafe { cuModuleLoadData(&mut module, ptx.as_ptr().cast::<c_void>()) }, CUDA_SUCCESS);
-    // What NVRTC gives as PTX and as cubin is the same code object.
+    // NVRTC's PTX and cubin are the same code object.
     let ptx: unsafe extern "C" fn(_, _) -> _ = nvrtc::nvrtcGetPTX;
     let cubin: unsafe extern "C" fn(_, _) -> _ = nvrtc::nvrtcGetCUBIN;
     assert!(std::ptr::fn_addr_eq(ptx, cubin));

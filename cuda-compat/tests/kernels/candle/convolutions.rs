@@ -1,4 +1,4 @@
-//! Convolutions, pools and what prepares them. Shapes are batch, channels, and one or two sizes.
+//! Convolutions, pools and their preparation kernels. Shapes are batch, channels, and one or two sizes.
 
 use super::Outcome;
 use super::types::{Type, sizes};
@@ -37,7 +37,7 @@ fn numbers(kind: Type, count: usize) -> Vec<f64> {
     if kind.is_float() { kind.numbers(count) } else { (0..count).map(|at| (at * 7 % 3) as f64).collect() }
 }
 
-/// Dimensions and strides of what is contiguous.
+/// Dimensions and strides of a contiguous tensor.
 fn layout(dims: &[usize]) -> Vec<u64> {
     let strides = (0..dims.len()).map(|at| dims[at + 1..].iter().product::<usize>());
     dims.iter().copied().chain(strides).map(|size| size as u64).collect()
@@ -57,8 +57,8 @@ fn steps(kind: Type) -> f64 {
     if kind.is_float() { 8.0 } else { 0.0 }
 }
 
-/// For each element of what goes in, the elements of what comes out that it goes to, with the place in the kernel,
-/// along one size.
+/// Returns, for each input element, the output elements that it contributes to, with the position in the kernel, along
+/// one size.
 fn pairs(size: usize, out: usize) -> Vec<(usize, usize, usize)> {
     let all = (0..out).flat_map(|to| (0..K).map(move |k| (to, k)));
     all.filter_map(|(to, k)| Some(((to * STRIDE + k).checked_sub(PADDING)?, to, k)))
@@ -99,7 +99,7 @@ fn convolve(module: &Module, name: &str, kind: Type, is_2d: bool) -> Outcome {
     kind.compare(&output, &expected, steps(kind))
 }
 
-/// What a convolution reads is written, and what it writes is read.
+/// A transposed convolution: the roles of its input and output are exchanged.
 fn transposed(module: &Module, name: &str, kind: Type, is_2d: bool) -> Outcome {
     let (h, kh) = if is_2d { (H, K) } else { (1, 1) };
     let size = |of: usize| (of - 1) * STRIDE + K - 2 * PADDING;

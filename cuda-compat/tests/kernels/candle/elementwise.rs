@@ -135,7 +135,7 @@ fn binary(module: &Module, name: &str, op: &str, kind: Type) -> Option<Outcome> 
     Some(Ok(()))
 }
 
-/// The error function: its series about zero, and from 2 on the continued fraction of what it lacks to one.
+/// The error function: its series around zero, and from 2 on the continued fraction of its complement.
 fn erf(x: f64) -> f64 {
     if x.abs() >= 2.0 {
         let square = x * x;
@@ -170,7 +170,7 @@ fn gelu(x: f64) -> f64 {
     0.5 * x * (1.0 + inner.tanh())
 }
 
-/// What the exponent of `upowf` and the factor of `uelu` are.
+/// The exponent of `upowf` and the factor of `uelu`.
 const PARAMETER: f64 = 1.5;
 
 fn unary(module: &Module, name: &str, op: &str, kind: Type) -> Option<Outcome> {

@@ -4,8 +4,8 @@ use super::types::Type;
 use crate::device::Buffer;
 use crate::random::Random;
 
-/// Codes of so many bits. A run of bytes has the lowest bits of its bytes first, then the next: a group of codes for
-/// each.
+/// Codes of this many bits. A run of bytes holds the lowest bits of all its bytes first, then the next bits: one group
+/// of codes for each.
 struct Codes {
     at: usize,
     bits: usize,
@@ -168,7 +168,7 @@ impl Format {
         (Buffer::of(&bytes), numbers)
     }
 
-    /// The bytes of so many numbers.
+    /// Returns the bytes of this many numbers.
     pub(super) fn size(&self, count: usize) -> usize {
         count / self.numbers * self.bytes
     }

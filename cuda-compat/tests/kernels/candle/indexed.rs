@@ -59,7 +59,7 @@ fn sort(module: &Module, name: &str, kind: Type, is_ascending: bool) -> Outcome 
     Ok(())
 }
 
-/// Sizes of what is before the dimension that is indexed, of it, of the indices, and of what is after it.
+/// Sizes of the dimensions before the indexed one, of the indexed one, of the indices, and of the dimensions after it.
 const LEFT: usize = 2;
 const FROM: usize = 5;
 const IDS: usize = 4;

@@ -110,8 +110,8 @@ impl Type {
         Argument::of_bytes(self.bytes(value))
     }
 
-    /// Compares what a kernel wrote: the nearest values exactly, or within so many steps of the expected value or of
-    /// one.
+    /// Compares the output of a kernel: the nearest values exactly, or within this many steps of the expected value or
+    /// of one.
     pub(super) fn compare(self, buffer: &Buffer, expected: &[f64], steps: f64) -> Outcome {
         for (at, (found, expected)) in self.read(buffer, expected.len()).into_iter().zip(expected).enumerate() {
             let near = match steps {
