@@ -38,7 +38,7 @@ fn ranks(address: &str, size: usize, run: impl Fn(World) + Sync) {
     });
 }
 
-/// What the hub refused, when it has refused so much.
+/// Returns the callers that the hub has rejected, once there are this many.
 fn refused(hub: &Hub, number: usize) -> Vec<String> {
     while hub.refused().len() < number {
         std::thread::sleep(Duration::from_millis(5));
@@ -93,8 +93,8 @@ fn a_hub_that_is_not_there_is_an_error_at_the_deadline() {
     assert!(matches!(&error, Error::Connection { address: of, .. } if *of == address), "{error}");
 }
 
-/// Takes a port of this machine, any if it is 0: no other program gets it, nobody listens at it, and a hub of ours can.
-/// `None` where it is taken.
+/// Reserves a port of this machine, any if it is 0: no other program gets it, no process listens at it, and a hub of
+/// this test can. `None` if it is taken.
 #[cfg(target_os = "linux")]
 fn reserve(port: u16) -> Option<(std::os::fd::OwnedFd, u16)> {
     use std::os::fd::{AsRawFd as _, FromRawFd as _, OwnedFd};
@@ -102,10 +102,10 @@ fn reserve(port: u16) -> Option<(std::os::fd::OwnedFd, u16)> {
     // SAFETY: it takes numbers, and gives a descriptor or -1.
     let socket = unsafe { libc::socket(libc::AF_INET, libc::SOCK_STREAM | libc::SOCK_CLOEXEC, 0) };
     assert!(socket >= 0);
-    // SAFETY: the socket is new, and nobody else's.
+    // SAFETY: the socket is new, and only this code has it.
     let socket = unsafe { OwnedFd::from_raw_fd(socket) };
-    // With `SO_REUSEADDR` on both sides, as std sets it, an address can be had twice until somebody listens. The system
-    // chooses it for nobody, neither to listen at nor to connect from.
+    // With `SO_REUSEADDR` on both sides, as std sets it, an address can be bound twice until a process listens. The system does not assign
+    // it, neither to listen at nor to connect from.
     let on = 1_i32;
     // SAFETY: all zero is a value of the struct; the pointers are to values of the lengths that go with them, which
     // live through the calls.
@@ -152,12 +152,12 @@ fn strangers_and_garbage_are_refused_and_do_no_harm() {
     };
     let _kept = [say(&[7; 72]), say(b"")];
     drop(say(b"GET / HTTP/1.0\r\n\r\n"));
-    // One who knows all but the secret.
+    // A caller that knows everything but the secret.
     let placement = Placement { rank: 1, size: 2, local_rank: 1, hub: address.clone() };
     let other = Secret::new("another secret of the same size").unwrap();
     let error = World::join(placement, &other, LONG, None).unwrap_err();
     assert!(error.to_string().contains("another secret"), "{error}");
-    // What one rank has said is of no use to another.
+    // Recorded messages of one rank are of no use to another caller.
     let lines = refused(&hub, 3);
     assert_eq!(lines.iter().filter(|line| line.contains("does not know the secret")).count(), 2, "{lines:?}");
     assert!(lines.iter().any(|line| line.contains("ended after 18 bytes")), "{lines:?}");
@@ -225,7 +225,7 @@ fn two_of_four_make_a_new_world(window: Duration) -> bool {
         match rank {
             // Its process dies.
             1 => drop(world),
-            // It has stopped, and comes back when the others have gone on.
+            // The rank has stopped, and continues after the others have regrouped.
             2 => {
                 made.lock().unwrap().recv().expect("the others make a world");
                 assert!(matches!(world.exchange(b""), Err(Error::Connection { .. })));
@@ -233,7 +233,7 @@ fn two_of_four_make_a_new_world(window: Duration) -> bool {
             _ => {
                 let lost = world.exchange(b"").unwrap_err();
                 let went_on = world.regroup(window);
-                // By now there is a world, of one rank or two.
+                // By then, a world of one rank or two exists.
                 is_made.unwrap().send(()).unwrap();
                 if went_on.is_err() || world.size() == 1 {
                     println!("not both came in {window:?}: {lost}, {went_on:?}");
@@ -260,11 +260,11 @@ fn a_rank_comes_back_in_a_new_process() {
         first = Some(zero.join().unwrap());
     });
     let first = first.unwrap();
-    // Whether it is known by now that rank 1 is gone, or only at the end of the window.
+    // The loss of rank 1 may be known already, or only at the end of the window.
     assert!(matches!(first.exchange(b"a"), Err(Error::Missing { .. })));
     std::thread::scope(|scope| {
         let again = scope.spawn(|| join(&address, 1, 2, LONG).unwrap());
-        // Its coming is an exchange, which needs both: an error as long as it is gone.
+        // Joining is an exchange, which needs both ranks: an error as long as one is lost.
         while let Err(error) = first.exchange(b"") {
             assert!(matches!(error, Error::Missing { .. }), "{error}");
         }
@@ -299,7 +299,7 @@ fn a_task_of_a_slurm_step() {
 #[cfg(target_os = "linux")]
 #[test]
 fn tasks_of_a_slurm_step_meet() {
-    // A port of its own, which Slurm's number of the job makes.
+    // A separate port, derived from Slurm's job number.
     let reserved = |job: u32| Some((job, reserve((20_000 + job % 20_000) as u16)?.0));
     let (job, _reserved) = (4_000_000 + std::process::id() % 10_000..).find_map(reserved).unwrap();
     let tasks: Vec<_> = (0..3)
@@ -438,7 +438,7 @@ mod mpi {
         assert!(said.contains("RCCL_RS_MPI") && said.contains("absolute path"), "{said}");
     }
 
-    /// A launcher with what it needs to run where it was unpacked.
+    /// A launcher with everything it needs to run from its folder.
     fn launcher(name: &str, root: Option<&Path>) -> Option<Command> {
         let Some(root) = root else {
             let path = std::env::var_os("PATH")?;

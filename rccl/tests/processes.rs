@@ -1,5 +1,6 @@
-//! Ranks that are processes: started by this program as `rccl-run` does it, on the devices of this one. Some are killed
-//! and some are stopped, at random moments; the others find out in time, go on without them, and leave nothing behind.
+//! Ranks in separate processes: started by this program as `rccl-run` does it, on the devices of this machine. Some are
+//! killed and some are stopped, at random moments; the others must notice in time, continue without them, and leave
+//! nothing running.
 #![cfg(target_os = "linux")]
 
 use std::collections::BTreeSet;
@@ -16,7 +17,7 @@ use rccl::{Communicator, Config, Error, Op};
 
 /// Set in ranks.
 const RANK: &str = "RCCL_TEST_RANK";
-/// What lines begin with that are for the test.
+/// Prefix of lines that are for the test.
 const MARK: &str = "@@ ";
 /// How many seconds a rank waits for a collective.
 const WAIT: &str = "RCCL_TEST_WAIT";
@@ -50,8 +51,8 @@ fn say(text: &str) {
 enum Lost {
     /// By an error that ends the communicator.
     Error(Error),
-    /// By a wrong sum, of a call that another rank has aborted: the library's kernels of an aborted rank run on without
-    /// waiting, and what they write reaches others.
+    /// A wrong sum, of a call that another rank has aborted: the library's kernels of an aborted rank continue without
+    /// waiting, and their writes reach other ranks.
     Sum(String),
 }
 
@@ -67,7 +68,7 @@ impl From<hip::Error> for Lost {
     }
 }
 
-/// Sums what the ranks have, over and over.
+/// Sums the ranks' numbers, repeatedly.
 fn work(communicator: &Communicator, rounds: usize, wait: Duration) -> Result<(), Lost> {
     let (rank, size) = (communicator.rank(), communicator.size());
     let device = communicator.device();
@@ -85,7 +86,7 @@ fn work(communicator: &Communicator, rounds: usize, wait: Duration) -> Result<()
     Ok(())
 }
 
-/// A rank: works until others are gone, then goes on with those that are left, as often as need be.
+/// A rank: works until others are lost, then continues with the remaining ranks, as often as needed.
 fn rank() -> Result<(), Error> {
     let mut world = World::from_environment_with(TIMEOUT)?;
     let first = world.rank();
@@ -117,7 +118,7 @@ fn rank() -> Result<(), Error> {
                 say(&format!("lost {first} {error}"));
             }
             Err(Lost::Sum(wrong)) => {
-                // Nobody else may have gone on.
+                // No other rank may have continued.
                 let error = world.barrier().expect_err(&wrong);
                 say(&format!("lost {first} {wrong}: {error}"));
             }
@@ -180,7 +181,8 @@ impl Ranks {
         Self { children, said, files, _hub: hub }
     }
 
-    /// Waits until each of these has said something that begins and ends so. What others say meanwhile is passed over.
+    /// Waits until each of these ranks has written a line with this prefix and suffix. Lines of other ranks are
+    /// skipped.
     #[track_caller]
     fn hear(&self, from: &BTreeSet<usize>, beginning: &str, end: &str) {
         let mut left = from.clone();
@@ -238,7 +240,7 @@ impl Files {
             let mut names = BTreeSet::new();
             while !stop.load(Ordering::Relaxed) {
                 for process in &processes {
-                    // Of one that has ended there is nothing.
+                    // An ended process leaves nothing.
                     let maps = std::fs::read_to_string(format!("/proc/{process}/maps")).unwrap_or_default();
                     let files = maps.lines().filter_map(|line| Some(&line[line.find("/dev/shm/")?..]));
                     names.extend(files.map(|file| file.trim_end_matches(" (deleted)").to_owned()));
@@ -286,7 +288,7 @@ fn lose(size: usize, victim: usize, signal: libc::c_int, after: Duration) {
     let mut left = all.clone();
     left.remove(&victim);
     ranks.hear(&all, "work", "");
-    // Where the victim is by then is as it comes: the others go on wherever that is.
+    // The victim is stopped at an arbitrary point: the others must continue in any case.
     std::thread::sleep(after);
     ranks.signal(victim, signal);
     // On a busy machine, ranks may have lost each other before, and come together again.
@@ -298,7 +300,7 @@ fn lose(size: usize, victim: usize, signal: libc::c_int, after: Duration) {
         ranks.signal(*rank, libc::SIGTERM);
     }
     if signal == libc::SIGSTOP {
-        // It finds that the world has gone on.
+        // The victim finds that the world has continued.
         ranks.signal(victim, libc::SIGCONT);
         assert_eq!(ranks.end(victim), Some(3));
     } else {

@@ -1,5 +1,5 @@
-//! The command `rccl-run`, with shells for ranks: what it shows, and how ranks end. On simulated GPUs it is tested
-//! where these are.
+//! The command `rccl-run`, with shells as ranks: its output, and how ranks end. The tests of simulated GPUs run it with
+//! them.
 #![cfg(all(unix, feature = "cli"))]
 
 use std::process::{Command, Output};
@@ -32,8 +32,7 @@ fn each_rank_knows_its_number_and_lines_show_it() {
 
 #[test]
 fn a_rank_that_fails_ends_the_others_with_its_status() {
-    // Ranks 0 and 2, and what they start, would take a day; rank 2 hears nothing of SIGTERM. Rank 1 fails when both
-    // have said who they are.
+    // Ranks 0 and 2, and their children, would take a day; rank 2 ignores SIGTERM. Rank 1 fails when both have written their ids.
     let folder = tempfile::tempdir().unwrap();
     let shell = "cd \"$0\"
         case $RANK in
@@ -48,7 +47,7 @@ fn a_rank_that_fails_ends_the_others_with_its_status() {
     let pids: Vec<String> = ["0", "2"].map(|rank| std::fs::read_to_string(folder.path().join(rank)).unwrap()).to_vec();
     let pids: Vec<&str> = pids.iter().flat_map(|pids| pids.split_whitespace()).collect();
     assert_eq!(pids.len(), 4);
-    // Whoever has the dead now may not have waited for them yet.
+    // The new parent of the ended processes may not have waited for them yet.
     #[cfg(target_os = "linux")]
     for pid in pids {
         let lives = |stat: String| !stat.rsplit(')').next().unwrap().trim_start().starts_with(['Z', 'X']);
@@ -86,7 +85,7 @@ fn a_signal_ends_all() {
     // SAFETY: a child of this process that was not waited for.
     unsafe { libc::kill(child.id().try_into().unwrap(), libc::SIGTERM) };
     assert_eq!(child.wait().unwrap().code(), Some(128 + libc::SIGTERM));
-    // Whoever held the pipe is gone.
+    // The process that held the pipe has ended.
     assert_eq!(std::io::Read::read(&mut out, &mut [0; 16]).unwrap(), 0);
 }
 

@@ -1,4 +1,4 @@
-//! Bad input is an error before the call, which says what is allowed; the ranks go on.
+//! Invalid input is an error before the call, which states what is allowed; the ranks stay usable.
 
 use hip::memory::F8E4M3Fnuz;
 use hip::{DeviceBuffer, DeviceSlice, Stream};

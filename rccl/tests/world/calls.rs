@@ -1,4 +1,4 @@
-//! Comparing calls before they are made: what does not fit is an error, not a hang.
+//! Comparison of calls before they are made: a mismatch is an error, not a hang.
 
 use std::sync::Barrier;
 use std::time::Duration;

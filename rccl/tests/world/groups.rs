@@ -45,7 +45,7 @@ fn a_panic_leaves_no_group_open() {
     }));
     assert!(panicked.is_err());
     all_is_well(&world);
-    // Nothing of the group is left: what needs all ranks is allowed again.
+    // The group is gone: calls that need all ranks are allowed again.
     if crate::has_deadlines() {
         let parents: Vec<_> = world.ranks.iter().map(|rank| (rank, None, 0)).collect();
         assert!(rccl::Communicator::split_all(&parents).unwrap().iter().all(Option::is_none));
@@ -71,7 +71,7 @@ fn many_calls_are_made_in_their_order() {
     let Some(world) = world() else { return };
     let mut first = world.buffers(|rank| vec![rank as i64; 50]);
     let mut second = world.buffers(|_| vec![0_i64; 50 * world.size()]);
-    // The second collective reads what the first one wrote, on the same streams.
+    // The second collective reads the results of the first, on the same streams.
     let mut group = Group::new();
     for (rank, memory) in world.ranks.iter().zip(&mut first) {
         group.all_reduce_in_place(rank, memory, Op::Sum).unwrap();

@@ -16,7 +16,7 @@ const LONG: Duration = Duration::from_secs(100_000);
 /// Timeouts that tests wait for, and in which communicators are made: the first will do, but for a busy machine.
 const LONG_ENOUGH: [Duration; 3] = [Duration::from_secs(20), Duration::from_secs(100), Duration::from_secs(500)];
 
-/// Communicators that work has gone through, with the shortest timeout in which that is possible.
+/// Communicators that have completed some work, with the shortest timeout that allows it.
 fn connected(devices: &[hip::Device], name: &str) -> (Vec<Communicator>, Duration) {
     made_in_time(|timeout| {
         let ranks = Communicator::init_all(devices, &Config::new().timeout(timeout).name(name))?;
@@ -212,10 +212,10 @@ fn a_collective_that_others_do_not_call_is_a_timeout_and_all_begins_anew() {
     assert_eq!(sum(&ranks.iter().collect::<Vec<_>>()), 3);
 }
 
-/// Has a rank wait for a collective that its peer never calls, while another thread makes and ends communicators: RCCL
-/// waits for whole devices there, and HIP answers nobody who asks for the collective's stream until it ends. The
-/// deadline is kept nevertheless, and the other thread goes on: else both hang. The wait has the deadline that is
-/// given, or that of the communicator.
+/// Makes a rank wait for a collective that its peer never calls, while another thread creates and destroys
+/// communicators: RCCL waits for whole devices there, and HIP blocks all calls for the collective's stream until it
+/// ends. The deadline must hold nevertheless, and the other thread must continue; otherwise both hang. The wait has the
+/// given deadline, or that of the communicator.
 fn is_late_while_others_wait_for_the_device(
     deadline: Option<Duration>,
     wait: impl FnOnce(&Communicator, DeviceBuffer<f32>) -> Result<(), Error>,
@@ -244,7 +244,7 @@ fn is_late_while_others_wait_for_the_device(
                 times += 1;
             }
         });
-        // The other thread is likely to be in the midst of it by then; the deadline is kept wherever it is.
+        // The other thread is probably in the middle of it by then; the deadline must hold in any case.
         std::thread::sleep(Duration::from_secs(2));
         let begin = Instant::now();
         let result = wait(&first, more);

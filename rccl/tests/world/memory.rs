@@ -20,7 +20,7 @@ fn lacks<T: std::fmt::Debug>(result: &Result<T, Error>, function: &str) -> bool 
     }
 }
 
-/// The sum of what the ranks have, from 1 on.
+/// Returns the sum of the ranks' numbers, from 1 on.
 fn expected(world: &World) -> f32 {
     (1..=world.size()).sum::<usize>() as f32
 }
@@ -143,7 +143,7 @@ fn collectives_use_windows() {
     assert!(error.contains("the offset") && error.contains("128"), "{error}");
 }
 
-/// A rank that waits for the others in vain is aborted; its memory comes back all the same.
+/// A rank that waits for the others in vain is aborted; its memory is returned nevertheless.
 #[test]
 fn memory_is_given_back_after_an_abort() {
     let Some(devices) = devices() else { return };
@@ -151,7 +151,7 @@ fn memory_is_given_back_after_an_abort() {
         return;
     }
     let ranks = Communicator::init_all(&devices[..2], &Config::new().timeout(Duration::from_secs(100_000))).unwrap();
-    // Connections are made while all ranks are there.
+    // Connections are made while all ranks are running.
     let mut first: Vec<_> = ranks.iter().map(|rank| filled(rank, 8)).collect();
     let mut group = Group::new();
     for (rank, memory) in ranks.iter().zip(&mut first) {

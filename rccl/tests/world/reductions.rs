@@ -19,7 +19,7 @@ fn numbers<T: Number>(rank: usize, count: usize) -> Vec<T> {
     (0..count).map(|_| number(next())).collect()
 }
 
-/// What an operator does: the exact result, and a bound of what rounding may add to it, relative to the unit roundoff.
+/// The exact result of an operator, and a bound of the rounding error, relative to the unit roundoff.
 type Reference = fn(&[f64]) -> (f64, f64);
 
 fn operators<T: Number>() -> [(Op<'static, T>, &'static str, Reference); 6] {
