@@ -78,7 +78,7 @@ pub struct SpGemm<'a, T: Value, I: Index> {
     product: Owned,
     /// The descriptor of the product, in which the library keeps its results.
     described: Owned,
-    /// The library's own offsets, entries and values.
+    /// The third to fifth workspaces, in which the library keeps its own offsets, entries and values.
     kept: [DeviceBuffer<u8>; 3],
 }
 

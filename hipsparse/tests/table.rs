@@ -4,7 +4,8 @@ use hipsparse::table::{FUNCTIONS, ROUTINES};
 use linalg_testing::ParameterKind::{F32, F64, Flag, I32, I64, Pointer, Size};
 use linalg_testing::{ParameterKind, declared};
 
-/// What a kind is for one letter; `None` for a complex number, whose C type the declarations know as a struct.
+/// Returns the C type of a kind for one letter; `None` for a complex number, whose C type is a struct in the
+/// declarations.
 fn kind(name: &str, letter: usize) -> Option<ParameterKind> {
     Some(match (name, letter) {
         ("int", _) => I32,

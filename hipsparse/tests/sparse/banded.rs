@@ -45,7 +45,7 @@ fn tridiagonal<T: Number + Value>(device: &Device, sparse: &Sparse, rng: &mut Rn
             sparse.gtsv(pivoting, a, &mut b).unwrap();
             solved::<T>(&format!("gtsv {order}, pivoting {pivoting}"), &host, &download(&b), &b_host);
         }
-        // Two systems: this one, and one of its own, one behind the other.
+        // Two systems: this one, and a different one after it.
         let (more, other) = diagonals::<T>(rng, order, 1);
         let joined = |at: usize| upload(&[&all[at][..], &more[at][..]].concat());
         let [lower, main, upper] = [0, 1, 2].map(joined);

@@ -1,4 +1,4 @@
-//! Descriptions for the raw functions hold what was described.
+//! Descriptors for the raw functions contain what was described.
 
 use hip::DeviceBuffer;
 use hip_linalg::Uplo;

@@ -74,7 +74,7 @@ fn arrays_that_a_graph_writes_to_are_no_indices() {
     assert!(is_refused(unsafe { Csr::new_unchecked(format::Csr, (N, N), Base::Zero, first, second, values) }));
 }
 
-/// What was captured with a matrix runs with its indices, even after the matrix is gone.
+/// A graph uses the indices of the matrix that it was captured with, even after the matrix is dropped.
 #[test]
 fn indices_that_a_graph_relies_on_are_not_written() {
     let Some((device, sparse)) = sparse() else { return };
@@ -229,12 +229,12 @@ fn captured_calls_run_after_other_calls_have_used_the_handle() {
         });
         let exec = graph.unwrap().instantiate().unwrap();
         assert_eq!(y.to_vec().unwrap(), b.to_vec().unwrap(), "{name}: nothing has run yet");
-        // Memory that the call has freed becomes somebody else's.
+        // Memory that the call has freed is allocated for other data.
         let taken: Vec<_> =
             (0..16).map(|k| DeviceBuffer::from_slice(&device, &vec![f64::NAN; 32 << (k % 8)]).unwrap()).collect();
         sparse.geam(1.0, &larger, 1.0, &larger).unwrap();
         exec.launch(&stream).unwrap();
-        // Once more beside the graph, with its workspace.
+        // The call once more while the graph exists, with the graph's workspace.
         sparse.set_stream(&other).unwrap();
         let mut again = start();
         call(&sparse, &mut again).unwrap();

@@ -88,7 +88,7 @@ mod of_sprs {
         }
     }
 
-    /// What `sprs` asks of numbers that are added.
+    /// The trait that `sprs` requires to add numbers.
     mod num_traits_of_sprs {
         pub(super) trait Num: Clone + std::ops::Add<Output = Self> + PartialEq + std::fmt::Debug {}
         impl<T: Clone + std::ops::Add<Output = T> + PartialEq + std::fmt::Debug> Num for T {}

@@ -300,7 +300,7 @@ pub(crate) fn download<T: Number>(matrix: &MatrixBuffer<T>) -> Host {
     Host::of(&matrix.to_vec().unwrap(), matrix.rows(), matrix.cols(), matrix.rows().max(1))
 }
 
-/// What a matrix of compressed rows holds, as a dense matrix.
+/// Converts a matrix of compressed rows to a dense matrix.
 pub(crate) fn dense_of<T: Number + Value, I: Narrow>(matrix: &Csr<T, I>) -> Host {
     matrix.validate().unwrap();
     let (offsets, cols, values) = matrix.to_vecs().unwrap();

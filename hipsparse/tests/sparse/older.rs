@@ -1,4 +1,4 @@
-//! What only the older functions have.
+//! Operations that only the older functions have.
 
 use hip::Device;
 use hipsparse::{Base, BlockOrder, SpVec, Sparse, Value, format};

@@ -39,7 +39,7 @@ fn vectors<T: Number + Value>(device: &Device, sparse: &Sparse, rng: &mut Rng) {
         let dot = Host::from_fn(1, 1, |_, _| sparse.doti(&x, &y).unwrap().wide());
         let size = dense.t().abs().mul(&y_host.abs());
         assert_close::<T>("doti", &dot, &dense.t().mul(&y_host), &size, len);
-        // What is scattered, gathered, and taken out.
+        // The scattered, gathered, and gathered-and-zeroed elements.
         let mut to = y.try_clone().unwrap();
         sparse.sctr(&x, &mut to).unwrap();
         let mut expected = before.clone();
@@ -64,7 +64,7 @@ fn sparse_vectors_of_the_older_functions() {
 fn conjugates<T: Number + ComplexValue>(device: &Device, sparse: &Sparse, rng: &mut Rng) {
     let (_, _, x) = vector::<T>(device, rng, 90, Base::One);
     let (y, _) = column::<T>(device, rng, 90);
-    // The generic function is compared with a reference elsewhere.
+    // Other tests compare the generic function with a reference.
     let one = |number: T| Host::from_fn(1, 1, |_, _| number.wide());
     let (older, generic) = (one(sparse.dotci(&x, &y).unwrap()), one(sparse.spvv_conj(&x, &y).unwrap()));
     assert_close::<T>("dotci", &older, &generic, &Host::from_fn(1, 1, |_, _| 90.0.into()), 90);
@@ -324,7 +324,7 @@ fn hybrids<T: Number + Value>(device: &Device, sparse: &Sparse, rng: &mut Rng) {
         let entries: Entries<T> = structure(index, rng);
         let host = entries.host();
         let csr = entries.csr::<i32>(device, if index % 2 == 0 { Base::Zero } else { Base::One });
-        // A regular part that is more than twice as wide as the average row is refused.
+        // The library rejects an ELL part that is more than twice as wide as the average row.
         let wide = [8, 9, 10].contains(&index).then_some(HybPartition::Max);
         for partition in [HybPartition::Auto, HybPartition::Width(1)].into_iter().chain(wide) {
             let hyb = sparse.csr_to_hyb(&csr, partition).unwrap();

@@ -62,7 +62,7 @@ fn holds<S: Strategy>(strategy: S, cases: u32, property: impl Fn(&hip::Device, &
     }
 }
 
-/// What is computed of 64-bit floats and indices of one type.
+/// Operations on 64-bit floats with indices of one type.
 fn products<I: Narrow>(device: &hip::Device, sparse: &Sparse, rng: &mut Rng, entries: &Entries<f64>, base: Base) {
     let host = entries.host();
     let (csr, coo) = (entries.csr::<I>(device, base), entries.coo::<I>(device, base));

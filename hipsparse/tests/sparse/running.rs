@@ -1,4 +1,4 @@
-//! Streams, threads, graphs, plans that outlive what they were made of.
+//! Streams, threads, graphs, and plans that outlive the objects that they were made from.
 
 use hip::{DeviceBuffer, Stream};
 use hipsparse::{Base, CallError, Csr, Error, SpVec};

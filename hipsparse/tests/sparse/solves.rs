@@ -1,4 +1,4 @@
-//! Triangular solves and incomplete factorisations: what was computed is put into the equation that it solves.
+//! Triangular solves and incomplete factorizations: results are inserted into the equations that they solve.
 
 use hip::{Device, DeviceBuffer};
 use hipsparse::{Base, Csr, Error, MatrixBuffer, Solvable, SpTriangle, Sparse, Value, format};
@@ -219,7 +219,7 @@ fn incomplete_lu() {
     for_all_types!(incomplete);
 }
 
-/// Of a band, there is no fill-in: the factors are complete.
+/// A band matrix has no fill-in: the factors are complete.
 fn complete<T: Number + Value>(device: &Device, sparse: &Sparse, rng: &mut Rng) {
     let n = 24;
     let mut entries: Entries<T> = dominant(n, banded(n, 1), rng);
@@ -238,7 +238,7 @@ fn complete<T: Number + Value>(device: &Device, sparse: &Sparse, rng: &mut Rng) 
         let l = part(&l, true, false);
         assert_close::<T>("ic0", &l.mul(&l.h()), &hermitian, &size, n);
         drop(factors);
-        // Blocks hold the band with zeros beside it: complete, too.
+        // Blocks hold the band, padded with zeros: complete, too.
         let block = format::Bsr::square(2);
         for ic in [false, true] {
             let mut a = entries.bsr(device, base, block);

@@ -1,4 +1,4 @@
-//! What is wrong with index arrays is found, on the device as on the host.
+//! Defects of index arrays are found, on the device as on the host.
 
 use hip::DeviceBuffer;
 use hipsparse::{Base, Coo, Csc, Csr, Defect, Error, SpMatRef, SpVec, format};
@@ -26,7 +26,7 @@ fn what_is_unsafe_is_refused_and_the_rest_is_found() {
     assert_eq!(defect(csr(&[0, 4, 3], &[0, 1, 2])), Defect::OffsetDecreases { line: 1 });
     assert_eq!(defect(csr(&[0, 2, 3], &[0, 3, 2])), Defect::OutOfRange { position: 1, found: 3, size: 3 });
     assert_eq!(defect(csr(&[0, 2, 3], &[0, -1, 2])), Defect::OutOfRange { position: 1, found: -1, size: 3 });
-    // These are safe, and `validate` tells of them.
+    // These are safe, and `validate` reports them.
     let unsorted = csr(&[0, 2, 3], &[1, 0, 2]).unwrap();
     assert!(!unsorted.is_sorted());
     assert_eq!(defect(unsorted.validate()), Defect::Unsorted { position: 1 });
@@ -42,7 +42,7 @@ fn what_is_unsafe_is_refused_and_the_rest_is_found() {
     assert_eq!(defect(coo), Defect::OutOfRange { position: 2, found: -1, size: 3 });
     let vector = SpVec::new(5, Base::One, upload(&[1, 6]), values(2));
     assert_eq!(defect(vector), Defect::OutOfRange { position: 1, found: 5, size: 5 });
-    // Arrays of others.
+    // Borrowed arrays.
     let (offsets, cols, of_view) = (upload(&[0, 1, 1]), upload(&[7]), values(1));
     let view = SpMatRef::new(format::Csr, (2, 3), Base::Zero, &offsets, &cols, &of_view);
     assert_eq!(defect(view), Defect::OutOfRange { position: 0, found: 7, size: 3 });
