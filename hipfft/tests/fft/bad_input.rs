@@ -1,4 +1,4 @@
-//! What is refused before the library sees it.
+//! Input that is rejected before the library call.
 
 use hip::{DeviceBuffer, Stream};
 use hipfft::{C2C, C2R, Complex32, Complex64, Error, Layout, MultiPlan, Normalized, Plan, R2C, Spacing};

@@ -61,7 +61,7 @@ fn a_workspace_is_shared_in_order() {
     assert!(found[0] != found[1] && found[0][..37].iter().all(|x| x.norm() > 0.0));
 }
 
-/// A graph has its workspace and its plan for itself: the cache lends the one to nobody, and may drop the other.
+/// A graph uses its workspace and its plan exclusively: the cache does not reuse the workspace, and may drop the plan.
 #[test]
 fn a_graph_outlives_the_plans_of_the_cache() {
     let Some((device, stream)) = device() else { return };

@@ -126,7 +126,7 @@ fn callbacks_are_set_and_cleared() {
         plan.clear_callback(kind).unwrap();
     }
     // AMD's library has no shared memory for them.
-    // SAFETY: it is refused.
+    // SAFETY: the callback is rejected.
     let error = unsafe { plan.set_callback(CallbackKind::Load, load, 0, 16) }.unwrap_err();
     assert!(error.to_string().contains("hipfftXtSetCallbackSharedSize failed (16 bytes for Load)"), "{error}");
     plan.inverse(&input, &mut output).unwrap();
@@ -145,7 +145,7 @@ fn callbacks_are_set_and_cleared() {
 fn halves_have_no_callbacks() {
     let Some((_device, stream)) = device() else { return };
     let mut plan = Plan::<C2C<hipfft::half::f16>>::new(&stream, &Layout::new([N]).unwrap()).unwrap();
-    // SAFETY: it is refused.
+    // SAFETY: the callback is rejected.
     refused(unsafe { plan.set_callback(CallbackKind::Load, 0, 0, 0) }, "single or double");
     refused(plan.clear_callback(CallbackKind::Store), "single or double");
 }

@@ -1,4 +1,4 @@
-//! Plans of two devices, and transforms on both at once.
+//! Plans of two devices, and concurrent transforms on both.
 
 use hip::{Device, DeviceBuffer, Stream};
 use hipfft::{C2C, Complex32, Complex64, Error, Layout, MultiPlan, Normalized, Plan, Side, Unitary};
@@ -65,7 +65,7 @@ fn two_devices_share_a_transform() {
     plan.inverse_in_place(&mut copy).unwrap();
     copy.copy_to_slice(&mut found).unwrap();
     assert_close::<f32>("there and back", &wide(&found), &wide(&numbers), 128 * 128);
-    // What does not fit.
+    // Invalid arguments.
     assert!(input.copy_from_slice(&numbers[1..]).is_err() && output.copy_to_slice(&mut found[1..]).is_err());
     assert!(input.copy_to_slice(&mut found).is_err() && output.copy_from_slice(&numbers).is_err());
     assert!(copy.copy_from(&input).is_err());

@@ -1,5 +1,4 @@
-//! Dimensions, lengths, batches, strides, arrays that are parts of others; nothing beside the memory of a layout is
-//! written.
+//! Dimensions, lengths, batches, strides, arrays that are parts of others; no memory outside the layout is written.
 
 use hip::{Device, DeviceBuffer, Pod, Stream};
 use hipfft::{C2C, C2R, Complex, Complex64, Layout, Plan, R2C, Spacing, Transform, Unnormalized};
@@ -232,7 +231,7 @@ fn columns_of_a_matrix() {
     complex::<f32>(&device, &stream, &Case { lengths: vec![rows], batch: cols, spacing: Some([column(), row]) });
 }
 
-/// Windows that overlap, as of a spectrogram.
+/// Overlapping windows, as in a spectrogram.
 #[test]
 fn windows_of_a_signal() {
     let Some((device, stream)) = device() else { return };
@@ -322,7 +321,7 @@ fn workspaces_are_as_long_as_told() {
         results.push(to.to_vec().unwrap());
     }
     assert!(results[0] == results[1] && results[1] == results[2]);
-    // Another one, and the one before comes back.
+    // Sets another one, which returns the previous one.
     let before = lent.set_workspace(DeviceBuffer::uninit(&device, lent.workspace_len() + 64).unwrap()).unwrap();
     assert_eq!(before.unwrap().len(), lent.workspace_len());
     lent.forward(&from, &mut to).unwrap();

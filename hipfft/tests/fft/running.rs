@@ -51,7 +51,7 @@ fn a_plan_outlives_its_work() {
     stream.launch_host_function(move || held.recv().unwrap()).unwrap();
     plan.inverse(&input, &mut output).unwrap();
     drop((plan, input));
-    // What comes next may get the workspace's memory.
+    // The next allocation may get the workspace's memory.
     let _others: Vec<_> = (0..8).map(|_| DeviceBuffer::<u8>::uninit(&device, 4096).unwrap()).collect();
     go.send(()).unwrap();
     assert!(output.to_vec().unwrap() == expected);
