@@ -1,4 +1,4 @@
-//! What is refused before the library sees it, and what the library refuses.
+//! Input that is rejected before the library call, and input that the library rejects.
 
 use hip::{DeviceBuffer, Stream};
 use hiprand::half::f16;

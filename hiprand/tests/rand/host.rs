@@ -127,7 +127,7 @@ fn bad_input_is_met_before_the_call() {
     assert!((points[1] - 0.5).abs() < 1e-9, "{points:?}");
 }
 
-/// The library refuses it. Generators whose calls failed are dropped as all others.
+/// The library rejects it. Generators whose calls failed can be dropped like all others.
 #[test]
 fn a_generator_that_failed_is_dropped() {
     let Some((device, _stream)) = host() else { return };
@@ -141,7 +141,7 @@ fn a_generator_that_failed_is_dropped() {
     }
 }
 
-/// What a host generator writes to is the host's: device memory is of another type.
+/// A host generator writes to host memory: device memory has another type.
 #[test]
 fn generators_of_another_thread() {
     let Some((device, _stream)) = host() else { return };

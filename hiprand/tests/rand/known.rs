@@ -17,7 +17,8 @@ fn philox_is_random123s() {
         filled(&mut generator, 4, |generator, to| generator.generate(to))
     };
     assert_eq!(block(0, 0), [0x6627_e8d5, 0xe169_c58d, 0xbc57_ac4c, 0x9b00_dbd8]);
-    // The reference below gives the other published answers, whose counters no offset of 64 bits reaches, and the library what it gives.
+    // The reference below gives the other published answers, whose counters a 64-bit offset cannot reach; the library matches the
+    // reference.
     assert_eq!(philox([u32::MAX; 4], [u32::MAX; 2]), [0x408f_276d, 0x41c8_3b0e, 0xa20b_c7c6, 0x6d54_51fd]);
     let (counter, key) = ([0x243f_6a88, 0x85a3_08d3, 0x1319_8a2e, 0x0370_7344], [0xa409_3822, 0x299f_31d0]);
     assert_eq!(philox(counter, key), [0xd16c_fe09, 0x94fd_cceb, 0x5001_e420, 0x2412_6ea1]);
@@ -74,7 +75,7 @@ impl Mt19937 {
     }
 }
 
-/// What is known of the reference.
+/// Known answers for the reference.
 #[test]
 fn the_reference_of_mt19937_is_the_published_one() {
     let mut reference = Mt19937::new(5489);

@@ -1,4 +1,4 @@
-//! Every length, and every place in memory: nothing beside the numbers is written.
+//! Every length, and every position in memory: no memory outside the numbers is written.
 
 use hip::{Device, DeviceBuffer, Pod};
 use hiprand::{Generator, Kind, Pseudo};
@@ -7,7 +7,7 @@ use proptest::test_runner::{Config, RngSeed, TestRunner};
 
 use crate::{PSEUDO, QUASI, device};
 
-/// Fills a part of memory, and asserts that all of it changes and nothing else.
+/// Fills a part of the memory, and asserts that all of that part changes, and nothing else.
 fn part<K: Kind, T: Pod + PartialEq + std::fmt::Debug>(
     device: &Device,
     generator: &mut Generator<K>,

@@ -33,7 +33,7 @@ pub(crate) const PSEUDO: [Pseudo; 5] =
 pub(crate) const QUASI: [Quasi; 5] =
     [Quasi::Default, Quasi::Sobol32, Quasi::ScrambledSobol32, Quasi::Sobol64, Quasi::ScrambledSobol64];
 
-/// What a generator fills a buffer of this many elements with.
+/// Returns the numbers that a generator writes to a buffer of this many elements.
 pub(crate) fn filled<K: Kind, T: Pod>(
     generator: &mut Generator<K>,
     count: usize,

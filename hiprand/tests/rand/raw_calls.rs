@@ -1,4 +1,4 @@
-//! The same seed gives the same numbers as C: each method against the raw function, on a generator of its own.
+//! The same seed gives the same numbers as C: each method is compared with the raw function, on a separate generator.
 
 use std::ffi::c_void;
 use std::ptr;
@@ -72,7 +72,7 @@ fn compare<K: Kind>(device: &Device, stream: &Stream, raw: &Raw, ours: &mut Gene
     let what = format!("{:?}", ours.kind());
     macro_rules! same {
         ($t:ty, $function:ident($($argument:expr),*), |$g:ident, $to:ident| $call:expr) => {
-            // SAFETY: the generator is alive, and has so many numbers to write to.
+            // SAFETY: the generator is alive, and has room for this many numbers.
             let want = raw.fill::<$t>(device, stream, count, |raw, to| unsafe { sys::$function(raw, to.cast(), count $(, $argument)*) });
             let found = filled::<K, $t>(ours, count, |$g, $to| $call);
             assert!(hip::bytemuck::cast_slice::<$t, u8>(&found) == hip::bytemuck::cast_slice::<$t, u8>(&want), "{what}: {}", stringify!($function));
@@ -125,21 +125,21 @@ fn quasi_random_numbers_are_those_of_c() {
     }
 }
 
-/// A seed of its own, and nothing set: the library's defaults.
+/// With a seed, and no other settings: the library's defaults.
 #[test]
 fn defaults_are_those_of_c() {
     let Some((device, stream)) = device() else { return };
     for (kind, code) in [(hiprand::Pseudo::Philox4x32_10, 405), (hiprand::Pseudo::Mrg32k3a, 402)] {
         let raw = Raw::new(&device, &stream, code, None, None, None);
         let mut ours = Generator::new(&stream, kind).unwrap();
-        // SAFETY: the generator is alive, and has so many numbers to write to.
+        // SAFETY: the generator is alive, and has room for this many numbers.
         let want =
             raw.fill::<u32>(&device, &stream, 100, |raw, to| unsafe { sys::hiprandGenerate(raw, to.cast(), 100) });
         assert_eq!(filled::<_, u32>(&mut ours, 100, |generator, to| generator.generate(to)), want);
     }
 }
 
-/// The types are what C has.
+/// The C types match.
 #[test]
 fn real_numbers_have_cs_types() {
     fn is_real<T: Real>() {}

@@ -43,7 +43,7 @@ fn a_generator_goes_on_across_streams() {
     }
 }
 
-/// While the stream is held, the library has filled no table yet: λ is not what its last call said.
+/// While the stream is held, the library has not filled a table yet: λ may differ from that of its last call.
 #[test]
 fn each_call_has_the_tables_of_its_lambda() {
     let Some((device, stream)) = device() else { return };
@@ -87,7 +87,7 @@ fn memory_is_dropped_while_it_is_filled() {
         let mut numbers = DeviceBuffer::<u32>::zeroed(&device, 5000).unwrap();
         generator.generate(&mut numbers).unwrap();
         drop(numbers);
-        // What gets the memory next has only what it was told.
+        // The next owner of the memory only has its own data.
         let next = DeviceBuffer::<u32>::zeroed(&device, 5000).unwrap();
         assert_eq!(next.to_vec().unwrap(), [0; 5000], "round {round}");
     }
@@ -177,7 +177,7 @@ fn mean(counts: &[u32]) -> f64 {
     counts.iter().map(|count| f64::from(*count)).sum::<f64>() / counts.len() as f64
 }
 
-/// A graph of one call that fills `numbers`, and what a launch of it writes.
+/// Captures a graph of one call that fills `numbers`, and returns the numbers that a launch writes.
 fn graph_of<K: hiprand::Kind>(
     generator: &mut Generator<K>,
     numbers: &mut DeviceBuffer<u32>,
@@ -192,7 +192,7 @@ fn graph_of<K: hiprand::Kind>(
     graph.unwrap().instantiate().unwrap()
 }
 
-/// What starts the sequence again has the library free the state of the generator: not the one that a graph has.
+/// A restart of the sequence makes the library free the generator's state, but not the state that a graph uses.
 #[test]
 fn a_graph_keeps_the_state_that_it_was_captured_with() {
     let Some((device, stream)) = device() else { return };
@@ -201,7 +201,7 @@ fn a_graph_keeps_the_state_that_it_was_captured_with() {
         graph.launch(&stream).unwrap();
         numbers.to_vec().unwrap()
     };
-    // The state of MTGP32 is small. Making that of XORWOW takes the software GPU seconds, so it is made no more often than needed.
+    // The state of MTGP32 is small. Building that of XORWOW takes seconds on the software GPU, so it is built only as often as needed.
     let mut twin = seeded(&stream, Pseudo::Mtgp32, 9);
     let mut numbers = DeviceBuffer::<u32>::zeroed(&device, 3000).unwrap();
     let graph = graph_of(&mut twin, &mut numbers, fill);
@@ -248,7 +248,7 @@ fn a_graph_keeps_the_dimensions_that_it_was_captured_with() {
     drop(generator);
     graph.launch(&stream).unwrap();
     let second = numbers.to_vec().unwrap();
-    // What the call that was captured would have generated: the place in the sequence is part of it.
+    // The numbers that the captured call would have generated: the position in the sequence is part of the capture.
     let mut alone = Generator::new(&stream, hiprand::Quasi::Sobol32).unwrap();
     alone.set_dimensions(3).unwrap();
     alone.generate(&mut other).unwrap();
@@ -276,7 +276,7 @@ fn a_graph_keeps_the_tables_of_its_lambda() {
             generator.poisson(&mut other, 10.0).unwrap();
             assert!((mean(&other.to_vec().unwrap()) - 10.0).abs() < 0.5, "{kind:?}");
         }
-        // Other numbers need no tables, and after a new seed the generator has tables of its own.
+        // Other numbers need no tables, and after a new seed the generator has new tables.
         generator.generate(&mut other).unwrap();
         generator.set_seed(6).unwrap();
         generator.poisson(&mut other, 1000.0).unwrap();
@@ -289,7 +289,7 @@ fn a_graph_keeps_the_tables_of_its_lambda() {
     }
 }
 
-/// A clone, an executable graph and a parent keep the state after the graph that was captured is gone.
+/// A clone, an executable graph and a parent keep the state after the captured graph is dropped.
 #[test]
 fn clones_and_parents_of_a_graph_keep_the_state() {
     let Some((device, stream)) = device() else { return };
@@ -326,7 +326,7 @@ fn clones_and_parents_of_a_graph_keep_the_state() {
     }
 }
 
-/// A capture under way has the state, too: it stays when the generator is to start again on another stream.
+/// A capture in progress uses the state, too: it is kept when the generator restarts on another stream.
 #[test]
 fn a_capture_under_way_keeps_the_state() {
     let Some((device, stream)) = device() else { return };

@@ -207,8 +207,8 @@ fn counts_are_poissons() {
     assert_eq!(counts, [0; 64]);
 }
 
-/// What makes them quasi-random: of 2ᵏ points, each of 2ᵏ equal intervals has one, in every dimension; and in the first
-/// two, each of 2ᵏ equal boxes of every shape.
+/// The property that makes them quasi-random: of 2ᵏ points, each of 2ᵏ equal intervals contains one, in every
+/// dimension; and in the first two dimensions, each of 2ᵏ equal boxes of every shape.
 #[test]
 fn quasi_random_points_fill_the_cube_evenly() {
     let Some((_device, stream)) = device() else { return };
@@ -280,7 +280,7 @@ fn a_poisson_distribution_has_its_tables() {
     let lambda = 12.5;
     let distribution = hiprand::PoissonDistribution::new(&device, lambda).unwrap();
     assert_eq!(distribution.lambda(), lambda);
-    // SAFETY: the tables are there until the distribution is dropped, and nothing writes them.
+    // SAFETY: the tables live until the distribution is dropped, and nothing writes them.
     let header = unsafe {
         let pointer = hip::DevicePtr::<u64>::from_address(distribution.as_raw() as u64);
         hip::DeviceBuffer::<u64>::from_raw_parts(&device, pointer, 4).unwrap().to_vec().unwrap()
