@@ -22,7 +22,7 @@ fn calls_allocate_nothing_in_steady_state() {
     let mut pivots = Pivots::new(&device, n, n).unwrap();
     let mut values = DeviceBuffer::<f64>::zeroed(&device, n).unwrap();
     // Not `syevd`, `gesvd` and the others that scale: they read the range of each matrix into memory of the host.
-    // Of the identity: it stays what it is, but for signs.
+    // The matrix is the identity: it does not change, except for signs.
     assert_steady(&stream, || {
         solver.potrf(a.view_mut().lower().unwrap()).unwrap().wait().unwrap();
         solver.potrs(a.view().lower().unwrap(), &mut b).unwrap().wait().unwrap();

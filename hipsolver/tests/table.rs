@@ -10,7 +10,8 @@ fn each_function_has_the_parameters_that_c_has() {
     let mut compared = 0;
     for (_, routine) in ROUTINES {
         for names in (routine.functions)() {
-            // The last parameters are those of what works; the first, of the question for its workspace, if there is one.
+            // The last parameters are those of the function that does the work; the first, of the size query for its workspace, if there is
+            // one.
             for (name, parameters) in names.iter().zip(routine.parameters).filter(|(_, of)| !of.is_empty()) {
                 // The letter of the type: after `hipsolver` or `hipsolverDn`.
                 let letter = name.trim_start_matches("hipsolver").trim_start_matches("Dn").as_bytes()[0];

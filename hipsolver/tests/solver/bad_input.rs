@@ -1,4 +1,4 @@
-//! What does not fit is an error before the call.
+//! Invalid input is an error before the call.
 
 use hip::{DeviceBuffer, Stream};
 use hipsolver::linalg::VectorMut;

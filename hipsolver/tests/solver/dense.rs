@@ -94,7 +94,7 @@ where
     let a = random::<T>(rng, m, n);
     let mut factors = upload::<T>(device, &a);
     let mut pivots = new(m, n);
-    // Random matrices may be singular: the factors are right all the same.
+    // Random matrices may be singular: the factors are still correct.
     let _ = solver.getrf(&mut factors, &mut pivots).unwrap().causes().unwrap();
     let (found, small) = (download(&factors), m.min(n));
     let l = Host::from_fn(m, small, |i, j| {
@@ -265,7 +265,7 @@ fn least_squares<T: Number + ops::Gels>(device: &Device, solver: &Solver, rng: &
     let (mut a_dev, mut b_dev) = (upload::<T>(device, &a), upload::<T>(device, &b));
     let mut x = upload::<T>(device, &random::<T>(rng, n, 2));
     solver.gels(&mut a_dev, &mut b_dev, &mut x).unwrap().wait().unwrap();
-    // What remains is orthogonal to the columns.
+    // The residual is orthogonal to the columns.
     let rest = b.add(&a.mul(&download(&x)).scale((-1.0).into()));
     let zero = Host::from_fn(n, 2, |_, _| 0.0.into());
     close::<T>("gels", &a.h().mul(&rest), &zero, a.max() * a.max() * (m * n) as f64, m);
@@ -276,7 +276,7 @@ fn least_squares_leaves_what_is_orthogonal() {
     for_all_types!(3, least_squares);
 }
 
-/// The library clears a number for each member, of which small batches have fewer than there is room for.
+/// The library clears one number per member, and small batches have fewer members than there is room for.
 #[test]
 fn batches_of_every_size_are_factorised_and_solved() {
     let Some((device, solver)) = solver() else { return };
@@ -304,7 +304,7 @@ fn batches_of_every_size_are_factorised_and_solved() {
     }
 }
 
-/// No result depends on what other calls have left in the workspace.
+/// No result depends on the workspace content that other calls have left.
 #[test]
 fn inverses_do_not_depend_on_the_workspace() {
     let Some((device, solver)) = solver() else { return };

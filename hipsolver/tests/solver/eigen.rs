@@ -124,7 +124,7 @@ fn between<R: Number>(a: R, b: R) -> R {
     R::narrow((a.wide() + b.wide()) / 2.0)
 }
 
-/// A part of the eigenvalues: by indices, by values, and all of them, with B if there is one.
+/// Some of the eigenvalues: by indices, by values, and all of them, with and without B.
 fn parts<T: Number + ops::Syevd + ops::Sygvd + ops::Syevdx + ops::Sygvdx>(
     device: &Device,
     solver: &Solver,
@@ -296,7 +296,7 @@ where
     }
 }
 
-/// What the library does not find is NaN, not what was in memory.
+/// Values that the library does not find are NaN, not the old memory content.
 #[test]
 fn singular_values_that_are_not_found() {
     let Some((device, solver)) = crate::solver() else { return };

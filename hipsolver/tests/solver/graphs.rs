@@ -1,4 +1,4 @@
-//! Captured calls, and what calls share: numbers of failures, workspaces.
+//! Captured calls, and the memory that calls share: failure numbers, workspaces.
 
 use hip::DeviceBuffer;
 use hipsolver::{Cause, Error, Jacobi, MatrixBuffer, Outcome};
@@ -29,8 +29,8 @@ fn has_failed(result: hipsolver::Result<()>) -> bool {
     }
 }
 
-/// The number that says whether a matrix was positive definite is the call's own: a graph that is launched meanwhile
-/// writes another.
+/// Each call has its own number that states whether a matrix was positive definite: a graph that is launched at the
+/// same time writes another.
 #[test]
 fn a_graph_has_outcomes_of_its_own() {
     let Some((device, solver)) = solver() else { return };
@@ -61,8 +61,8 @@ fn a_graph_has_outcomes_of_its_own() {
     }
 }
 
-/// What waits for the device leaves nothing in a graph when it is refused: the parameters of Jacobi's method end with
-/// the solver.
+/// A call that waits for the device and fails in a capture adds nothing to the graph: the parameters of Jacobi's method
+/// are destroyed with the solver.
 #[test]
 fn what_waits_is_refused_before_it_is_captured() {
     let Some((device, solver)) = solver() else { return };
@@ -79,8 +79,8 @@ fn what_waits_is_refused_before_it_is_captured() {
     assert_eq!(graph.unwrap().nodes().unwrap().len(), 0);
 }
 
-/// The workspace of a captured call is not lent to others; the one of a graph that is gone is not used by calls without
-/// any.
+/// The workspace of a captured call is not lent to other calls; the workspace of a dropped graph is not used by calls
+/// without a workspace.
 #[test]
 fn a_graph_has_a_workspace_of_its_own() {
     let Some((device, solver)) = solver() else { return };
@@ -93,7 +93,7 @@ fn a_graph_has_a_workspace_of_its_own() {
         Ok(())
     });
     let graph = graph.unwrap().instantiate().unwrap();
-    // Without a workspace of its own, for it has 64-bit pivots.
+    // It needs no workspace, because it has 64-bit pivots.
     let solve = || {
         if lacks("hipsolverDnXgetrs") {
             return;

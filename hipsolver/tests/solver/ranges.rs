@@ -152,7 +152,7 @@ fn fits_of<T: Number + ops::Gels + ops::Geqrf>(device: &Device, solver: &Solver,
     let a = Host::from_fn(m, n, |i, j| a.at(i, j) + if i == j { 6.0 } else { 0.0 });
     let b = random::<T>(&mut rng, m, 2);
     for &scale in scales {
-        // X is as large as 1 over the scale, if that is in range; else B is as small as A.
+        // X is about 1 over the scale, if that is in range; otherwise B is as small as A.
         for of_b in [1.0, scale] {
             if !(1e-30..1e30).contains(&(of_b / scale)) && T::EPS > 1e-10 {
                 continue;
@@ -167,7 +167,7 @@ fn fits_of<T: Number + ops::Gels + ops::Geqrf>(device: &Device, solver: &Solver,
             close::<T>("gels", &a.h().mul(&rest), &zero, 8.0 * a.max() * (1.0 + a.max() * x.max()), 4 * m * n);
         }
     }
-    // What the item promises without scaling.
+    // The range that the documentation promises without scaling.
     for &limit in limits {
         let scale = limit / a.max();
         let mut factor = upload::<T>(device, &a.scale(scale.into()));

@@ -110,7 +110,7 @@ fn indefinite<T: Number + ops::Sytrf>(device: &Device, solver: &Solver, rng: &mu
 fn indefinite_matrices() {
     for_all_types!(3, indefinite);
     let Some((device, solver)) = solver() else { return };
-    // A block of 2 x 2, which its pivots tell by their sign.
+    // A block of 2 x 2, which the pivots mark with their sign.
     let mut a = upload::<f64>(&device, &Host::of(&[0.0, 1.0, 1.0, 0.0], 2, 2, 2));
     let mut pivots = DeviceBuffer::<i32>::zeroed(&device, 2).unwrap();
     solver.sytrf(a.view_mut().lower().unwrap(), &mut pivots).unwrap().wait().unwrap();

@@ -1,5 +1,5 @@
-//! No result depends on what other calls have left in the workspace: every routine gives the same bits whatever is in
-//! it.
+//! No result depends on the workspace content that other calls have left: every routine returns the same bits for every
+//! content.
 
 use hip::{Device, DeviceBuffer};
 use hipsolver::linalg::{Scalar, VectorMut};
@@ -56,10 +56,10 @@ impl All for f64 {}
 impl All for Complex32 {}
 impl All for Complex64 {}
 
-/// What a routine gave: its name, the outcome of each member, and the bits of its results.
+/// The result of a routine: its name, the outcome of each member, and the bits of its results.
 type Found = (&'static str, Vec<Option<Cause>>, Vec<Vec<u8>>);
 
-/// Calls a routine on a workspace whose bytes are all the same.
+/// Calls a routine with a workspace whose bytes are all equal.
 macro_rules! step {
     ($found:ident, $solver:ident, $byte:ident, $name:literal, $outcome:expr, $($result:expr),+) => {
         $solver.fill_workspace(BYTES, $byte).unwrap();
@@ -69,7 +69,7 @@ macro_rules! step {
     };
 }
 
-/// Factorisations, and what is made of them.
+/// Factorizations, and operations on their results.
 fn factors<T: All>(device: &Device, solver: &Solver, n: usize, uplo: Uplo, byte: u8) -> Vec<Found> {
     let (mut found, rng) = (Vec::new(), &mut Rng::new(n as u64));
     let (definite, b) = (positive::<T>(rng, n), random::<T>(rng, n, 3));
