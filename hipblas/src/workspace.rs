@@ -6,8 +6,8 @@
 //!
 //! If a call needs more, rocBLAS refuses it, and queues nothing. There are two exceptions. Those calls are asked first
 //! how much they need ([`asks`]), and get it beforehand:
-//! - hipBLAS before 7.0 repeats some calls on its own, with memory that rocBLAS owns and frees later. hipBLAS 7.0
-//!   removed that function.
+//! - hipBLAS before 7.0 repeats some calls on its own, with memory that rocBLAS owns and frees later. Since 7.0 it
+//!   no longer does.
 //! - Triangular solves and inverses work with less than they need, more slowly, and return a status that hipBLAS turns
 //!   into an error.
 //!

@@ -1,11 +1,11 @@
-//! Graphs and calls that need more workspace than there is: each graph keeps what it was captured with, and computes
-//! right numbers with it. Handles begin with little memory here, so that small calls need more.
+//! Graphs and calls that need more workspace than the handle has: each graph keeps the workspace that it was captured
+//! with, and computes correct results with it. Handles start with little memory here, so that small calls need more.
 
 use hip::graph::Graph;
 use hip::{DeviceBuffer, Stream};
 use hipblas::{Blas, MatrixMut, MatrixRef, Pivots, Side, VectorMut};
 
-/// What rocBLAS has for a new handle, in bytes.
+/// The workspace of a new rocBLAS handle, in bytes.
 const SMALL: &str = "64";
 
 /// A stream, and a handle with little memory.
@@ -162,7 +162,7 @@ fn a_graph_keeps_its_workspace<P: Problem>(device: &hip::Device, sizes: [usize; 
     };
     let graph = capture(&mut problem).instantiate().unwrap();
     let mut large = P::new(device, sizes[1]);
-    // What a captured call does not get while a graph may have what there is.
+    // The memory that a captured call cannot get while a graph may use the current workspace.
     let refused = stream.capture(|_| {
         let error = large.queue(&blas).unwrap_err();
         assert!(matches!(error, hipblas::Error::Hip(hip::Error::Capture { .. })), "{error}");

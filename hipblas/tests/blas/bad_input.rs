@@ -1,4 +1,4 @@
-//! What does not fit is an error before the call, and changes nothing.
+//! Invalid input is an error before the call, and changes nothing.
 
 use hip::{DeviceBuffer, Stream};
 use hipblas::{

@@ -129,7 +129,7 @@ where
         found.filter(|_| !empty).map(|(index, _)| index)
     };
     if x.increment < 0 {
-        // BLAS takes it for empty, which nobody means.
+        // BLAS treats it as empty, which callers do not expect.
         assert!(matches!(blas.amax_into(x.view(&held), &mut indices), Err(hipblas::Error::Invalid { .. })));
         return;
     }
@@ -288,7 +288,7 @@ fn rotm<T: Number + ops::Rotm + ops::Rotmg>(device: &Device, blas: &Blas, rng: &
     assert_close::<T>("rotm x", &x.reference(0), &x0.scale(h11).add(&y0.scale(h12)), &size, 2);
     assert_close::<T>("rotm y", &y.reference(0), &x0.scale(h21).add(&y0.scale(h22)), &size, 2);
 
-    // What rotmg makes eliminates the second: applied to (x1, y1), it gives (new x1, 0).
+    // The rotation of rotmg eliminates the second element: applied to (x1, y1), it gives (new x1, 0).
     let positive = |rng: &mut Rng| T::narrow((0.5 + rng.below(8) as f64 / 8.0).into());
     let (d1, d2, x1, y1) = (positive(rng), positive(rng), positive(rng), positive(rng));
     let [mut d1_, mut d2_, mut x1_, y1_] = [d1, d2, x1, y1].map(|v| DeviceBuffer::from_slice(device, &[v]).unwrap());
@@ -314,7 +314,7 @@ fn what_is_not_a_number_goes_through() {
     let x = DeviceBuffer::from_slice(&device, &[1.0_f32, f32::INFINITY]).unwrap();
     assert_eq!(blas.asum(&x).unwrap(), f32::INFINITY);
     let mut y = DeviceBuffer::from_slice(&device, &[f32::NAN, 1.0]).unwrap();
-    // α = 0: y stays as it is, whatever x is.
+    // α = 0: y does not change, regardless of x.
     blas.axpy(0.0, &x, &mut y).unwrap();
     let y = y.to_vec().unwrap();
     assert!(y[0].is_nan() && y[1] == 1.0, "{y:?}");

@@ -23,7 +23,7 @@ fn check_product<T: Number>(
     y.read();
     for (index, before) in before.iter().enumerate() {
         let (a, x) = (a(index), x.reference(index));
-        // With β = 0, what was there does not count, not even NaN.
+        // With β = 0, the old content is ignored, even NaN.
         let old = before.map(|y| if beta.wide().norm() == 0.0 { 0.0.into() } else { y * beta.wide() });
         let want = a.mul(&x).scale(alpha.wide()).add(&old);
         let factor = (alpha.wide().re.abs() + alpha.wide().im.abs()).into();
@@ -258,7 +258,7 @@ rank_one! {
     gerc_updates, gerc, Gerc, true, [Complex32, Complex64];
 }
 
-/// The reference of A ← α x yᵀ + α y xᵀ + A and its kin.
+/// The reference of A ← α x yᵀ + α y xᵀ + A and similar updates.
 fn updated(alpha: Complex64, x: &Host, y: Option<&Host>, before: &Host, hermitian: bool) -> Host {
     let other = |v: &Host| if hermitian { v.h() } else { v.t() };
     match y {

@@ -12,7 +12,7 @@ fn op(rng: &mut Rng) -> char {
     rng.one_of(&['N', 'T', 'C'])
 }
 
-/// Of what is written: BLAS cannot conjugate it.
+/// An output matrix: BLAS cannot conjugate it.
 fn out_op(rng: &mut Rng) -> char {
     rng.one_of(&['N', 'N', 'T'])
 }
@@ -267,7 +267,7 @@ where
                 if side == Side::Left { a.abs().mul(&b.abs()) } else { b.abs().mul(&a.abs()) }
             };
             if solves {
-                // A triangle with ones on the diagonal is not well conditioned: what counts is the residual.
+                // A triangle with ones on the diagonal is not well conditioned: the test checks the residual.
                 let right = start.scale(alpha.wide());
                 assert_close::<T>("trsm", &times(&now), &right, &sizes(&now).add(&right.abs()), 2 * order + 4);
             } else {
