@@ -58,7 +58,7 @@ where
         lt.matmul(Matmul::default(), alpha, a.view(&a_held), b.view(&b_held), beta, layout.view(&mut d_held))
     };
     if missing(&done) {
-        // Of Debian's library, f64 in some shapes alone.
+        // Debian's library supports f64 only for some shapes.
         let known = std::env::var_os("ROCM_RS_RELEASE").is_none() || size_of::<A>() == 8;
         assert!(known, "{done:?}");
         return;
@@ -126,7 +126,7 @@ fn epilogues_follow_the_product() {
     }
 }
 
-/// A layer with GELU and what its gradient needs: forward with the auxiliary output, backward with it.
+/// A layer with GELU and the inputs of its gradient: forward with the auxiliary output, backward with it.
 #[test]
 fn gradients_of_a_layer() {
     let Some((device, lt)) = lt() else { return };
@@ -149,7 +149,7 @@ fn gradients_of_a_layer() {
     let host = |matrix: &MatrixBuffer<f16>| Host::of(&matrix.to_vec().unwrap(), m, n, m);
     close::<f16, f32>("forward", &host(&y), &before.map(|x| gelu(x.re).into()), &size, k);
     close::<f16, f32>("auxiliary", &host(&aux), &before, &size, k);
-    // Backward: the derivative of GELU at what was kept, times W G.
+    // Backward: the derivative of GELU at the kept values, times W G.
     let aux_host = host(&aux);
     let slope = |x: f64| (gelu(x + 1e-4) - gelu(x - 1e-4)) / 2e-4;
     let incoming = host_w.mul(&host_g);
@@ -210,7 +210,7 @@ fn algorithms_are_chosen_and_kept() {
 fn the_library_says_what_it_is() {
     let Some((device, mut lt)) = lt() else { return };
     assert_eq!(lt.arch().unwrap(), device.properties().unwrap().arch.name());
-    // Debian's build was told none.
+    // Debian's build did not record it.
     let revision = lt.revision().unwrap();
     assert!(revision.chars().all(|letter| letter.is_ascii_graphic()), "{revision:?}");
     // New in 10.0.
