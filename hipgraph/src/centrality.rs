@@ -298,8 +298,8 @@ impl<V: Vertex, W: Weight> Graph<V, W> {
     ///
     /// With fewer sources than vertices, the sums are extrapolated to all vertices. Engines extrapolate differently:
     /// hipGRAPH 1.0.0b1 multiplies by the number of vertices over that of sources, except in a directed graph without
-    /// `normalized`; the reference engine and cuGraph 26.10 also take into account that a source is no inner vertex of
-    /// its own paths.
+    /// `normalized`; the reference engine and cuGraph 26.10 extrapolate the value of a source from the other sources
+    /// only.
     ///
     /// # Errors
     /// If a source is not in the graph, or the library returns an error.

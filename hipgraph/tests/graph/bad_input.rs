@@ -1,5 +1,4 @@
-//! Bad input is an error, before the C call where this crate can tell, and with the engine's message where only that
-//! can.
+//! Invalid input is an error: before the C call if this crate can check it, otherwise with the engine's message.
 
 use hip::{Device, DeviceBuffer};
 use hipgraph::sys::{HIPGRAPH_INVALID_INPUT, hipgraph_error_code_t};

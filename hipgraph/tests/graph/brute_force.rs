@@ -173,7 +173,7 @@ impl Matrix {
         if united == 0.0 { 0.0 } else { shared / united }
     }
 
-    /// By the definition: the weight inside clusters against what a random graph of the same degrees has.
+    /// By definition: the weight inside clusters compared with that of a random graph with the same degrees.
     pub(crate) fn modularity(&self, clusters: &[i32]) -> f64 {
         let strength: Vec<f64> = (0..self.n).map(|v| self.edges[v].iter().flatten().sum()).collect();
         let total: f64 = strength.iter().sum();

@@ -1,4 +1,5 @@
-//! Weights, counts and labels at the ends of their ranges, and definitions that differ between libraries: NetworkX's hold.
+//! Weights, counts and labels at the ends of their ranges, and definitions that differ between libraries: NetworkX's
+//! hold.
 
 use hipgraph::{Convergence, Graph, GraphOptions, PageRankOptions, RandomState, SamplingOptions, Step};
 
@@ -78,7 +79,8 @@ fn betweenness_with_more_paths_than_numbers() {
     assert!(found.values.to_vec().unwrap().iter().all(|value| value.is_finite() && *value > 0.0));
 }
 
-/// `nx.betweenness_centrality(k=...)`, version 3.5: a sample is extrapolated to all sources, for a source from the others.
+/// `nx.betweenness_centrality(k=...)`, version 3.5: a sample is extrapolated to all sources, for a source from the
+/// others.
 #[test]
 fn samples_are_extrapolated() {
     let path = undirected_f64(&[(0, 1), (1, 2)]);

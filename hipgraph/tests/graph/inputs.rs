@@ -40,7 +40,7 @@ fn edge_lists_rows_and_buffers_are_one_graph() {
     assert_eq!(ranks(&turned), expected);
 }
 
-/// The library reads the edges twice, and trusts them to stay: a graph of `hip` could be launched meanwhile.
+/// The library reads the edges twice, and relies on them not to change: a `hip` graph could be launched in between.
 #[test]
 fn buffers_that_a_graph_of_hip_writes_to_are_refused() {
     let handle = handle();

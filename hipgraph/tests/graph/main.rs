@@ -1,5 +1,5 @@
-//! The crate on the engine that is there: the reference engine, unless hipGRAPH is installed. Held to published
-//! figures, to brute force that shares no code with the engine, and to bad input.
+//! The crate with the available engine: the reference engine, unless hipGRAPH is installed. Results are compared with
+//! published figures and with brute force that shares no code with the engine; invalid input is tested.
 
 mod bad_input;
 mod brute_force;

@@ -81,7 +81,7 @@ fn modularity_of_the_karate_club() {
     }
 }
 
-/// The graph of cuGraph's own tests of its C interface, and what those expect: `katz_test.c`, `leiden_test.c`,
+/// The graph of cuGraph's own tests of its C interface, and their expected results: `katz_test.c`, `leiden_test.c`,
 /// `louvain_test.c`.
 #[test]
 fn what_cugraphs_tests_expect() {

@@ -136,7 +136,7 @@ proptest! {
             let degree = |v: usize| (0..n).filter(|&u| matrix.has(v, u)).count() as f64;
             prop_assert!((score - shared / degree(a).min(degree(b))).abs() < 1e-9);
         }
-        // Heuristics: what they report is true, and Leiden's communities are connected.
+        // Heuristics: the reported values are correct, and Leiden's communities are connected.
         let mut random = RandomState::new(graph.handle(), 1).unwrap();
         let options = CommunityOptions::default();
         let louvain = graph.louvain(options).unwrap();
