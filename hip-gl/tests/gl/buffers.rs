@@ -116,7 +116,7 @@ fn one_round(context: &super::OpenGl, device: &Device, stream: &Stream, bytes: u
 fn what_was_unregistered_is_forgotten_so_that_others_can_have_its_address() {
     let Some((context, device)) = context() else { return };
     let stream = Stream::new(&device).unwrap();
-    // Smaller ones first: what is noted of them would not do for others.
+    // Smaller ones first: the record of a smaller buffer does not fit a larger one.
     for bytes in [16, 4096, 8192, 1 << 20] {
         for value in 1..10 {
             one_round(&context, &device, &stream, bytes, value);

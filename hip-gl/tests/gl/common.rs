@@ -1,4 +1,4 @@
-//! What the tests need: the device, and kernels of `hip`'s tests.
+//! The requirements of the tests: the device, and kernels of `hip`'s tests.
 
 use hip::{Device, Kernel, Module};
 
@@ -37,14 +37,14 @@ fn load(device: &Device, code: &[u8], name: &str) -> Option<Kernel> {
     }
 }
 
-/// A kernel of `kernels.hip`, if it is there for this device.
+/// Returns a kernel of `kernels.hip`, if it has code for this device.
 pub(crate) fn kernel(name: &str) -> Option<Kernel> {
     let device = device()?;
     let is_gfx942 = device.properties().unwrap().arch.name() == "gfx942";
     load(&device, if is_gfx942 { KERNELS_GFX942 } else { KERNELS_GFX90A }, name)
 }
 
-/// A kernel of `images.hip`, if it is there for this device.
+/// Returns a kernel of `images.hip`, if it has code for this device.
 pub(crate) fn image_kernel(device: &Device, name: &str) -> Option<Kernel> {
     load(device, IMAGES_GFX90A, name)
 }

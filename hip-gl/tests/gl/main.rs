@@ -36,8 +36,8 @@ fn context() -> Option<(OpenGl, Device)> {
     }
 }
 
-/// Runs a test of this program again in a process of its own, where this is `Some`, if OpenGL is the workspace's:
-/// elsewhere others have a say.
+/// Runs a test of this program again in a separate process, in which this returns `Some`. It needs the workspace's
+/// software OpenGL: with another library, the result depends on that library.
 fn in_process_of_its_own(test: &str) -> Option<()> {
     const INSIDE: &str = "HIP_TEST_GL_ALONE";
     if std::env::var_os(INSIDE).is_some() {

@@ -1,5 +1,5 @@
-//! As much of OpenGL as the tests need, from the libraries that are there: a real one with a display, or the software
-//! one of the workspace.
+//! The part of OpenGL that the tests need, from an available library: a real one with a display, or the workspace's
+//! software one.
 
 use std::ffi::{CStr, CString, c_char, c_int, c_uint, c_void};
 use std::ptr;
@@ -32,7 +32,7 @@ pub(crate) struct OpenGl {
 /// Calls a function of the library by its name in C, of these types.
 macro_rules! call {
     ($library:expr, $name:ident($($type:ty = $argument:expr),* $(,)?) $(-> $result:ty)?) => {{
-        // SAFETY: the types are those of the C headers, and pointers are to what the function takes or gives.
+        // SAFETY: the types are those of the C headers, and pointers point to the types that the function expects.
         unsafe {
             let function = $library.get::<unsafe extern "C" fn($($type),*) $(-> $result)?>(stringify!($name).as_bytes());
             function.unwrap_or_else(|error| panic!("{}: {error}", stringify!($name)))($($argument),*)
@@ -41,7 +41,7 @@ macro_rules! call {
 }
 
 impl OpenGl {
-    /// A context on a display, the first of the machine's if it has no name; or why there is none.
+    /// Creates a context on a display, the machine's first if it has no name; or returns the reason that it cannot.
     pub(crate) fn new(display: Option<&str>) -> Result<Self, String> {
         // SAFETY: loading them starts nothing.
         let open = |name| unsafe { Library::new(name) }.map_err(|error| error.to_string());
@@ -184,6 +184,6 @@ impl Drop for OpenGl {
             self.make_current(false);
             call!(self.gl, glXDestroyContext(*mut c_void = self.display, *mut c_void = self.context));
         }
-        // The display stays open: HIP's runtime keeps one of the same name for good.
+        // The display stays open: HIP's runtime keeps one of the same name open forever.
     }
 }

@@ -1,4 +1,4 @@
-//! What cannot be done, and what it says.
+//! Unsupported operations, and their errors.
 
 use hip::{LaunchConfig, Stream};
 use hip_gl::{Access, Buffer, DeviceList, Error};
@@ -21,7 +21,7 @@ fn without_a_context_there_is_nothing_to_share_with() {
             assert!(matches!(refused, Error::Hip(hip::Error::Unsupported { .. })), "{refused}");
             assert!(refused.to_string().contains("the embedded software GPU has none"), "{refused}");
         }
-        // Whether there is a library or not.
+        // With or without a library.
         _ => assert!(
             matches!(refused, Error::OpenGl { .. })
                 && (refused.to_string().contains("make one current first")
@@ -155,7 +155,7 @@ fn a_context_on_a_gpu_that_is_none_of_hips_is_refused_and_does_no_harm() {
         }
         Err(why) => return skipped(&format_args!("no software OpenGL here: {why}")),
     }
-    // The runtime was not told of it.
+    // The runtime was not notified of it.
     let (context, device) = context().unwrap();
     let name = context.buffer(&[1_u32; 4]);
     drop(register(&device, name).unwrap());
