@@ -1,19 +1,19 @@
-//! Files of ROCm's packages that nothing here reads: a quarter of what the trees of three releases would take on the disk.
+//! Unused files of ROCm's packages: a quarter of the disk space of three releases' trees.
 
 use std::path::Path;
 use std::{fs, io};
 
-/// Processors whose kernels no test runs. Each library has a file of them for each of its kernels' tables.
+/// Processors whose kernels no test runs. Each library has a file for each of them and each of its kernel tables.
 const PROCESSORS: [&str; 12] = [
     "gfx803", "gfx900", "gfx906", "gfx908", "gfx1010", "gfx1012", "gfx1101", "gfx1102", "gfx1103", "gfx1150",
     "gfx1151", "gfx1152",
 ];
 
-/// Endings of files that have kernels, and of tables of them.
+/// Extensions of files with kernels, and of tables of them.
 const KERNELS: [&str; 3] = ["co", "hsaco", "dat"];
 
-/// Removes what nothing reads from the tree at `folder`: static libraries, and kernels for other processors than those
-/// that the software GPU has.
+/// Removes unused files from the tree at `folder`: static libraries, and kernels for processors that the software GPU
+/// does not simulate.
 ///
 /// # Errors
 /// Those of the file system.
@@ -34,7 +34,7 @@ fn is_unused(name: &Path) -> bool {
     ending == "a" || KERNELS.contains(&ending) && PROCESSORS.iter().any(|processor| is_for(name, processor))
 }
 
-/// Whether a name has that of a processor: `gfx906` is not in `gfx906a`.
+/// Returns whether a name contains that of a processor: `gfx906` does not match `gfx906a`.
 fn is_for(name: &Path, processor: &str) -> bool {
     let Some((_, after)) = name.to_str().and_then(|name| name.split_once(processor)) else { return false };
     !after.starts_with(|next: char| next.is_ascii_alphanumeric())
