@@ -1,7 +1,7 @@
 //! Links the binary `librocm-sdk-children` as a shared library.
 //!
-//! It is a binary so that `cargo install` installs it beside the command. Its functions take the place of the C library's,
-//! so they have no version and are exported by name.
+//! It is a binary so that `cargo install` installs it next to the command. Its functions replace those of the C
+//! library, so they have no version and are exported by name.
 
 fn main() {
     println!("cargo:rerun-if-changed=build.rs");

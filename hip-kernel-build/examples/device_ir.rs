@@ -1,7 +1,7 @@
-//! Writes the part of the device library that is LLVM IR: `cargo run -p hip-kernel-build --example device_ir [FOLDER]`, the folder being
-//! `hip-kernel/ir` if none is given.
+//! Writes the LLVM IR part of the device library: `cargo run -p hip-kernel-build --example device_ir [FOLDER]`. The
+//! default folder is `hip-kernel/ir`.
 //!
-//! The bitcode is read by the LLVM of the Rust that compiles kernels, so that it is written by one that is not newer.
+//! The LLVM of the Rust that compiles kernels reads the bitcode, so a newer LLVM must not write it.
 
 use std::path::PathBuf;
 

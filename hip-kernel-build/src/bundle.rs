@@ -1,10 +1,10 @@
-//! The file for all architectures: clang's offload bundle, as `hiprtc`'s `BundleWriter` writes it. Written here again, so that a build
-//! script does not wait for `hip`.
+//! The file for all architectures: clang's offload bundle, as `hiprtc`'s `BundleWriter` writes it. Implemented here
+//! again, so that a build script need not wait for `hip`.
 
 const MAGIC: &[u8] = b"__CLANG_OFFLOAD_BUNDLE__";
 const ALIGN: usize = 4096;
 
-/// The bytes of a bundle.
+/// Returns the bytes of a bundle.
 pub(crate) fn bundle(code: &[(String, Vec<u8>)]) -> Vec<u8> {
     let host = ("host-x86_64-unknown-linux-gnu-".to_owned(), &[][..]);
     let device = code.iter().map(|(arch, code)| (format!("hipv4-amdgcn-amd-amdhsa--{arch}"), &code[..]));
@@ -25,7 +25,7 @@ pub(crate) fn bundle(code: &[(String, Vec<u8>)]) -> Vec<u8> {
     bytes
 }
 
-/// The architectures that a bundle has code for; `None` if it is not one.
+/// Returns the architectures that a bundle has code for; `None` if the bytes are not a bundle.
 pub(crate) fn architectures(bytes: &[u8]) -> Option<Vec<String>> {
     fn number(rest: &mut &[u8]) -> Option<usize> {
         let (head, tail) = rest.split_first_chunk::<8>()?;

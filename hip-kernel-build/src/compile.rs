@@ -1,8 +1,8 @@
 //! Runs the compiler: once for `core`, `libm` and the device library, then for the program's kernels.
 //!
-//! `core` is compiled by `rustc` itself, not by Cargo's `-Zbuild-std`: that would ask a registry for crates that no kernel needs, and
-//! take several times as long. All functions of these crates are inlined across crates, so that they are compiled for the
-//! kernel's architecture with the kernel.
+//! `rustc` itself compiles `core`, not Cargo's `-Zbuild-std`: that would ask a registry for crates that no kernel
+//! needs, and take several times as long. All functions of these crates are inlined across crates, so that they are
+//! compiled for the kernel's architecture with the kernel.
 
 use std::collections::BTreeSet;
 use std::collections::hash_map::DefaultHasher;
@@ -20,15 +20,15 @@ use crate::stack::{self, TooSmall};
 use crate::toolchain::Toolchain;
 use crate::{Panics, TARGET};
 
-/// What kernels of one architecture are compiled against.
+/// The dependencies of kernels, compiled for one architecture.
 pub(crate) struct Prepared<'a> {
     toolchain: &'a Toolchain,
     sources: &'a Sources,
     arch: &'a str,
     panics: Panics,
-    /// `core` and `libm`: the compiler's sysroot.
+    /// The compiler's sysroot with `core` and `libm`.
     sysroot: PathBuf,
-    /// The device library and its macros.
+    /// The folder of the device library and its macros.
     folder: PathBuf,
 }
 
@@ -36,30 +36,30 @@ pub(crate) struct Prepared<'a> {
 pub(crate) struct Source<'a> {
     /// The program's module.
     pub(crate) module: &'a Path,
-    /// The crate whose only module that is.
+    /// The crate whose only module is the program's.
     pub(crate) root: &'a Path,
     /// Bitcode to link.
     pub(crate) linked: &'a [PathBuf],
-    /// With line tables.
+    /// Whether to write line tables.
     pub(crate) lines: bool,
-    /// As of the program's crate.
+    /// The edition of the program's crate.
     pub(crate) edition: &'a str,
     pub(crate) cfgs: &'a BTreeSet<String>,
-    /// With `debug_assertions` and checks for overflow.
+    /// Whether to enable `debug_assertions` and overflow checks.
     pub(crate) debug_assertions: bool,
 }
 
-/// What the compiler made of the kernels.
+/// The compiler's output for the kernels.
 pub(crate) struct Compiled {
     pub(crate) code: Vec<u8>,
     pub(crate) warnings: String,
     /// The files that it read.
     pub(crate) read: Vec<PathBuf>,
-    /// LLVM IR.
+    /// The LLVM IR.
     pub(crate) ir: String,
 }
 
-/// The compiler runtime that `rustc` asks for: the functions that LLVM calls by name.
+/// The compiler runtime that `rustc` requests: the functions that LLVM calls by name.
 const BUILTINS: &str = r#"#![no_std]
 #![feature(compiler_builtins)]
 #![compiler_builtins]
@@ -86,7 +86,7 @@ pub unsafe extern "C" fn bcmp(a: *const u8, b: *const u8, n: usize) -> i32 {
 }
 "#;
 
-/// Bytes of stack that are kept beside what the largest function takes.
+/// Bytes of stack that are reserved in addition to the largest function's frame.
 const ALLOWANCE: u32 = 512;
 
 fn file_error(path: &Path) -> impl FnOnce(std::io::Error) -> Error + '_ {
@@ -101,10 +101,10 @@ pub(crate) fn create(path: &Path) -> Result<()> {
     fs::create_dir_all(path).map_err(file_error(path))
 }
 
-/// A compiler without the flags of the build that it is part of.
+/// Returns a command for a compiler, without the flags of the surrounding build.
 fn rustc(toolchain: &Toolchain) -> Command {
     let mut command = Command::new(&toolchain.rustc);
-    // The target is not one of the stable compiler's.
+    // The stable compiler does not support the target without it.
     command.env("RUSTC_BOOTSTRAP", "1");
     for name in ["RUSTFLAGS", "CARGO_ENCODED_RUSTFLAGS", "RUSTC_WRAPPER", "RUSTC_WORKSPACE_WRAPPER"] {
         command.env_remove(name);
@@ -123,14 +123,15 @@ fn run(command: &mut Command, source: &Path, arch: &str) -> Result<String> {
     }
 }
 
-/// Makes a folder unless another build has done so. It is made aside and renamed: two builds may do it at a time.
+/// Creates a folder unless another build already has. It is created under another name and renamed, since two builds
+/// may run at the same time.
 fn once(folder: &Path, make: impl FnOnce(&Path) -> Result<()>) -> Result<()> {
     let complete = folder.join("complete");
     if complete.is_file() {
         return Ok(());
     }
     let mut aside = folder.as_os_str().to_owned();
-    // Threads of one process may do it at a time, too.
+    // Threads of one process may create folders at the same time, too.
     static NEXT: AtomicU32 = AtomicU32::new(0);
     aside.push(format!(".{}-{}", std::process::id(), NEXT.fetch_add(1, Relaxed)));
     let aside = PathBuf::from(aside);
@@ -138,7 +139,7 @@ fn once(folder: &Path, make: impl FnOnce(&Path) -> Result<()>) -> Result<()> {
     create(&aside)?;
     let made = make(&aside).and_then(|()| write(&aside.join("complete"), ""));
     if made.is_ok() && fs::rename(&aside, folder).is_err() && !complete.is_file() {
-        // What is left of a build that was interrupted.
+        // The rest of an interrupted build.
         let _ = fs::remove_dir_all(folder);
         fs::rename(&aside, folder).map_err(file_error(folder))?;
     }
@@ -147,8 +148,8 @@ fn once(folder: &Path, make: impl FnOnce(&Path) -> Result<()>) -> Result<()> {
 }
 
 impl<'a> Prepared<'a> {
-    /// Compiles what kernels are compiled against, unless another build has done so: in `cache`, by the versions of all that it
-    /// is made of.
+    /// Compiles the dependencies of kernels, unless another build already has: in `cache`, keyed by the versions of all
+    /// inputs.
     pub(crate) fn new(
         toolchain: &'a Toolchain,
         sources: &'a Sources,
@@ -158,7 +159,7 @@ impl<'a> Prepared<'a> {
     ) -> Result<Self> {
         let name = |what: &dyn Fn(&mut DefaultHasher)| {
             let mut hasher = DefaultHasher::new();
-            // The flags are those of this source.
+            // The flags are determined by this source file.
             (
                 env!("CARGO_PKG_VERSION"),
                 include_str!("compile.rs"),
@@ -192,12 +193,12 @@ impl<'a> Prepared<'a> {
         self.sysroot.join("lib/rustlib").join(TARGET).join("lib")
     }
 
-    /// The compiler for the device.
+    /// Returns a command of the compiler for the device.
     fn device(&self, edition: &str) -> Command {
         let mut command = rustc(self.toolchain);
         command.args(["--target", TARGET, "--edition", edition]).arg("--sysroot").arg(&self.sysroot);
         command.arg(format!("-Ctarget-cpu={}", self.arch));
-        // The places of panics name files as the crate does, and no folder of the machine that builds.
+        // Panic locations name files as the crate does, without folders of the build machine.
         let here = std::env::current_dir().unwrap_or_default();
         for (from, to) in [
             (self.toolchain.library.as_path(), "library"),
@@ -211,10 +212,10 @@ impl<'a> Prepared<'a> {
             flag.push(format!("={to}"));
             command.arg(flag);
         }
-        // Without optimisation LLVM's code generator stops. `rust-lld` links bitcode: the device library has some.
+        // LLVM's code generator fails without optimisation. `rust-lld` links bitcode, which the device library contains.
         command.args(["-Copt-level=3", "-Ccodegen-units=1", "-Clinker-plugin-lto", "-Zunstable-options"]);
-        // Rust does not say that a barrier or a shuffle must not be moved into a branch or copied to both of its sides. Without this LLVM
-        // copies `if lane == 0 { .. } barrier();` into two paths, and threads no longer meet.
+        // Rust does not mark barriers and shuffles as operations that must not be moved into a branch or copied to both of its sides.
+        // Without this flag LLVM copies `if lane == 0 { .. } barrier();` into two paths, and threads no longer meet.
         command.arg("-Cllvm-args=-force-attribute=convergent");
         command.arg(match self.panics {
             Panics::Report => "-Cpanic=abort",
@@ -286,7 +287,7 @@ impl<'a> Prepared<'a> {
         }
         let callers = callers(&compiled.ir);
         let largest = |code: &[u8]| stack::largest_function(code).ok_or_else(unreadable);
-        // The first code does not say what the frames are, and the calls of the check make them larger.
+        // The first code does not contain the final frame sizes, since the calls of the check make frames larger.
         let (mut compiled, mut known) = (compiled, None);
         let mut margin = 0;
         for _ in 0..4 {
@@ -306,9 +307,10 @@ impl<'a> Prepared<'a> {
         Err(Error::StackTooSmall { source: source.module.to_path_buf(), kernels })
     }
 
-    /// Compiles the function that other functions call first, which ends a wave whose stack has less room than `margin`.
+    /// Compiles the function that other functions call first. It ends a wave whose remaining stack is smaller than
+    /// `margin`.
     ///
-    /// It is a crate of its own: in a crate that is compiled with such calls it would call itself.
+    /// It is a separate crate: in a crate that is compiled with such calls it would call itself.
     fn stack_check(&self, folder: &Path, margin: u32) -> Result<PathBuf> {
         let source = folder.join("hip_kernel_stack.rs");
         let text = format!(
@@ -324,7 +326,7 @@ impl<'a> Prepared<'a> {
         Ok(folder.join("libhip_kernel_stack.rlib"))
     }
 
-    /// Compiles and links, with calls of the check at the start of each function if one is given.
+    /// Compiles and links, with calls of the check at the start of each function if a check is given.
     fn link(&self, source: &Source<'_>, folder: &Path, stack_check: Option<&StackCheck<'_>>) -> Result<Compiled> {
         let Source { module: source, root, linked, lines, edition, cfgs, debug_assertions } = source;
         let output = folder.join("kernels.elf");
@@ -333,30 +335,31 @@ impl<'a> Prepared<'a> {
             command.arg("--cfg").arg(cfg);
         }
         if *debug_assertions {
-            // The checks of `core`'s own contracts would format what they say: much code for what no kernel needs.
+            // The checks of `core`'s own contracts would format their messages: much code that no kernel needs.
             command.args(["-Cdebug-assertions=on", "-Coverflow-checks=on", "-Zub-checks=no"]);
         }
         command.args(["--crate-type", "cdylib", "--crate-name", "kernels"]).arg(root);
         command.arg("--check-cfg=cfg(hip_kernel_stack)");
         if let Some(StackCheck { library, callers }) = stack_check {
             command.arg("--cfg=hip_kernel_stack").arg("--extern").arg(named("hip_kernel_stack", library));
-            // The calls are written after inlining. LLVM must not conclude before that functions do not need what the check needs.
+            // The calls are inserted after inlining. LLVM must not conclude earlier that functions do not need what the check needs.
             command.arg("-Cllvm-args=-amdgpu-attributor-enable=false");
             let list = folder.join("callers.csv");
             write(&list, callers)?;
             match list.to_str().filter(|path| !path.contains(char::is_whitespace)) {
                 Some(path) => command.arg(format!("-Cllvm-args=-forceattrs-csv-path={path}")),
-                // LLVM's arguments are divided at spaces. Then kernels call the check too, which is slower.
+                // LLVM's arguments are split at spaces, so a path with spaces cannot be passed. Then kernels call the check too, which is
+                // slower.
                 None => command.arg("-Zinstrument-mcount"),
             };
             command.args(["-Clink-arg=-mllvm", "-Clink-arg=--amdgpu-attributor-enable=false"]);
-            // The frame of each function.
+            // Writes the frame size of each function.
             command.args(["-Clink-arg=-mllvm", "-Clink-arg=--stack-size-section"]);
         }
         if *lines {
             command.arg("-Cdebuginfo=line-tables-only");
         }
-        // Where temporary files are, too.
+        // Temporary files are written here, too.
         command.arg("--out-dir").arg(folder);
         let mut device = std::ffi::OsString::from("hip_kernel=");
         device.push(self.folder.join("libhip_kernel.rlib"));
@@ -366,7 +369,7 @@ impl<'a> Prepared<'a> {
             bitcode.push(std::path::absolute(path).map_err(file_error(path))?);
             command.arg(bitcode);
         }
-        // The descriptors of kernels are named as exported before the linker has compiled them.
+        // The descriptors of kernels are listed as exported before the linker has compiled them.
         command.args(["-Clink-arg=--undefined-version", "-Clink-arg=--no-undefined"]);
         // HIP 5.7 loads nothing newer than version 5 of code objects.
         command.args(["-Clink-arg=-mllvm", "-Clink-arg=--amdhsa-code-object-version=5"]);
@@ -396,13 +399,13 @@ impl<'a> Prepared<'a> {
     }
 }
 
-/// What the check of stacks takes: its crate, and the functions that call it.
+/// The inputs of the stack check: its crate, and the functions that call it.
 struct StackCheck<'a> {
     library: PathBuf,
     callers: &'a str,
 }
 
-/// The functions that call the check of the stack, as a list for LLVM: all of a module but its kernels.
+/// Returns the functions that call the stack check, as a list for LLVM: all functions of a module except its kernels.
 fn callers(ir: &str) -> String {
     let functions = ir.lines().filter(|line| line.starts_with("define ") && !line.contains(" amdgpu_kernel "));
     let names =
@@ -410,7 +413,7 @@ fn callers(ir: &str) -> String {
     names.map(|name| format!("{name},instrument-function-entry-inlined=mcount\n")).collect()
 }
 
-/// `NAME=PATH`
+/// Returns `NAME=PATH`.
 fn named(name: &str, path: &Path) -> std::ffi::OsString {
     let mut text = std::ffi::OsString::from(name);
     text.push("=");
@@ -418,7 +421,7 @@ fn named(name: &str, path: &Path) -> std::ffi::OsString {
     text
 }
 
-/// What the linker does not find.
+/// Returns the symbols that the linker did not find.
 fn undefined(log: &str) -> Vec<String> {
     let mut names: Vec<_> = log
         .lines()
@@ -429,7 +432,7 @@ fn undefined(log: &str) -> Vec<String> {
     names
 }
 
-/// LLVM's intrinsics for which AMD GPUs have neither an instruction nor a function: their calls would vanish.
+/// Returns LLVM's intrinsics for which AMD GPUs have neither an instruction nor a function: their calls would vanish.
 fn dropped(ir: &str) -> Vec<String> {
     const ALWAYS: [&str; 11] =
         ["pow", "tan", "asin", "acos", "atan", "atan2", "sinh", "cosh", "tanh", "frem", "sincos"];
@@ -449,7 +452,7 @@ fn dropped(ir: &str) -> Vec<String> {
     found
 }
 
-/// The files of a make rule.
+/// Returns the files in a make rule.
 fn read_files(rule: &str) -> Vec<PathBuf> {
     let Some((_, list)) = rule.lines().find_map(|line| line.split_once(": ")) else { return Vec::new() };
     let (mut files, mut name, mut letters) = (Vec::new(), String::new(), list.chars());

@@ -1,15 +1,15 @@
-//! The source of `core` as it is compiled for the device: messages of panics are texts without values.
+//! Prepares the source of `core` for the device: panic messages are texts without values.
 //!
-//! `core::fmt` calls through pointers, which needs a stack of unknown size, and is 200 KB of code. So a kernel's panic handler formats nothing, and
-//! `expect("text")`, which `core` formats, would lose its text.
+//! `core::fmt` calls through pointers, which needs a stack of unknown size, and is 200 KB of code. So a kernel's panic
+//! handler formats nothing, and `expect("text")`, which `core` formats, would lose its text.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
 
-/// Files of `core/src`, and what is written in place of what. What another release of Rust does not have stays as it is: its message is
-/// lost, nothing else.
+/// Files of `core/src`, the text to replace, and the replacement. Text that another release of Rust does not contain
+/// stays unchanged: only its message is lost.
 const CHANGES: &[(&str, &str, &str)] = &[
     (
         "option.rs",
@@ -38,7 +38,7 @@ const CHANGES: &[(&str, &str, &str)] = &[
     ),
 ];
 
-/// Makes the folder `library` in `folder`, with the source of `core`, from the compiler's. Files that are not changed are links.
+/// Creates the folder `library` in `folder`, with the source of `core`, from the compiler's. Unchanged files are links.
 #[cfg(unix)]
 pub(crate) fn prepare(library: &Path, folder: &Path) -> Result<PathBuf> {
     let error = |path: &Path| {
@@ -73,7 +73,7 @@ pub(crate) fn prepare(library: &Path, folder: &Path) -> Result<PathBuf> {
     Ok(made)
 }
 
-/// Where files are not linked, the compiler's own source.
+/// On platforms without links, uses the compiler's own source.
 #[cfg(not(unix))]
 pub(crate) fn prepare(library: &Path, _: &Path) -> Result<PathBuf> {
     Ok(library.to_owned())

@@ -1,4 +1,5 @@
-//! How the program's crate is compiled, as far as Cargo tells its build script: the device's code is compiled alike.
+//! The options that the program's crate is compiled with, as far as Cargo passes them to its build script: the device's
+//! code is compiled with the same.
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -8,17 +9,17 @@ use std::path::Path;
 /// The options of the crate.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct CrateOptions {
-    /// `feature="double"`, `fast`: what follows `--cfg`.
+    /// The arguments of `--cfg`: `feature="double"`, `fast`.
     pub(crate) cfgs: BTreeSet<String>,
-    /// `2021`
+    /// The edition, such as `2021`.
     pub(crate) edition: Option<String>,
-    /// Whether `debug_assertions` is set, and with it the checks for overflow.
+    /// Whether `debug_assertions` and overflow checks are enabled.
     pub(crate) debug_assertions: bool,
 }
 
 impl CrateOptions {
-    /// What Cargo says to a build script in variables, and in the manifest in `folder`. Older releases do not say whether
-    /// `debug_assertions` is set: it is then what the profile has if nobody changed it.
+    /// Reads the options from Cargo's variables for build scripts, and from the manifest in `folder`. Older releases do
+    /// not pass `debug_assertions`: then the profile's default is used.
     pub(crate) fn of_build_script(
         variables: impl Iterator<Item = (OsString, OsString)>,
         folder: &Path,
@@ -29,7 +30,7 @@ impl CrateOptions {
         for (name, value) in variables {
             let (Some(name), Some(value)) = (name.to_str(), value.to_str()) else { continue };
             match name {
-                // `CARGO_FEATURE_NAME` would have the names in capitals, with `_` for `-`.
+                // `CARGO_FEATURE_NAME` would have the names in upper case, with `_` for `-`.
                 "CARGO_CFG_FEATURE" => features.extend(value.split(',').filter(|f| !f.is_empty()).map(str::to_owned)),
                 "CARGO_ENCODED_RUSTFLAGS" => options.flags(value),
                 "CARGO_CFG_DEBUG_ASSERTIONS" => options.debug_assertions = true,
@@ -42,7 +43,7 @@ impl CrateOptions {
         options
     }
 
-    /// `--cfg` among the flags for the compiler, and what sets checks for overflow.
+    /// Reads `--cfg` and the setting of overflow checks from the compiler's flags.
     fn flags(&mut self, encoded: &str) {
         let mut flags = encoded.split('\u{1f}');
         while let Some(flag) = flags.next() {
@@ -56,7 +57,7 @@ impl CrateOptions {
     }
 }
 
-/// What the manifest says of the edition: `edition = "2021"`, or that of the workspace.
+/// Returns the edition in the manifest: `edition = "2021"`, or that of the workspace.
 fn edition(folder: &Path) -> Option<String> {
     let text = fs::read_to_string(folder.join("Cargo.toml")).ok()?;
     match setting(&text, "[package]", "edition") {
@@ -77,7 +78,7 @@ enum Setting {
     Inherited,
 }
 
-/// A line of a table.
+/// Returns a setting from a table.
 fn setting(text: &str, table: &str, name: &str) -> Option<Setting> {
     let mut lines = text.lines().map(str::trim).skip_while(|line| !line.starts_with(table)).skip(1);
     let lines = lines.by_ref().take_while(|line| !line.starts_with('['));

@@ -1,4 +1,4 @@
-//! What can go wrong.
+//! Errors of builds.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -6,18 +6,20 @@ use std::path::PathBuf;
 /// The result of a build.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// Why kernels could not be built. `Debug` prints the same as `Display`, for build scripts whose `main` returns it.
+/// The reason why kernels could not be built. `Debug` prints the same as `Display`, for build scripts whose `main`
+/// returns it.
 #[non_exhaustive]
 pub enum Error {
-    /// The compiler or what it needs is missing, and there is no committed bundle. The text says what, and what to do.
+    /// The compiler or one of its requirements is missing, and there is no committed bundle. The text says what is
+    /// missing, and what to do.
     Unavailable(String),
-    /// The source does not compile. What the compiler says has been printed to the standard error.
+    /// The source does not compile. The compiler's messages have been printed to the standard error.
     Compilation {
         /// The source.
         source: PathBuf,
         /// The architecture.
         arch: String,
-        /// What the compiler says.
+        /// The compiler's messages.
         log: String,
     },
     /// The code calls functions that the device does not have.
@@ -27,35 +29,35 @@ pub enum Error {
         /// The functions.
         functions: Vec<String>,
     },
-    /// Kernels call functions whose depth the compiler does not know, and do not state a stack.
+    /// Kernels call functions whose stack depth the compiler cannot determine, and do not state a stack.
     Stack {
         /// The source.
         source: PathBuf,
         /// The kernels, by their names in the code object.
         kernels: Vec<String>,
     },
-    /// Kernels state less stack than one call through a pointer or `dyn Trait` may take.
+    /// Kernels state a smaller stack than one call through a pointer or `dyn Trait` may need.
     StackTooSmall {
         /// The source.
         source: PathBuf,
-        /// For each kernel, its name in the code object, the bytes that it states, and the bytes that it needs at least.
+        /// For each kernel, its name in the code object, the stated size, and the minimum size in bytes.
         kernels: Vec<(String, u32, u32)>,
     },
-    /// The committed bundle is not of this source.
+    /// The committed bundle does not belong to this source.
     Stale {
         /// The bundle.
         bundle: PathBuf,
-        /// In what they differ.
+        /// The difference.
         reason: String,
     },
     /// A file cannot be read or written.
     File {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         reason: std::io::Error,
     },
-    /// A call that makes no sense, such as one without architectures.
+    /// An invalid call, such as one without architectures.
     Invalid(String),
 }
 

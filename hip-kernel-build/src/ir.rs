@@ -1,11 +1,11 @@
-//! The part of the device library that Rust cannot say: LLVM IR, from tables.
+//! The part of the device library that cannot be written in Rust: LLVM IR, from tables.
 //!
-//! Rust has no scopes of atomic operations and fences, no memory that a workgroup shares, and calls of LLVM's intrinsics are
-//! not stable. The functions are inlined into every kernel that calls them.
+//! Rust has no scopes of atomic operations and fences, no memory that a workgroup shares, and calls of LLVM's
+//! intrinsics are not stable. The functions are inlined into every kernel that calls them.
 
 use std::fmt::Write as _;
 
-/// Scopes, and LLVM's names of them.
+/// Scopes, and LLVM's names for them.
 pub const SCOPES: [(&str, &str); 4] = [
     ("wave", " syncscope(\"wavefront\")"),
     ("block", " syncscope(\"workgroup\")"),
@@ -13,7 +13,7 @@ pub const SCOPES: [(&str, &str); 4] = [
     ("system", ""),
 ];
 
-/// Operations on integers: name here, LLVM's.
+/// Operations on integers: the name in the library, and LLVM's.
 pub const INTEGER: [(&str, &str); 12] = [
     ("add", "add"),
     ("sub", "sub"),
@@ -32,7 +32,7 @@ pub const INTEGER: [(&str, &str); 12] = [
 /// Operations on floats.
 pub const FLOAT: [(&str, &str); 3] = [("add", "fadd"), ("max", "fmax"), ("min", "fmin")];
 
-/// Functions of one LLVM intrinsic: name, result, parameters, intrinsic.
+/// Functions that wrap one LLVM intrinsic: name, result, parameters, intrinsic.
 const PLAIN: &[(&str, &str, &[&str], &str)] = &[
     ("thread_x", "i32", &[], "llvm.amdgcn.workitem.id.x"),
     ("thread_y", "i32", &[], "llvm.amdgcn.workitem.id.y"),
@@ -78,10 +78,10 @@ const PLAIN: &[(&str, &str, &[&str], &str)] = &[
     ("turn_cos_f32", "float", &["float"], "llvm.amdgcn.cos.f32"),
 ];
 
-/// Those that depend on which lanes are active.
+/// Functions that depend on which lanes are active.
 const CONVERGENT: [&str; 2] = ["first_lane", "bpermute"];
 
-/// Products of matrices: name, the type of a and b, the type of c, LLVM's name.
+/// Matrix products: name, the type of a and b, the type of c, LLVM's name.
 const MATRIX: &[(&str, &str, &str, &str)] = &[
     ("mfma_16x16x4_f32", "float", "<4 x float>", "llvm.amdgcn.mfma.f32.16x16x4f32"),
     ("mfma_32x32x2_f32", "float", "<16 x float>", "llvm.amdgcn.mfma.f32.32x32x2f32"),
@@ -90,7 +90,7 @@ const MATRIX: &[(&str, &str, &str, &str)] = &[
     ("mfma_16x16x16_bf16", "<4 x i16>", "<4 x float>", "llvm.amdgcn.mfma.f32.16x16x16bf16.1k"),
 ];
 
-/// The module's text.
+/// Returns the module's text.
 #[must_use]
 pub fn device_ir() -> String {
     let mut ir = String::from(
@@ -113,7 +113,7 @@ pub fn device_ir() -> String {
         } else {
             (format!("%r = call {result} @{intrinsic}({})", list(true)), format!("ret {result} %r"))
         };
-        // What other lanes give must not move into or out of a branch.
+        // A function that reads other lanes must not be moved into or out of a branch.
         let attributes = if CONVERGENT.contains(name) { "#1" } else { "#0" };
         let _ =
             write!(ir, "define hidden {result} @hk_{name}({}) {attributes} {{\n  {call}\n  {ret}\n}}\n", list(true));
@@ -123,7 +123,7 @@ pub fn device_ir() -> String {
             declared,
             "declare {sum} @{intrinsic}({input}, {input}, {sum}, i32 immarg, i32 immarg, i32 immarg)"
         );
-        // Rust has no stable type of half precision: its bits come as integers.
+        // Rust has no stable half-precision type: halves are passed as integers.
         let (outer, cast) = if *input == "<4 x half>" { ("<4 x i16>", true) } else { (*input, false) };
         let _ = writeln!(ir, "define hidden {sum} @hk_{name}({outer} %a, {outer} %b, {sum} %c) #0 {{");
         let (a, b) = if cast {

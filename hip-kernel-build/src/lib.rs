@@ -24,17 +24,17 @@ pub use toolchain::Toolchain;
 
 /// Rust's target for AMD GPUs.
 const TARGET: &str = "amdgcn-amd-amdhsa";
-/// `committed` takes the committed bundle; `compile` makes it an error if there is no compiler, `check` if the committed bundle is stale;
-/// `update` writes it.
+/// The variable that selects the code. `committed` uses the committed bundle. With `compile`, a missing compiler is an
+/// error; with `check`, a stale committed bundle is one. `update` writes the bundle.
 const VARIABLE: &str = "HIP_KERNEL_BUILD";
 
-/// What a panic of a kernel does.
+/// The effect of a panic in a kernel.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Panics {
     /// The wave ends, and the next wait returns the first panic's place, message and thread: `hip::Error::KernelPanicked`.
     #[default]
     Report,
-    /// The device stops with a trap, which ROCm's runtime answers by ending the process. The code is smaller.
+    /// The device stops with a trap, and ROCm's runtime then ends the process. The code is smaller.
     Trap,
 }
 
@@ -53,27 +53,27 @@ pub struct Build {
     linked: Vec<PathBuf>,
 }
 
-/// What was made.
+/// The result of a build.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Made {
     /// The code for all architectures.
     pub bundle: Vec<u8>,
-    /// Why it is the committed bundle's; `None` if it was compiled.
+    /// Why the committed bundle was used; `None` if the code was compiled.
     pub committed: Option<String>,
-    /// Why the committed bundle is stale, if the code was compiled and there is one that is.
+    /// Why the committed bundle is stale, if the code was compiled and a stale bundle exists.
     pub stale: Option<String>,
     /// The compiler's warnings.
     pub warnings: String,
     /// The files that were read.
     pub read: Vec<PathBuf>,
-    /// For each architecture that was compiled, the kernels as LLVM IR, before the device library is linked with them.
+    /// For each compiled architecture, the kernels as LLVM IR, before they are linked with the device library.
     pub ir: Vec<(String, String)>,
 }
 
 impl Build {
-    /// Compiles the module at `source`, a path from the crate's root: `src/kernels.rs`, or `src/kernels/mod.rs`. The program has it as a
-    /// module, too.
+    /// Compiles the module at `source`, a path from the crate's root: `src/kernels.rs`, or `src/kernels/mod.rs`. The
+    /// program must declare it as a module, too.
     pub fn new(source: impl Into<PathBuf>) -> Self {
         Self {
             source: source.into(),
@@ -88,57 +88,58 @@ impl Build {
         }
     }
 
-    /// Adds architectures to compile for, such as `"gfx90a"`. One is necessary.
+    /// Adds architectures to compile for, such as `"gfx90a"`. At least one is necessary.
     pub fn archs<A: fmt::Display>(mut self, architectures: impl IntoIterator<Item = A>) -> Self {
         self.architectures.extend(architectures.into_iter().map(|arch| arch.to_string()));
         self
     }
 
-    /// Sets the bundle that is used where kernels in Rust cannot be built: a file of the crate. Where they can be built, the file is
-    /// written if the variable `HIP_KERNEL_BUILD` is `update`.
+    /// Sets the bundle that is used if kernels in Rust cannot be built: a file of the crate. If they can be built, the
+    /// file is written if the variable `HIP_KERNEL_BUILD` is `update`.
     pub fn committed(mut self, bundle: impl Into<PathBuf>) -> Self {
         self.committed = Some(bundle.into());
         self
     }
 
-    /// Sets what a panic does.
+    /// Sets the effect of a panic.
     pub fn panics(mut self, panics: Panics) -> Self {
         self.panics = panics;
         self
     }
 
-    /// Sets whether the code has line tables: debuggers, profiles and faults of the software GPU then name lines of the source. In a build
-    /// script the default is what the program's profile says (`debug`), elsewhere, and for a bundle to commit, none.
+    /// Sets whether the code has line tables: debuggers, profiles and faults of the software GPU then name source
+    /// lines. In a build script the default is the program's profile (`debug`). Elsewhere, and for a bundle to commit,
+    /// the default is no.
     pub fn debug_lines(mut self, lines: bool) -> Self {
         self.debug_lines = Some(lines);
         self
     }
 
-    /// Sets a `cfg` for the kernels, as the compiler's `--cfg` does: `fast`, `mode="exact"`. In a build script the crate's features and the
-    /// `--cfg`s of `RUSTFLAGS` are set already. What the build script itself sets with `cargo::rustc-cfg` must be given here, too: the
-    /// kernels are compiled before Cargo reads it.
+    /// Sets a `cfg` for the kernels, like the compiler's `--cfg`: `fast`, `mode="exact"`. In a build script the crate's
+    /// features and the `--cfg`s of `RUSTFLAGS` are already set. A `cfg` that the build script itself sets with
+    /// `cargo::rustc-cfg` must be passed here, too: the kernels are compiled before Cargo reads it.
     pub fn cfg(mut self, cfg: impl Into<String>) -> Self {
         self.cfgs.insert(cfg.into());
         self
     }
 
-    /// Sets the edition of Rust. In a build script the default is the crate's, elsewhere 2024.
+    /// Sets the edition of Rust. The default is the crate's edition in a build script, and 2024 elsewhere.
     pub fn edition(mut self, edition: impl Into<String>) -> Self {
         self.edition = Some(edition.into());
         self
     }
 
-    /// Sets whether `debug_assertions` is set and arithmetic is checked for overflow. In a build script the default is what the program's
-    /// profile says, elsewhere, and for a bundle to commit, it is not.
+    /// Sets whether `debug_assertions` and overflow checks are enabled. In a build script the default is the program's
+    /// profile. Elsewhere, and for a bundle to commit, the default is no.
     pub fn debug_assertions(mut self, assertions: bool) -> Self {
         self.debug_assertions = Some(assertions);
         self
     }
 
-    /// Links a file of LLVM bitcode with the kernels, such as functions in HIP C++:
-    /// `hipcc -c -emit-llvm --offload-device-only --offload-arch=gfx90a -fgpu-rdc functions.hip -o functions.bc`. Kernels declare what
-    /// they call: `unsafe extern "C" { fn twice(x: f32) -> f32; }`. The compiler of the file must not be of a newer LLVM than Rust's, and
-    /// its architecture must be one that the kernels are compiled for, or `--offload-arch` of a generic one.
+    /// Links a file of LLVM bitcode with the kernels, such as functions in HIP C++: `hipcc -c -emit-llvm
+    /// --offload-device-only --offload-arch=gfx90a -fgpu-rdc functions.hip -o functions.bc`. Kernels declare the
+    /// functions that they call: `unsafe extern "C" { fn twice(x: f32) -> f32; }`. The file's compiler must not have a
+    /// newer LLVM than Rust's, and its architecture must be one that the kernels are compiled for, or a generic one.
     pub fn link(mut self, bitcode: impl Into<PathBuf>) -> Self {
         self.linked.push(bitcode.into());
         self
@@ -147,8 +148,9 @@ impl Build {
     /// Compiles, writes the bundle to `OUT_DIR`, and prints Cargo's instructions: for a build script.
     ///
     /// # Errors
-    /// Those of [`make`](Self::make); [`Error::Invalid`] outside of a build script, or if `HIP_KERNEL_BUILD` has another value;
-    /// [`Error::Stale`] if it is `check` and the committed bundle is stale; [`Error::File`] if a file cannot be written.
+    /// Those of [`make`](Self::make); [`Error::Invalid`] outside of a build script, or if `HIP_KERNEL_BUILD` has an
+    /// unknown value; [`Error::Stale`] if it is `check` and the committed bundle is stale; [`Error::File`] if a file
+    /// cannot be written.
     pub fn compile(&self) -> Result<()> {
         let out = std::env::var_os("OUT_DIR").map(PathBuf::from).ok_or_else(|| {
             Error::Invalid(
@@ -203,16 +205,17 @@ impl Build {
         compile::write(&out.join(format!("{}.hipfb", self.stem()?)), &made.bundle)
     }
 
-    /// Compiles, and returns the code. `folder` is for temporary files; `cache` keeps what all builds share.
+    /// Compiles, and returns the code. `folder` is for temporary files; `cache` is for files that all builds share.
     ///
     /// # Errors
     /// - [`Error::Unavailable`] if kernels in Rust cannot be built and there is no committed bundle for the architectures.
-    /// - [`Error::Stale`] if kernels in Rust cannot be built and the committed bundle is of another source, or was compiled with other
-    ///   features, `cfg`s or another edition, as far as the source speaks of them.
-    /// - [`Error::Compilation`] if the source does not compile, [`Error::Missing`] if it calls a function that the device lacks. The
-    ///   committed bundle is not taken then.
-    /// - [`Error::Stack`] if a kernel calls what the compiler cannot follow (recursion, `dyn`, pointers to functions) and states no stack,
-    ///   [`Error::StackTooSmall`] if it states less than one call of the module's largest function takes.
+    /// - [`Error::Stale`] if kernels in Rust cannot be built and the committed bundle was compiled from another source,
+    ///   or with other features, `cfg`s or another edition, if the source refers to them.
+    /// - [`Error::Compilation`] if the source does not compile, [`Error::Missing`] if it calls a function that the
+    ///   device lacks. The committed bundle is not used then.
+    /// - [`Error::Stack`] if a kernel makes calls that the compiler cannot follow (recursion, `dyn`, pointers to
+    ///   functions) and states no stack, [`Error::StackTooSmall`] if it states less than one call of the module's
+    ///   largest function needs.
     /// - [`Error::File`] if a file cannot be read, [`Error::Invalid`] without architectures.
     pub fn make(&self, folder: &Path, cache: &Path) -> Result<Made> {
         self.make_with(folder, cache, true, false)
@@ -259,13 +262,13 @@ impl Build {
             files: Vec::new(),
         };
         manifest.read(&read)?;
-        // The same bytes whatever else the crate's features are.
+        // Makes the bytes independent of the crate's other features.
         manifest.options = manifest.named(&manifest.options).into_iter().map(str::to_owned).collect();
         let mut bundle = bundle::bundle(&code);
         manifest.append(&mut bundle);
         let stale =
             self.committed.as_ref().and_then(|path| stale(&std::fs::read(path).ok()?, &manifest, &self.architectures));
-        // A path by its name alone is a compiler on the path.
+        // A name without a folder is a compiler on the path.
         read.extend(Some(toolchain.rustc).filter(|path| path.components().count() > 1));
         read.extend(sources.files()?);
         Ok(Made { bundle, committed: None, stale, warnings, read, ir })
@@ -300,7 +303,7 @@ impl Build {
         Ok(Made { bundle, committed: Some(why), stale: None, warnings: String::new(), read, ir: Vec::new() })
     }
 
-    /// Returns the files of which the bundle was made, if it is of this source and these options.
+    /// Returns the files that the bundle was made from, if it matches this source and these options.
     fn expect_fresh(&self, path: &Path, bundle: &[u8], why: &str) -> Result<Vec<PathBuf>> {
         let stale = |reason: String| Error::Stale { bundle: path.to_owned(), reason: format!("{reason} ({why})") };
         let manifest = Manifest::of(bundle).ok_or_else(|| stale(UNSAID.to_owned()))?;
@@ -321,7 +324,8 @@ impl Build {
         Ok(manifest.files.iter().map(|(name, _)| manifest::path(name)).collect())
     }
 
-    /// Takes features, `cfg`s, edition and checks from the crate that is built. A bundle to commit has no checks: it is for all profiles.
+    /// Takes features, `cfg`s, edition and checks from the crate that is built. A bundle to commit is for all profiles,
+    /// so it has no checks.
     fn follow_crate(&mut self, to_commit: bool) {
         let folder = std::env::var_os("CARGO_MANIFEST_DIR").unwrap_or_default();
         let CrateOptions { cfgs, edition, debug_assertions } =
@@ -335,7 +339,7 @@ impl Build {
         self.edition.as_deref().unwrap_or("2024")
     }
 
-    /// For the manifest: what decides what the source means.
+    /// Returns the options that affect the meaning of the source, for the manifest.
     fn options(&self) -> BTreeSet<String> {
         let mut options: BTreeSet<String> = self.cfgs.iter().map(|cfg| format!("cfg {cfg}")).collect();
         options.insert(format!("edition {}", self.edition_or_newest()));
@@ -343,7 +347,7 @@ impl Build {
         options
     }
 
-    /// The module's name.
+    /// Returns the module's name.
     fn stem(&self) -> Result<String> {
         let name = |path: &Path| path.file_stem().and_then(|stem| stem.to_str()).map(str::to_owned);
         let stem = match name(&self.source) {
@@ -354,8 +358,8 @@ impl Build {
             .ok_or_else(|| Error::Invalid(format!("{} is not the file of a module", self.source.display())))
     }
 
-    /// Writes the crate whose only module is the program's. The file is found as the program's `mod kernels;` finds it, not by `#[path]`: the
-    /// modules in it are then the same files.
+    /// Writes the crate whose only module is the program's. The file is found like that of the program's `mod
+    /// kernels;`, not by `#[path]`, so that the modules in it are the same files.
     fn root(&self, work: &Path) -> Result<PathBuf> {
         let full =
             std::path::absolute(&self.source).map_err(|reason| Error::File { path: self.source.clone(), reason })?;
@@ -375,10 +379,11 @@ impl Build {
     }
 }
 
-/// A bundle without a manifest.
+/// The reason for a bundle without a manifest.
 const UNSAID: &str = "it does not say what source it is of";
 
-/// Why a committed bundle is not what was compiled now. One that was made with other `cfg`s, or by another compiler, is not stale.
+/// Returns why a committed bundle differs from the current compilation. One that was made with other unused `cfg`s, or
+/// by another compiler, is not stale.
 fn stale(bundle: &[u8], now: &Manifest, architectures: &[String]) -> Option<String> {
     let Some(then) = Manifest::of(bundle) else { return Some(UNSAID.to_owned()) };
     let has = bundle::architectures(bundle).unwrap_or_default();
@@ -401,7 +406,7 @@ fn stale(bundle: &[u8], now: &Manifest, architectures: &[String]) -> Option<Stri
             other(now).join(", ")
         ));
     }
-    // A module that only another `cfg` brings in is no change.
+    // A module that only another `cfg` adds is not a change.
     (then.options == now.options && then.files != now.files).then(|| "it is of other files".to_owned())
 }
 
@@ -414,7 +419,7 @@ mod tests {
                           #[cfg(feature = \"more\")] #[kernel] pub fn more(mut y: DisjointSlice<u8>) { y.set(|_| 1); }\n";
     const HELPER: &str = "pub fn next(i: usize) -> u8 { i as u8 + 1 }\n";
 
-    /// A bundle whose source has changed, or that was compiled for another configuration, is not taken.
+    /// A bundle whose source has changed, or that was compiled with another configuration, is not used.
     #[test]
     fn a_stale_bundle_is_refused() {
         if let Err(why) = Toolchain::find() {
@@ -439,7 +444,7 @@ mod tests {
         let taken = |build: &Build| build.committed_bundle(why()).map(|made| made.read);
         assert_eq!(taken(&build).unwrap(), [source.clone(), helper.clone()]);
         assert_eq!(make(&build).stale, None);
-        // What the source does not name changes nothing.
+        // Options that the source does not name have no effect.
         taken(&build.clone().cfg("feature=\"sim\"").debug_assertions(true)).unwrap();
         let refused = |build: &Build, part: &str| match taken(build) {
             Err(Error::Stale { reason, .. }) => assert!(reason.contains(part), "{reason}"),
@@ -457,7 +462,7 @@ mod tests {
         taken(&build).unwrap();
         std::fs::remove_file(&helper).unwrap();
         refused(&build, "helper.rs");
-        // Of a release that wrote nothing of its making.
+        // A bundle from a release that wrote no manifest.
         let old = bundle::bundle(&[("gfx90a".to_owned(), b"code".to_vec())]);
         std::fs::write(&bundle, old).unwrap();
         refused(&build, "what source");

@@ -1,6 +1,8 @@
-//! What a committed bundle says of its making: text behind the code, which loaders ignore. A build compares it with the source.
+//! The manifest of a committed bundle: text after the code, which loaders ignore. It describes how the bundle was made,
+//! and a build compares it with the source.
 //!
-//! It has no path of a machine, no time and no name of a user: the same source gives the same bytes in each checkout.
+//! It contains no paths of the machine, no time and no user name: the same source gives the same bytes in each
+//! checkout.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -9,23 +11,23 @@ use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
 
-/// The last bytes of a bundle that has a manifest. The length of the text is before them, in eight bytes.
+/// The last bytes of a bundle with a manifest. They are preceded by the length of the text, in eight bytes.
 const MAGIC: &[u8; 16] = b"hip-kernel-made\n";
 
-/// Of what a bundle was made.
+/// The inputs of a bundle.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Manifest {
-    /// The compiler's release. For readers only: a bundle of another one is not stale.
+    /// The compiler's release, for information: a bundle made by another one is not stale.
     pub(crate) compiler: String,
     /// A hash of `hip-kernel` and its macros.
     pub(crate) library: String,
-    /// What decides how the source is read: edition, panics, `cfg`s.
+    /// The options that affect the meaning of the source: edition, panics, `cfg`s.
     pub(crate) options: BTreeSet<String>,
-    /// The files of the source, from the crate's folder, and their hashes.
+    /// The files of the source, relative to the crate's folder, and their hashes.
     pub(crate) files: Vec<(String, String)>,
 }
 
-/// FNV-1a of 128 bits: the same on each machine and in each release of Rust.
+/// FNV-1a, 128 bits: the same on each machine and in each release of Rust.
 #[derive(Clone, Copy)]
 pub(crate) struct Hash(u128);
 
@@ -40,7 +42,7 @@ impl Hash {
         }
     }
 
-    /// Adds a file. Line ends of text are those of the checkout, and count as one.
+    /// Adds a file. All kinds of line ends count as the same, since they depend on the checkout.
     pub(crate) fn file(&mut self, path: &Path) -> Result<()> {
         let bytes = fs::read(path).map_err(|reason| Error::File { path: path.to_owned(), reason })?;
         let text = std::str::from_utf8(&bytes).map(|text| text.replace("\r\n", "\n"));
@@ -67,7 +69,7 @@ impl Manifest {
         let here = std::env::current_dir().unwrap_or_default();
         for path in paths {
             let name = match out().and_then(|out| path.strip_prefix(out).ok().map(Path::to_owned)) {
-                // What the build script wrote for the kernels to include. The folder has another name in each build.
+                // A file that the build script wrote for the kernels to include. The folder has another name in each build.
                 Some(rest) => Path::new(OUT).join(rest),
                 None => path.strip_prefix(&here).unwrap_or(path).to_owned(),
             };
@@ -79,7 +81,7 @@ impl Manifest {
         Ok(())
     }
 
-    /// The text, as it is in bundles.
+    /// Appends the text to a bundle.
     pub(crate) fn append(&self, bundle: &mut Vec<u8>) {
         let mut text = String::from("hip-kernel 1\n");
         let _ = write!(text, "compiler {}\nlibrary {}\n", self.compiler, self.library);
@@ -90,7 +92,7 @@ impl Manifest {
         bundle.extend(MAGIC);
     }
 
-    /// Reads it from a bundle; `None` if there is none.
+    /// Reads it from a bundle; `None` if the bundle has none.
     pub(crate) fn of(bundle: &[u8]) -> Option<Self> {
         let (rest, len) = bundle.strip_suffix(MAGIC)?.split_last_chunk::<8>()?;
         let start = rest.len().checked_sub(usize::try_from(u64::from_le_bytes(*len)).ok()?)?;
@@ -112,20 +114,20 @@ impl Manifest {
         Some(manifest)
     }
 
-    /// The files that differ now from those that the bundle was made of.
+    /// Returns the files that have changed since the bundle was made.
     pub(crate) fn changed(&self) -> Vec<&str> {
         let is_same = |(name, hash): &&(String, String)| Hash::of_file(&path(name)).is_ok_and(|now| now == *hash);
         self.files.iter().filter(|file| !is_same(file)).map(|(name, _)| name.as_str()).collect()
     }
 
-    /// The `cfg`s among `options` of which the source speaks. One that it does not name cannot change what it means.
+    /// Returns the `cfg`s among `options` that the source names. Others cannot affect it.
     pub(crate) fn named<'o>(&self, options: &'o BTreeSet<String>) -> BTreeSet<&'o str> {
         let texts: Vec<String> =
             self.files.iter().filter_map(|(name, _)| fs::read_to_string(path(name)).ok()).collect();
         let is_named = |option: &str| match option.strip_prefix("cfg ") {
             None => true,
             Some(cfg) => {
-                // A value is a literal of a string: `feature = "double"`.
+                // A value is a string literal: `feature = "double"`.
                 let (name, value) = cfg.split_once('=').unwrap_or((cfg, ""));
                 texts.iter().any(|text| text.contains(name) && text.contains(value))
             }
@@ -134,14 +136,14 @@ impl Manifest {
     }
 }
 
-/// Stands for the folder of the build script.
+/// Placeholder for the folder of the build script.
 const OUT: &str = "$OUT_DIR";
 
 fn out() -> Option<PathBuf> {
     std::env::var_os("OUT_DIR").map(PathBuf::from)
 }
 
-/// The file of a name in a manifest.
+/// Returns the file of a name in a manifest.
 pub(crate) fn path(name: &str) -> PathBuf {
     match (Path::new(name).strip_prefix(OUT), out()) {
         (Ok(rest), Some(out)) => out.join(rest),
@@ -166,7 +168,7 @@ mod tests {
         let read = Manifest::of(&bundle).unwrap();
         assert_eq!(read, manifest);
         assert_eq!(read.changed(), [""; 0]);
-        // Other line ends are the same source, other text is not.
+        // Other line ends count as the same source, other text does not.
         fs::write(&file, "mod x;\r\n// \"fast\"\r\n").unwrap();
         assert_eq!(read.changed(), [""; 0]);
         fs::write(&file, "mod y;\n").unwrap();

@@ -1,4 +1,4 @@
-//! Where the source of the device library is: beside this crate, in a checkout, a vendored folder or Cargo's registry.
+//! Finds the source of the device library: next to this crate, in a checkout, a vendored folder or Cargo's registry.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,9 +7,9 @@ use crate::error::{Error, Result};
 use crate::manifest::Hash;
 
 pub(crate) struct Sources {
-    /// `hip-kernel`
+    /// The folder of `hip-kernel`.
     pub(crate) device: PathBuf,
-    /// `hip-kernel-macros`
+    /// The folder of `hip-kernel-macros`.
     pub(crate) macros: PathBuf,
 }
 
@@ -30,7 +30,7 @@ impl Sources {
         Ok(Self { device: beside("hip-kernel")?, macros: beside("hip-kernel-macros")? })
     }
 
-    /// All that is compiled.
+    /// Returns all files that are compiled.
     pub(crate) fn files(&self) -> Result<Vec<PathBuf>> {
         let mut all = Vec::new();
         for folder in [self.device.join("src"), self.device.join("ir"), self.macros.join("src")] {
@@ -43,9 +43,9 @@ impl Sources {
         Ok(all)
     }
 
-    /// Of all that is compiled for the device: the same in each checkout.
+    /// Returns the hash of all files that are compiled for the device: the same in each checkout.
     pub(crate) fn hash(&self) -> Result<String> {
-        /// Files of the host alone.
+        /// Files that are only used on the host.
         const HOST: [&str; 2] = ["host.rs", "code.rs"];
         let mut hash = Hash::new();
         for file in self.files()? {

@@ -1,18 +1,19 @@
-//! Which kernels need a stack whose size the compiler does not know, and what they state.
+//! Determines which kernels need a stack whose size the compiler does not know, and the sizes that they state.
 
 /// The symbol of a kernel's stated stack: a `u32` that `#[kernel(stack(..))]` writes.
 const STATED: &str = "hip_kernel_stack.";
 /// The suffix of a kernel's descriptor.
 const DESCRIPTOR: &str = ".kd";
-/// Where the descriptor has the bytes of stack that the compiler knows of.
+/// Offset in the descriptor of the stack size that the compiler knows of, in bytes.
 const PRIVATE: usize = 4;
-/// Where the descriptor has the code's properties, and the bit for a dynamic stack.
+/// Offset in the descriptor of the code's properties, and the bit for a dynamic stack.
 const PROPERTIES: usize = 56;
 const USES_DYNAMIC_STACK: u16 = 1 << 11;
 /// The section in which LLVM lists the frames of functions.
 const FRAMES: &str = ".stack_sizes";
 
-/// Kernels that call what the compiler cannot follow (recursion, `dyn`, pointers to functions) and do not state a stack, sorted.
+/// Returns the kernels that make calls the compiler cannot follow (recursion, `dyn`, pointers to functions) and do not
+/// state a stack, sorted.
 ///
 /// `None` if the bytes are not an ELF file with symbols.
 pub(crate) fn unstated(code: &[u8]) -> Option<Vec<String>> {
@@ -30,7 +31,7 @@ pub(crate) fn unstated(code: &[u8]) -> Option<Vec<String>> {
     Some(found)
 }
 
-/// Whether a kernel has a dynamic stack: then functions check it.
+/// Returns whether a kernel has a dynamic stack: then functions check the stack.
 ///
 /// `None` if the bytes are not an ELF file with symbols.
 pub(crate) fn is_dynamic(code: &[u8]) -> Option<bool> {
@@ -41,8 +42,8 @@ pub(crate) fn is_dynamic(code: &[u8]) -> Option<bool> {
     })
 }
 
-/// The most bytes of stack that a function takes, of those that LLVM lists, and that a kernel takes with all that it calls by name: a function
-/// that is called through a pointer has written to no more before it checks the stack.
+/// Returns the maximum stack size of the functions that LLVM lists, and of each kernel with all functions that it calls
+/// by name. A function that is called through a pointer has written to no more than that before it checks the stack.
 pub(crate) fn largest_function(code: &[u8]) -> Option<u32> {
     let symbols = symbols(code)?;
     let kernels = symbols.iter().filter(|symbol| symbol.name.ends_with(DESCRIPTOR));
@@ -55,7 +56,7 @@ pub(crate) fn largest_function(code: &[u8]) -> Option<u32> {
     Some(u32::try_from(largest).unwrap_or(u32::MAX / 2))
 }
 
-/// The largest number of a list of addresses of eight bytes, each with a number in LEB128 behind it.
+/// Returns the largest number in a list of addresses of eight bytes, each followed by a number in LEB128.
 fn largest_frame(mut list: &[u8]) -> Option<u64> {
     let mut largest = 0;
     while !list.is_empty() {
@@ -69,7 +70,7 @@ fn largest_frame(mut list: &[u8]) -> Option<u64> {
     Some(largest)
 }
 
-/// A kernel that states less stack than it takes to call one function.
+/// A kernel that states less stack than one function call needs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct TooSmall {
     pub(crate) kernel: String,
@@ -77,8 +78,8 @@ pub(crate) struct TooSmall {
     pub(crate) needed: u32,
 }
 
-/// Kernels with a dynamic stack whose stated stack has no room for themselves and `margin` bytes, sorted. A kernel checks nothing before its
-/// first call, and the check of what it calls comes after that has made room for itself.
+/// Returns the kernels with a dynamic stack whose stated stack is too small for themselves and `margin` bytes, sorted.
+/// A kernel checks nothing before its first call, and the called function checks only after its own frame is allocated.
 pub(crate) fn too_small(code: &[u8], margin: u32) -> Option<Vec<TooSmall>> {
     let symbols = symbols(code)?;
     let mut found = Vec::new();
@@ -118,12 +119,12 @@ struct Section<'a> {
     link: usize,
 }
 
-/// The text at `at` of a table of names.
+/// Returns the string at `at` in a table of names.
 fn name(names: &[u8], at: usize) -> Option<&str> {
     std::str::from_utf8(names.get(at..)?.split(|byte| *byte == 0).next()?).ok()
 }
 
-/// The sections of a 64-bit little-endian ELF file.
+/// Returns the sections of a 64-bit little-endian ELF file.
 fn sections(code: &[u8]) -> Option<Vec<Section<'_>>> {
     const NOBITS: usize = 8;
     if !code.starts_with(b"\x7fELF\x02\x01") {
@@ -146,7 +147,7 @@ fn sections(code: &[u8]) -> Option<Vec<Section<'_>>> {
         });
         at.push(number::<4>(header, 0)?);
     }
-    // The file says which section has the names of sections.
+    // The header names the section with the sections' names.
     let names = sections.get(number::<2>(code, 62)?)?.bytes;
     for (section, at) in sections.iter_mut().zip(at) {
         section.name = name(names, at)?;
@@ -154,7 +155,7 @@ fn sections(code: &[u8]) -> Option<Vec<Section<'_>>> {
     Some(sections)
 }
 
-/// The dynamic symbols: kernels are exported.
+/// Returns the dynamic symbols: kernels are exported.
 fn symbols(code: &[u8]) -> Option<Vec<Symbol<'_>>> {
     const DYNSYM: usize = 11;
     let sections = sections(code)?;
@@ -197,7 +198,7 @@ mod tests {
         let mut code = vec![0; 64];
         code[..6].copy_from_slice(b"\x7fELF\x02\x01");
         assert_eq!(unstated(&code), None);
-        // Section headers behind the end.
+        // Section headers beyond the end of the file.
         code[40..48].copy_from_slice(&u64::MAX.to_le_bytes());
         code[58..62].copy_from_slice(&[64, 0, 1, 0]);
         assert_eq!(unstated(&code), None);

@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// A compiler, and what it needs.
+/// A compiler and its requirements.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Toolchain {
@@ -13,19 +13,19 @@ pub struct Toolchain {
     pub rustc: PathBuf,
     /// The source of `core` (`rust-src`): the folder `library`.
     pub library: PathBuf,
-    /// What `rustc -vV` prints.
+    /// The output of `rustc -vV`.
     pub version: String,
-    /// Its release: `1.95.0`.
+    /// Its release, such as `1.95.0`.
     pub release: String,
     /// The host's target.
     pub host: String,
-    /// Where the compiler's own libraries are.
+    /// The folder of the compiler's own libraries.
     pub sysroot: PathBuf,
 }
 
-/// The oldest release that was tested, as the minor number.
+/// The minor number of the oldest tested release.
 const OLDEST: u32 = 95;
-/// The path of `rustc`; of the source of `core`.
+/// The variables with the path of `rustc`, and with the source of `core`.
 pub(crate) const VARIABLES: [&str; 2] = ["HIP_KERNEL_RUSTC", "HIP_KERNEL_RUST_SRC"];
 
 impl Toolchain {
@@ -36,15 +36,15 @@ impl Toolchain {
     /// `rust-src`), whose release must be the compiler's.
     ///
     /// # Errors
-    /// What is missing, with what to do, for each compiler that there is.
+    /// The missing requirement of each compiler that was found, and what to do.
     pub fn find() -> Result<Self, String> {
         Self::find_with(|name| env::var_os(name))
     }
 
-    /// Finds it with variables that `variable` returns, instead of those of the process.
+    /// Finds it with variables from `variable` instead of those of the process.
     ///
     /// # Errors
-    /// As for [`find`](Self::find).
+    /// Those of [`find`](Self::find).
     pub fn find_with(variable: impl Fn(&str) -> Option<OsString>) -> Result<Self, String> {
         let given = variable(VARIABLES[0]).filter(|path| !path.is_empty());
         let source = variable(VARIABLES[1]).filter(|path| !path.is_empty()).map(PathBuf::from);
@@ -65,10 +65,10 @@ impl Toolchain {
         Err(why.join("; "))
     }
 
-    /// The toolchain of a compiler.
+    /// Returns the toolchain of a compiler.
     ///
     /// # Errors
-    /// What is missing.
+    /// The missing requirement.
     pub fn of(rustc: &Path, source: Option<&Path>) -> Result<Self, String> {
         let version = ask(rustc, &["-vV"])?;
         let field = |name: &str| {
@@ -102,7 +102,8 @@ impl Toolchain {
     }
 }
 
-/// Whether the Cargo of this build says in `CARGO_CFG_DEBUG_ASSERTIONS` what the profile has: that of Rust 1.95 does.
+/// Returns whether the Cargo of this build passes the profile's setting in `CARGO_CFG_DEBUG_ASSERTIONS`. That of Rust
+/// 1.95 does.
 pub(crate) fn cargo_names_assertions() -> bool {
     let rustc = env::var_os("RUSTC").map_or_else(|| PathBuf::from("rustc"), PathBuf::from);
     let version = ask(&rustc, &["-vV"]).unwrap_or_default();
@@ -110,18 +111,18 @@ pub(crate) fn cargo_names_assertions() -> bool {
     release.and_then(minor).is_some_and(|minor| minor >= OLDEST)
 }
 
-/// `95` for `1.95.0-nightly`.
+/// Returns the minor number: `95` for `1.95.0-nightly`.
 fn minor(release: &str) -> Option<u32> {
     let mut numbers = release.split(['.', '-']);
     (numbers.next()? == "1").then_some(())?;
     numbers.next()?.parse().ok()
 }
 
-/// The source of `core`.
+/// Returns the source of `core`.
 fn library(source: Option<&Path>, sysroot: &Path, minor: u32) -> Option<PathBuf> {
     let is_library = |path: &PathBuf| path.join("core/src/lib.rs").is_file();
     if let Some(source) = source {
-        // The folder itself, or one above.
+        // The folder itself, or one of its parents.
         let all = [source.to_owned(), source.join("library"), source.join("lib/rustlib/src/rust/library")];
         return all.into_iter().find(is_library);
     }
@@ -141,7 +142,7 @@ fn library(source: Option<&Path>, sysroot: &Path, minor: u32) -> Option<PathBuf>
     all.pop()
 }
 
-/// rustup's nightly compiler.
+/// Returns rustup's nightly compiler.
 fn nightly() -> Option<PathBuf> {
     let output = Command::new("rustup").args(["which", "rustc", "--toolchain", "nightly"]).output().ok()?;
     let path = PathBuf::from(String::from_utf8(output.stdout).ok()?.trim());
@@ -153,7 +154,7 @@ fn on_path(name: &str) -> bool {
 }
 
 fn ask(rustc: &Path, arguments: &[&str]) -> Result<String, String> {
-    // A wrapper of the build (`RUSTC_WRAPPER`) and its flags are for the host's crates.
+    // The build's wrapper (`RUSTC_WRAPPER`) and flags are for the host's crates.
     let output =
         Command::new(rustc).args(arguments).output().map_err(|reason| format!("{}: {reason}", rustc.display()))?;
     if !output.status.success() {

@@ -1,4 +1,4 @@
-//! Builds of kernels: what is refused, and what happens without a compiler.
+//! Builds of kernels: rejected code, and builds without a compiler.
 
 use std::path::Path;
 
@@ -6,7 +6,7 @@ use hip_kernel_build::{Build, Error, Made, Panics, Toolchain};
 
 fn make(build: Build) -> Result<Made, Error> {
     let folder = tempfile::tempdir().unwrap();
-    // That of this workspace's build scripts: this program is `target/debug/deps/build-HASH`.
+    // The folder of this workspace's build scripts: this program is `target/debug/deps/build-HASH`.
     let program = std::env::current_exe().unwrap();
     build.make(&folder.path().join("out"), &program.ancestors().nth(2).unwrap().join("hip-kernel"))
 }
@@ -27,7 +27,7 @@ fn input_that_makes_no_sense_is_refused() {
     assert!(error.contains("sm_90"), "{error}");
 }
 
-/// Each of these must not become code.
+/// None of these must compile.
 #[test]
 fn what_the_device_cannot_do_does_not_build() {
     if let Err(why) = Toolchain::find() {
@@ -59,7 +59,7 @@ fn what_the_device_cannot_do_does_not_build() {
             "#[derive(Clone, Copy, DeviceCopy)] #[repr(C)] pub struct S([u64; 40]);\n#[kernel] pub fn bad(s: S) {}",
             "too large to be passed",
         ),
-        // What is plain data on the host alone: the device would follow an address that the host wrote.
+        // Data that is only plain on the host: the device would follow an address that the host wrote.
         (
             "#[cfg(target_arch = \"amdgpu\")] pub type Word = &'static Atomic<u32>;\n\
              #[cfg(not(target_arch = \"amdgpu\"))] pub type Word = u64;\n\
@@ -80,13 +80,13 @@ fn what_the_device_cannot_do_does_not_build() {
         ),
         ("#[kernel] pub fn bad(x: &[bool]) {}", "is not plain data"),
         ("#[kernel] pub fn bad(x: &[Option<core::num::NonZeroU32>]) {}", "is not plain data"),
-        // The device aligns it otherwise.
+        // The device aligns it differently.
         ("#[kernel] pub fn bad(x: &[u128]) {}", "is not plain data"),
         ("#[kernel] pub fn bad(f: fn(u32) -> u32) {}", "cannot be a parameter"),
         ("#[kernel] pub fn bad(x: Option<&u32>) {}", "cannot be a parameter"),
         ("#[kernel] pub fn bad(x: &'static [u32]) {}", "gone after the launch"),
         ("#[kernel] pub fn bad(x: char) {}", "cannot be a parameter"),
-        // What was made of one type's value is no value of another type.
+        // The representation of one type's value is not a value of another type.
         (
             "#[derive(Clone, Copy, DeviceCopy)] #[repr(u32)] pub enum Two { A, B }\n\
              #[kernel] pub fn bad(x: u32) { let _: Two = hip_kernel::Value::from_abi(hip_kernel::Value::to_abi([x])); }",
@@ -103,7 +103,8 @@ fn what_the_device_cannot_do_does_not_build() {
     }
 }
 
-/// What has no `unsafe` in older editions could put records, kernels and functions of the device library into the code.
+/// Attributes that are not `unsafe` in older editions could put records, kernels and functions of the device library
+/// into the code.
 #[test]
 fn attributes_of_symbols_are_unsafe_in_every_edition() {
     if let Err(why) = Toolchain::find() {
@@ -123,7 +124,7 @@ fn attributes_of_symbols_are_unsafe_in_every_edition() {
     }
 }
 
-/// A function that is called through `dyn` alone writes to its frame before it can check the stack.
+/// A function that is only called through `dyn` writes to its frame before it can check the stack.
 #[test]
 fn a_stack_has_room_for_the_largest_call() {
     if let Err(why) = Toolchain::find() {
@@ -154,12 +155,12 @@ fn a_stack_has_room_for_the_largest_call() {
         other => panic!("{other:?}"),
     };
     make(kernel(&format!("(stack({needed}))"))).unwrap();
-    // Waves of 32 lanes, which have other instructions for the stack.
+    // Waves of 32 lanes use other instructions for the stack.
     let made = make(kernel("(stack(110_000))").archs(["gfx1100", "gfx1201"])).unwrap();
     assert!(made.ir.len() == 3 && made.ir.iter().all(|(_, ir)| ir.contains("instrument-function-entry-inlined")));
 }
 
-/// Where there is a compiler, all architectures that ship are compiled, and no folder of this machine is in the code.
+/// If a compiler is available, all shipped architectures are compiled, and the code contains no folder of this machine.
 #[test]
 fn kernels_are_built_for_all_architectures() {
     if let Err(why) = Toolchain::find() {
@@ -177,7 +178,7 @@ fn kernels_are_built_for_all_architectures() {
     assert!(!made.bundle.windows(library.len()).any(|part| part == library.as_bytes()));
 }
 
-/// The device's compiler has the features, `cfg`s, edition and checks that it is given.
+/// The device's compiler gets the given features, `cfg`s, edition and checks.
 #[test]
 fn the_source_is_read_as_the_crate_reads_it() {
     if let Err(why) = Toolchain::find() {
@@ -217,14 +218,15 @@ fn bundles_are_reproducible() {
     let code = || {
         let folder = tempfile::tempdir().unwrap();
         let made = make(source(folder.path(), text)).unwrap();
-        // Behind the code are the names of the files, which are in another folder here.
+        // The names of the files follow the code; they are in another folder here.
         let end = made.bundle.windows(13).position(|bytes| bytes == b"hip-kernel 1\n").unwrap();
         made.bundle[..end].to_vec()
     };
     assert!(code() == code());
 }
 
-/// With line tables the code says which lines it is from, by names without this machine's folders; by default it says nothing.
+/// With line tables the code contains its source lines, with file names without this machine's folders; by default it
+/// contains none.
 #[test]
 fn line_tables_name_the_source() {
     if let Err(why) = Toolchain::find() {
@@ -244,7 +246,7 @@ fn line_tables_name_the_source() {
     assert!(!has(&made, &library.to_string_lossy()));
 }
 
-/// `printf!` and messages without values do not link `core::fmt`, nor do messages with values where panics trap.
+/// `printf!` and messages without values do not link `core::fmt`, nor do messages with values if panics trap.
 #[test]
 fn text_takes_little_code() {
     if let Err(why) = Toolchain::find() {
@@ -272,7 +274,8 @@ fn text_takes_little_code() {
     assert!(arch == "gfx90a" && ir.contains("amdgpu_kernel void @say("), "{ir}");
 }
 
-/// A barrier stays one barrier: LLVM does not copy it to both sides of a branch, where threads of a wave would no longer meet.
+/// A barrier stays one barrier: LLVM does not copy it to both sides of a branch, where threads of a wave would no
+/// longer meet.
 #[test]
 fn barriers_are_not_copied() {
     if let Err(why) = Toolchain::find() {
@@ -291,7 +294,7 @@ fn barriers_are_not_copied() {
     assert!(made.ir[0].1.contains(&format!("attributes {group} = {{ convergent ")), "{line}");
 }
 
-/// Inline assembly is refused by compilers that do not have it for the target.
+/// Compilers without inline assembly for the target reject it.
 #[test]
 fn inline_assembly_is_refused_before_it_is_supported() {
     let Ok(toolchain) = Toolchain::find() else {
@@ -333,7 +336,7 @@ fn bitcode_is_linked() {
     assert_eq!(hiprtc::Bundle::parse(&made.bundle).unwrap().architectures().len(), 1);
 }
 
-/// Without the source of `core`, or with an old compiler, the build says what to do, or takes the committed bundle.
+/// Without the source of `core`, or with an old compiler, the build reports what to do, or uses the committed bundle.
 #[test]
 fn what_is_missing_is_said() {
     let folder = tempfile::tempdir().unwrap();
@@ -348,7 +351,7 @@ fn what_is_missing_is_said() {
     assert!(error.contains("rustup component add rust-src") || error.contains("too old"), "{error}");
 }
 
-/// The committed text and bitcode are of the table.
+/// The committed text and bitcode match the tables.
 #[test]
 fn the_device_library_is_that_of_the_table() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../hip-kernel/ir");

@@ -4,7 +4,7 @@ use proc_macro::{Delimiter, TokenStream, TokenTree};
 
 use crate::parse::{self, Error, Result, Tokens, escaped, is_punct, split, text, written};
 
-/// Implements `Value`, and on the host what buffers and launches need.
+/// Implements `Value`, and on the host the traits for buffers and launches.
 pub(crate) fn derive(item: TokenStream) -> Result<TokenStream> {
     let mut representation = String::new();
     let mut tokens: Tokens = item.into_iter().peekable();
@@ -112,7 +112,7 @@ pub(crate) fn derive(item: TokenStream) -> Result<TokenStream> {
     written(&output).ok_or_else(|| Error::new(name.span(), "`DeviceCopy` does not understand this type"))
 }
 
-/// The names and types of the fields.
+/// Returns the names and types of the fields.
 fn fields(body: &proc_macro::Group) -> Vec<(String, String)> {
     let named = body.delimiter() == Delimiter::Brace;
     let one = |(index, field): (usize, Vec<TokenTree>)| {

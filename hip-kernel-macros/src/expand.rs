@@ -1,19 +1,20 @@
-//! Writes what a kernel becomes: on the device a function that the hardware can start, on the host a type that launches it.
+//! Expands a kernel: to a function that the hardware can start on the device, and to a type that launches it on the
+//! host.
 
 use proc_macro::TokenStream;
 
 use crate::identity;
 use crate::parse::{self, Error, Function, Kind, Output, Parameter, Result, plain_name};
 
-// Names that the expansion makes begin with `__hk_`: those of the user, which are in the same scope, do not.
+// Names of the expansion begin with `__hk_`, so that they differ from the user's names in the same scope.
 
-/// Numbers, whatever the user calls so.
+/// Absolute paths, even if the user shadows the names.
 const USIZE: &str = "::core::primitive::usize";
 const U64: &str = "::core::primitive::u64";
 const U32: &str = "::core::primitive::u32";
 const STR: &str = "::core::primitive::str";
 
-/// An instance: what its generic parameters are, and its name in the code object.
+/// An instance: its generic arguments, and its name in the code object.
 struct Instance<'a> {
     arguments: &'a [String],
     symbol: String,
@@ -40,7 +41,7 @@ fn broken(function: &Function) -> Error {
     Error::new(function.name.span(), "`#[kernel]` does not understand this function")
 }
 
-/// `scale<f32>` is `scale_f32`, and `r#try` is `try`.
+/// Returns the symbol's name: `scale_f32` for `scale<f32>`, and `try` for `r#try`.
 fn symbol(function: &Function, arguments: &[String]) -> String {
     let mut symbol = plain_name(&function.name.to_string()).to_owned();
     for argument in arguments {
@@ -50,7 +51,7 @@ fn symbol(function: &Function, arguments: &[String]) -> String {
     symbol
 }
 
-/// `type T = f32; const N: usize = 4;`
+/// Returns the aliases of generic parameters: `type T = f32; const N: usize = 4;`.
 fn aliases(function: &Function, arguments: &[String]) -> String {
     let pairs = function.generics.iter().zip(arguments);
     let one = |(generic, argument): (&crate::parse::Generic, &String)| match &generic.constant {
@@ -70,7 +71,8 @@ fn turbofish(arguments: &[String]) -> String {
     format!("::<{}>", braced.collect::<Vec<_>>().join(", "))
 }
 
-/// Where shared memory begins and ends for each of the parameters, as constants `__HK_SHARED_0`, `__HK_SHARED_1`, ... behind each other.
+/// Returns constants `__HK_SHARED_0`, `__HK_SHARED_1`, ... with the start and end of shared memory for each of the
+/// parameters, in order.
 fn shared(parameters: &[Parameter]) -> (String, usize) {
     let mut text = format!("const __HK_SHARED_0: {USIZE} = 0;\n");
     let mut count = 0;
@@ -87,8 +89,8 @@ fn shared(parameters: &[Parameter]) -> (String, usize) {
 }
 
 fn device(function: &Function, instance: &Instance<'_>) -> String {
-    // Pointers first: what kernels read of their arguments is then together, and loaded at once.
-    // The place for a panic is the first of all, and the barrier's state the second: the panic handler finds them there.
+    // Pointers first, so that the arguments that kernels read are adjacent and loaded at once. The place for a panic is the very first, and
+    // the barrier's state the second: the panic handler finds them there.
     let (mut first, mut abi, mut make, mut pass) = (String::new(), String::new(), String::new(), String::new());
     let (mut place_of_panics, mut leave) = (format!("_: {U64}, "), String::new());
     let mut shared_index = 0;
@@ -180,12 +182,12 @@ fn device(function: &Function, instance: &Instance<'_>) -> String {
     )
 }
 
-/// The `cfg`s among attributes.
+/// Returns the `cfg`s among attributes.
 fn cfgs(attributes: &str) -> String {
     attributes.lines().filter(|line| line.starts_with("#[cfg")).collect()
 }
 
-/// `vector_add` as a type's name.
+/// Converts `vector_add` to the form of a type's name.
 fn camel(name: &str) -> String {
     let name = plain_name(name);
     let mut camel = String::new();
@@ -200,7 +202,7 @@ fn camel(name: &str) -> String {
     camel
 }
 
-/// The names that a launch's parameters have.
+/// The names of a launch's parameters.
 struct Names(Vec<String>);
 
 impl Names {
@@ -208,7 +210,7 @@ impl Names {
         Self(parameters.iter().map(|parameter| parameter.name.clone()).collect())
     }
 
-    /// This name, with `_` behind it as often as it is taken.
+    /// Returns this name, with `_` appended as often as it is taken.
     fn unused(&mut self, name: &str) -> String {
         let mut name = name.to_owned();
         while self.0.contains(&name) {
@@ -266,7 +268,7 @@ fn host_instance(function: &Function, instance: &Instance<'_>, type_name: &str) 
     let value = |ty: &str| format!("<{typed}::Value<{ty}> as {typed}::Parameter>::SHAPE, ");
     for (index, Parameter { name, kind, .. }) in function.parameters.iter().enumerate() {
         let (p, n) = (format!("__hk_p{index}"), format!("__hk_n{index}"));
-        // What the caller of `launch` sees.
+        // The names that callers of `launch` see.
         let name = if name == "_" { names.unused(&format!("unused_{index}")) } else { name.clone() };
         let shown = plain_name(&name);
         match kind {
@@ -381,7 +383,7 @@ fn host_instance(function: &Function, instance: &Instance<'_>, type_name: &str) 
     };
     let attributes = cfgs(&function.attributes);
     let visibility = if visibility.starts_with("pub(") { "pub" } else { visibility };
-    // Inside of a constant, `self` and `super` are those of the module, too; what is private to it stays so.
+    // Inside a constant, `self` and `super` still refer to the module's, and private items stay private.
     let visibility = if visibility.is_empty() { "pub(self)" } else { visibility };
     let symbol = &instance.symbol;
     let (text, layouts) = (identity::text(function, symbol), identity::layouts(function));

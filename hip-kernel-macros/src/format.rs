@@ -4,7 +4,7 @@ use proc_macro::{TokenStream, TokenTree};
 
 use crate::parse::{Error, Result, escaped, shown, split, text, written};
 
-/// `printf!(printer, "x[{}] = {:.3}, {name:x}", i, x)` as one call a piece.
+/// Expands `printf!(printer, "x[{}] = {:.3}, {name:x}", i, x)` to one call per piece.
 pub(crate) fn printf(input: TokenStream) -> Result<TokenStream> {
     let parts = split(input);
     let call_site = proc_macro::Span::call_site();

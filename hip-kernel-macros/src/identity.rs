@@ -1,11 +1,12 @@
-//! What is written into the code and into the stub, so that `load` can compare the two (`hip_kernel::identity`).
+//! The text that is written into the code and into the stub, so that `load` can compare the two
+//! (`hip_kernel::identity`).
 
 use proc_macro::{Delimiter, TokenStream, TokenTree};
 
 use crate::parse::{Function, Kind};
 
-/// The source as text that is the same for each release of the compiler, on each machine: tokens with one space between them, without
-/// comments, and without the invisible groups of macros.
+/// Writes the source as text that is the same for each release of the compiler, on each machine: tokens with one space
+/// between them, without comments, and without the invisible groups of macros.
 pub(crate) fn normal(tokens: TokenStream, text: &mut String) {
     let mut tokens = tokens.into_iter().peekable();
     while let Some(token) = tokens.next() {
@@ -32,7 +33,7 @@ pub(crate) fn normal(tokens: TokenStream, text: &mut String) {
                 text.push_str(close);
             }
             other => {
-                // A file with other line ends has other strings of several lines: the compiler reads both alike.
+                // In a file with other line ends, strings of several lines differ: the compiler reads both alike.
                 text.push_str(&other.to_string().replace("\r\n", "\n"));
                 text.push(' ');
             }
@@ -40,15 +41,15 @@ pub(crate) fn normal(tokens: TokenStream, text: &mut String) {
     }
 }
 
-/// FNV-1a of 128 bits.
+/// FNV-1a, 128 bits.
 fn hash(text: &str) -> u128 {
     text.bytes().fold(0x6c62_272e_07bb_0142_62b8_2175_6295_c58d, |state, byte| {
         (state ^ u128::from(byte)).wrapping_mul(0x0000_0000_0100_0000_0000_0000_0000_013b)
     })
 }
 
-/// An expression of the text of a record: the module's path, the kernel's name in the code, what the attribute says, the source's hash,
-/// and the parameters.
+/// Returns an expression for the text of a record: the module's path, the kernel's name in the code, the attribute's
+/// settings, the source's hash, and the parameters.
 pub(crate) fn text(function: &Function, symbol: &str) -> String {
     let mut source = String::new();
     normal(function.source.clone(), &mut source);
@@ -64,13 +65,13 @@ pub(crate) fn text(function: &Function, symbol: &str) -> String {
     format!("::core::concat!(::core::module_path!(), {text:?})")
 }
 
-/// An expression of the layouts of the parameters, as an array.
+/// Returns an expression for the layouts of the parameters, as an array.
 pub(crate) fn layouts(function: &Function) -> String {
     let plain = |element: &str| format!("<{element} as ::hip_kernel::Plain>::LAYOUT, ");
     let one = |kind: &Kind| match kind {
         Kind::Slice(element) | Kind::Const(element) | Kind::Mut(element) => plain(element),
         Kind::Output { path, .. } => format!("<{path} as ::hip_kernel::identity::Writes>::LAYOUT, "),
-        // No memory of the host's: what counts is the size.
+        // Not memory of the host: only the size matters.
         Kind::Shared(element) | Kind::SharedSlice(element) => {
             format!("::hip_kernel::Layout::of::<{element}>(\"shared\"), ")
         }

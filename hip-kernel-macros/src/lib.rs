@@ -1,6 +1,6 @@
 #![cfg_attr(docsrs, feature(doc_cfg))]
-//! The macros of the crate `hip-kernel`, which documents them. It has no dependencies, so that the build of a kernel can compile it
-//! with the compiler alone.
+//! The macros of the crate `hip-kernel`, which documents them. It has no dependencies, so that the build of a kernel
+//! needs only the compiler.
 
 mod data;
 mod expand;
@@ -20,7 +20,7 @@ pub fn kernel(attribute: TokenStream, item: TokenStream) -> TokenStream {
     })
 }
 
-/// Makes a type one that is passed to kernels by value and is the element of buffers.
+/// Makes a type one that can be passed to kernels by value, and be the element of buffers.
 #[proc_macro_derive(DeviceCopy)]
 pub fn device_copy(item: TokenStream) -> TokenStream {
     parse::keeping(|| data::derive(item).unwrap_or_else(|error| error.tokens()))

@@ -1,11 +1,11 @@
-//! Reads the function under `#[kernel]`.
+//! Parses the function under `#[kernel]`.
 
 use std::cell::RefCell;
 use std::iter::Peekable;
 
 use proc_macro::{Delimiter, Group, Ident, Span, TokenStream, TokenTree, token_stream::IntoIter};
 
-/// What is wrong, and where.
+/// An error and its location.
 #[derive(Debug)]
 pub(crate) struct Error {
     span: Span,
@@ -19,7 +19,7 @@ impl Error {
         Self { span, message: message.into() }
     }
 
-    /// `compile_error!` at the place.
+    /// Returns `compile_error!` at the location.
     pub(crate) fn tokens(&self) -> TokenStream {
         let text: TokenStream = format!("::core::compile_error! {{ {:?} }}", self.message).parse().unwrap_or_default();
         text.into_iter()
@@ -40,7 +40,7 @@ impl Error {
     }
 }
 
-/// A parameter by how it is passed.
+/// A parameter by the way it is passed.
 #[derive(Clone, Debug)]
 pub(crate) enum Kind {
     /// `&[T]`: a pointer and a length.
@@ -49,7 +49,7 @@ pub(crate) enum Kind {
     Const(String),
     /// `*mut T`
     Mut(String),
-    /// `DisjointSlice<T>`, `DisjointChunks<T, N>`, `DisjointGrid<T>`, `AtomicSlice<T>`: the type as it was written without
+    /// `DisjointSlice<T>`, `DisjointChunks<T, N>`, `DisjointGrid<T>`, `AtomicSlice<T>`: the type as written, without
     /// lifetimes, and its element.
     Output { path: String, element: String, form: Output },
     /// `Shared<T>`
@@ -77,12 +77,12 @@ pub(crate) enum Output {
 pub(crate) struct Parameter {
     pub(crate) name: String,
     pub(crate) kind: Kind,
-    /// The type, as it was written.
+    /// The type as written.
     pub(crate) text: String,
     pub(crate) span: Span,
 }
 
-/// A generic parameter that is no lifetime.
+/// A generic parameter other than a lifetime.
 #[derive(Clone, Debug)]
 pub(crate) struct Generic {
     pub(crate) name: String,
@@ -90,10 +90,10 @@ pub(crate) struct Generic {
     pub(crate) constant: Option<String>,
 }
 
-/// A function and what the attribute says.
+/// A function and the settings of the attribute.
 #[derive(Debug)]
 pub(crate) struct Function {
-    /// The function as it was.
+    /// The function as written.
     pub(crate) item: TokenStream,
     /// The same from its name on.
     pub(crate) source: TokenStream,
@@ -104,13 +104,13 @@ pub(crate) struct Function {
     pub(crate) name: Ident,
     pub(crate) generics: Vec<Generic>,
     pub(crate) parameters: Vec<Parameter>,
-    /// What the generic parameters are, for each instance.
+    /// The generic arguments of each instance.
     pub(crate) instances: Vec<Vec<String>>,
-    /// Parameters whose lengths are the same.
+    /// Parameters with equal lengths.
     pub(crate) same_len: Vec<Vec<String>>,
-    /// The most threads of a block.
+    /// The maximum number of threads of a block.
     pub(crate) max_threads: Option<u32>,
-    /// Bytes of stack that a thread needs at most, where the compiler does not know.
+    /// The maximum stack size of a thread in bytes, if the compiler cannot determine it.
     pub(crate) stack: Option<u32>,
 }
 
@@ -125,11 +125,11 @@ pub(crate) fn is_ident(token: Option<&TokenTree>, what: &str) -> bool {
 }
 
 thread_local! {
-    /// Tokens that are not the same once they are text: see `is_fragile`.
+    /// Tokens that would change if they were converted to text: see `is_fragile`.
     static KEPT: RefCell<Vec<TokenStream>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Runs one macro, and forgets what it has kept: tokens cannot be dropped when a thread ends.
+/// Runs one macro, and then clears the kept tokens: tokens cannot be dropped when a thread ends.
 pub(crate) fn keeping<R>(run: impl FnOnce() -> R) -> R {
     struct Forget;
     impl Drop for Forget {
@@ -141,10 +141,10 @@ pub(crate) fn keeping<R>(run: impl FnOnce() -> R) -> R {
     run()
 }
 
-/// The name that stands for kept tokens in text.
+/// The prefix of placeholders for kept tokens in text.
 const STANDS: &str = "__hk_kept_";
 
-/// The tokens as text, for [`written`].
+/// Converts the tokens to text, for [`written`].
 pub(crate) fn text(tokens: &[TokenTree]) -> String {
     let stream: TokenStream = tokens.iter().cloned().collect();
     if !is_fragile(&stream) {
@@ -156,12 +156,12 @@ pub(crate) fn text(tokens: &[TokenTree]) -> String {
     })
 }
 
-/// The text of [`text`], for people.
+/// Returns the output of [`text`] in a readable form.
 pub(crate) fn shown(text: &str) -> String {
     kept(text).map_or_else(|| text.to_owned(), |tokens| tokens.to_string())
 }
 
-/// Makes tokens of what was put together from [`text`]; `None` if it is no Rust.
+/// Converts output of [`text`] back to tokens; `None` if it is not Rust.
 pub(crate) fn written(text: &str) -> Option<TokenStream> {
     let stream: TokenStream = text.parse().ok()?;
     Some(if text.contains(STANDS) { restored(stream) } else { stream })
@@ -185,11 +185,11 @@ fn restored(stream: TokenStream) -> TokenStream {
     stream.into_iter().map(one).collect()
 }
 
-/// Names that are keywords in some editions. Text is read as of the edition of this crate, not as of the user's.
+/// Names that are keywords in some editions. Text is parsed in the edition of this crate, not the user's.
 const OF_EDITIONS: [&str; 5] = ["async", "await", "dyn", "gen", "try"];
 
-/// Whether tokens are not the same once they are text: a path that begins with `$crate`, as macros by example write it, and names that are
-/// keywords in this crate's edition.
+/// Returns whether tokens would change if they were converted to text: a path that begins with `$crate`, as macros by
+/// example write it, and names that are keywords in this crate's edition.
 fn is_fragile(stream: &TokenStream) -> bool {
     stream.clone().into_iter().any(|token| match token {
         TokenTree::Ident(name) => {
@@ -201,17 +201,17 @@ fn is_fragile(stream: &TokenStream) -> bool {
     })
 }
 
-/// A name as it is written in each edition: `r#gen` for `gen`.
+/// Returns a name in a form for every edition: `r#gen` for `gen`.
 pub(crate) fn escaped(name: &str) -> String {
     if OF_EDITIONS.contains(&name) { format!("r#{name}") } else { name.to_owned() }
 }
 
-/// `try` for `r#try`.
+/// Returns `try` for `r#try`.
 pub(crate) fn plain_name(name: &str) -> &str {
     name.strip_prefix("r#").unwrap_or(name)
 }
 
-/// Parts between commas that are in no brackets.
+/// Splits at commas outside of brackets.
 pub(crate) fn split(stream: TokenStream) -> Vec<Vec<TokenTree>> {
     let mut parts = vec![Vec::new()];
     let (mut depth, mut before) = (0i32, ' ');
@@ -238,7 +238,7 @@ pub(crate) fn split(stream: TokenStream) -> Vec<Vec<TokenTree>> {
     parts
 }
 
-/// Attributes before an item: those that are to be repeated.
+/// Reads the attributes before an item, and returns those that are repeated.
 pub(crate) fn attributes(tokens: &mut Tokens) -> String {
     let mut kept = String::new();
     while is_punct(tokens.peek(), '#') {
@@ -268,7 +268,7 @@ pub(crate) fn visibility(tokens: &mut Tokens) -> String {
     visibility
 }
 
-/// What is between `<` and its `>`, after the `<`.
+/// Reads the tokens between `<` and its `>`, after the `<`.
 fn angles(tokens: &mut Tokens) -> TokenStream {
     let (mut depth, mut before, mut inside) = (1, ' ', Vec::new());
     for token in tokens.by_ref() {
@@ -290,7 +290,7 @@ fn angles(tokens: &mut Tokens) -> TokenStream {
     inside.into_iter().collect()
 }
 
-/// Reads a function with the attribute's content.
+/// Parses a function with the attribute's content.
 pub(crate) fn function(attribute: TokenStream, item: TokenStream) -> Result<Function> {
     let mut tokens: Tokens = item.clone().into_iter().peekable();
     let attributes = attributes(&mut tokens);
@@ -387,7 +387,7 @@ fn parameter(tokens: &[TokenTree], span: Span) -> Result<Parameter> {
 }
 
 fn kind_of(tokens: &[TokenTree]) -> Result<Kind> {
-    // A type that a macro by example was given.
+    // A type that was passed to a macro by example.
     if let [TokenTree::Group(group)] = tokens {
         if group.delimiter() == Delimiter::None {
             let inner: Vec<_> = group.stream().into_iter().collect();
@@ -425,7 +425,7 @@ fn kind_of(tokens: &[TokenTree]) -> Result<Kind> {
             _ => Err(Error::new(span, "memory that a kernel reads is a slice: `&[T]`")),
         };
     }
-    // A path: its last name, and what is in its angle brackets.
+    // A path: its last name, and the content of its angle brackets.
     let open = tokens.iter().position(|token| is_punct(Some(token), '<'));
     let path = &tokens[..open.unwrap_or(tokens.len())];
     let Some(TokenTree::Ident(last)) = path.last() else { return Ok(Kind::Value(text(tokens))) };
@@ -458,10 +458,10 @@ fn kind_of(tokens: &[TokenTree]) -> Result<Kind> {
     }
 }
 
-/// The most stack of a thread that AMD's runtime sets.
+/// The largest stack of a thread that AMD's runtime supports.
 const MOST_STACK: u32 = (128 << 10) - 16;
 
-/// What the attribute says: `<f32>, <f64>`, `same_len(a, b)`, `max_threads(256)`.
+/// Parses the attribute: `<f32>, <f64>`, `same_len(a, b)`, `max_threads(256)`.
 fn options(function: &mut Function, attribute: TokenStream) -> Result<()> {
     for part in split(attribute) {
         match &part[..] {

@@ -1,7 +1,7 @@
 //! Atomic operations with scopes.
 //!
-//! All are relaxed; order other accesses with [`fence`](crate::sync::fence) or a [`barrier`](crate::sync::barrier). The plain methods are
-//! for the threads of the device, as `atomicAdd` is; those with `_in` name a [`Scope`].
+//! All are relaxed; order other accesses with [`fence`](crate::sync::fence) or a [`barrier`](crate::sync::barrier). The
+//! plain methods are atomic for all threads of the device, like `atomicAdd`; those with `_in` take a [`Scope`].
 
 use core::cell::UnsafeCell;
 use core::marker::PhantomData;
@@ -19,11 +19,11 @@ pub enum Scope {
     Block,
     /// The threads of the device.
     Device,
-    /// All, the host's and other devices' included: `atomicAdd_system`.
+    /// All threads, including the host's and other devices': `atomicAdd_system`.
     System,
 }
 
-/// A number that is used by atomic operations only: `u32`, `i32`, `u64`, `i64`, `f32`, `f64`.
+/// A number that is only accessed by atomic operations: `u32`, `i32`, `u64`, `i64`, `f32`, `f64`.
 #[repr(transparent)]
 #[derive(Debug)]
 pub struct Atomic<T>(UnsafeCell<T>);
@@ -31,10 +31,10 @@ pub struct Atomic<T>(UnsafeCell<T>);
 // SAFETY: all methods are atomic.
 unsafe impl<T: AtomicElement> Sync for Atomic<T> {}
 
-/// The numbers that have atomic operations.
+/// Numbers with atomic operations.
 ///
 /// # Safety
-/// Any bytes are a value, and the functions are atomic.
+/// Every bit pattern must be a value, and the functions must be atomic.
 #[doc(hidden)]
 #[allow(missing_docs, clippy::missing_safety_doc)]
 pub unsafe trait AtomicElement: Copy {
@@ -47,7 +47,7 @@ pub unsafe trait AtomicElement: Copy {
     unsafe fn min(address: *mut Self, value: Self, scope: Scope) -> Self;
 }
 
-/// Integers of them.
+/// Integers with atomic operations.
 #[doc(hidden)]
 #[allow(missing_docs, clippy::missing_safety_doc)]
 pub unsafe trait AtomicInteger: AtomicElement {
@@ -59,7 +59,7 @@ pub unsafe trait AtomicInteger: AtomicElement {
     unsafe fn dec(address: *mut Self, limit: Self, scope: Scope) -> Self;
 }
 
-/// Floats of them.
+/// Floats with atomic operations.
 #[doc(hidden)]
 #[allow(missing_docs, clippy::missing_safety_doc)]
 pub unsafe trait AtomicFloat: AtomicElement {
@@ -68,7 +68,7 @@ pub unsafe trait AtomicFloat: AtomicElement {
     unsafe fn min_coarse(address: *mut Self, value: Self, scope: Scope) -> Self;
 }
 
-/// One function by its scope, of a value's bits.
+/// Selects a function by its scope, and applies it to a value's bits.
 macro_rules! by_scope {
     ($scope:expr, $function:ident($($argument:expr),*)) => {
         // SAFETY: the caller ensures that the address is valid.
@@ -213,7 +213,7 @@ floats! {
     f64 as u64: load_u64 store_u64 swap_u64 cas_u64 add_f64 max_f64 min_f64 add_f64_coarse max_f64_coarse min_f64_coarse;
 }
 
-/// Methods for the device's threads and for those of a scope.
+/// Declares methods for all threads of the device and for those of a scope.
 macro_rules! methods {
     ($($(#[$attribute:meta])* $plain:ident $scoped:ident = $function:ident($($argument:ident),*) -> $result:ty;)*) => {$(
         $(#[$attribute])*
@@ -233,33 +233,33 @@ macro_rules! methods {
 
 impl<T: AtomicElement> Atomic<T> {
     methods! {
-        /// The value.
+        /// Returns the value.
         load load_in = load() -> T;
         /// Writes a value.
         store store_in = store(value) -> ();
-        /// Writes a value, and returns the one before: `atomicExch`.
+        /// Writes a value, and returns the previous one: `atomicExch`.
         swap swap_in = swap(value) -> T;
-        /// Adds, and returns the value before: `atomicAdd`.
+        /// Adds, and returns the previous value: `atomicAdd`.
         fetch_add fetch_add_in = add(value) -> T;
-        /// Writes the larger one, and returns the value before: `atomicMax`.
+        /// Writes the larger value, and returns the previous one: `atomicMax`.
         fetch_max fetch_max_in = max(value) -> T;
-        /// Writes the smaller one, and returns the value before: `atomicMin`.
+        /// Writes the smaller value, and returns the previous one: `atomicMin`.
         fetch_min fetch_min_in = min(value) -> T;
     }
 
-    /// Writes `new` if the value has the bits of `old`: `atomicCAS`. Returns the value before.
+    /// Writes `new` if the value has the bits of `old`: `atomicCAS`. Returns the previous value.
     ///
     /// # Errors
-    /// The value that was found, if it is another.
+    /// The value found, if it differs from `old`.
     #[inline(always)]
     pub fn compare_exchange(&self, old: T, new: T) -> Result<T, T> {
         self.compare_exchange_in(old, new, Scope::Device)
     }
 
-    /// As [`compare_exchange`](Self::compare_exchange), for the threads of a scope.
+    /// The same as [`compare_exchange`](Self::compare_exchange), for the threads of a scope.
     ///
     /// # Errors
-    /// The value that was found, if it is another.
+    /// The value found, if it differs from `old`.
     #[inline(always)]
     pub fn compare_exchange_in(&self, old: T, new: T, scope: Scope) -> Result<T, T> {
         // SAFETY: the address is that of `self`.
@@ -267,10 +267,10 @@ impl<T: AtomicElement> Atomic<T> {
         if same { Ok(found) } else { Err(found) }
     }
 
-    /// The atomic at an address.
+    /// Returns the atomic at an address, such as a field of a structure.
     ///
     /// # Safety
-    /// The memory is valid for `'a`, and all use it by atomic operations while this is there: for the fields of a structure.
+    /// The memory must be valid for `'a`, and must only be accessed by atomic operations during that time.
     #[inline(always)]
     #[must_use]
     pub unsafe fn from_ptr<'a>(address: *mut T) -> &'a Self {
@@ -281,34 +281,37 @@ impl<T: AtomicElement> Atomic<T> {
 
 impl<T: AtomicInteger> Atomic<T> {
     methods! {
-        /// Subtracts, and returns the value before: `atomicSub`.
+        /// Subtracts, and returns the previous value: `atomicSub`.
         fetch_sub fetch_sub_in = sub(value) -> T;
-        /// The bits that both have; returns the value before: `atomicAnd`.
+        /// Computes the bitwise and; returns the previous value: `atomicAnd`.
         fetch_and fetch_and_in = and(value) -> T;
-        /// The bits that one of both has; returns the value before: `atomicOr`.
+        /// Computes the bitwise or; returns the previous value: `atomicOr`.
         fetch_or fetch_or_in = or(value) -> T;
-        /// The bits that differ; returns the value before: `atomicXor`.
+        /// Computes the bitwise exclusive or; returns the previous value: `atomicXor`.
         fetch_xor fetch_xor_in = xor(value) -> T;
-        /// One more, or 0 if that would be above `limit` (unsigned); returns the value before: `atomicInc`.
+        /// Increments, or writes 0 if the result would be above `limit` (unsigned); returns the previous value:
+        /// `atomicInc`.
         fetch_inc fetch_inc_in = inc(limit) -> T;
-        /// One less, or `limit` if the value is 0 or above `limit` (unsigned); returns the value before: `atomicDec`.
+        /// Decrements, or writes `limit` if the value is 0 or above `limit` (unsigned); returns the previous value:
+        /// `atomicDec`.
         fetch_dec fetch_dec_in = dec(limit) -> T;
     }
 }
 
 impl<T: AtomicFloat> Atomic<T> {
     methods! {
-        /// As [`fetch_add`](Self::fetch_add), by the hardware's instruction for coarse-grained memory: `unsafeAtomicAdd`. In memory of the host
-        /// or of another device (fine-grained memory) it may do nothing. A `DeviceBuffer` is coarse-grained.
+        /// The same as [`fetch_add`](Self::fetch_add), with the hardware's instruction for coarse-grained memory:
+        /// `unsafeAtomicAdd`. In memory of the host or of another device (fine-grained memory) it may have no effect. A
+        /// `DeviceBuffer` is coarse-grained.
         fetch_add_coarse fetch_add_coarse_in = add_coarse(value) -> T;
-        /// As [`fetch_max`](Self::fetch_max), for coarse-grained memory.
+        /// The same as [`fetch_max`](Self::fetch_max), for coarse-grained memory.
         fetch_max_coarse fetch_max_coarse_in = max_coarse(value) -> T;
-        /// As [`fetch_min`](Self::fetch_min), for coarse-grained memory.
+        /// The same as [`fetch_min`](Self::fetch_min), for coarse-grained memory.
         fetch_min_coarse fetch_min_coarse_in = min_coarse(value) -> T;
     }
 }
 
-/// Memory that all threads use by atomic operations.
+/// Memory that all threads access by atomic operations.
 ///
 /// The host passes a `&mut DeviceBuffer<T>` or another `DeviceSliceMut<T>`.
 #[derive(Debug)]
@@ -318,7 +321,7 @@ pub struct AtomicSlice<'a, T> {
     marker: PhantomData<&'a [Atomic<T>]>,
 }
 
-// SAFETY: this crate's.
+// SAFETY: the type belongs to this crate.
 unsafe impl<T: crate::Plain> crate::identity::Writes for AtomicSlice<'_, T> {
     const LAYOUT: crate::Layout = crate::Layout::of::<T>("AtomicSlice").field(0, T::LAYOUT);
 }
@@ -333,7 +336,7 @@ impl<T> Copy for AtomicSlice<'_, T> {}
 
 impl<T: AtomicElement> AtomicSlice<'_, T> {
     /// # Safety
-    /// The memory has `len` elements, and all of the launch use it by atomic operations.
+    /// The memory must have `len` elements, and the whole launch must access it only by atomic operations.
     #[doc(hidden)]
     #[inline(always)]
     #[must_use]

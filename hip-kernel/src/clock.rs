@@ -2,7 +2,7 @@
 
 use crate::raw;
 
-/// Cycles of the compute unit's clock: `clock64()`.
+/// Returns the cycles of the compute unit's clock: `clock64()`.
 #[inline(always)]
 #[must_use]
 pub fn clock() -> u64 {
@@ -10,7 +10,7 @@ pub fn clock() -> u64 {
     unsafe { raw::cycles() }
 }
 
-/// Ticks of a clock whose rate does not change: `wall_clock64()`.
+/// Returns the ticks of a clock with a constant rate: `wall_clock64()`.
 #[inline(always)]
 #[must_use]
 pub fn wall_clock() -> u64 {

@@ -1,4 +1,4 @@
-//! The code that belongs to a program's kernels, and what is loaded of it.
+//! The code of a program's kernels, and loading it.
 
 use std::fmt;
 use std::sync::Arc;
@@ -7,9 +7,9 @@ use hip::{Device, Error, Module, Result};
 
 use crate::identity::{ABI, Layout, MAGIC};
 
-/// The code that the build script made of a module of kernels: what [`code!`](crate::code) returns.
+/// The code that the build script made from a module of kernels: the result of [`code!`](crate::code).
 ///
-/// Kernels load from it by safe calls. They do not from other modules, which may have any code under a kernel's name:
+/// Kernels can be loaded from it by safe calls. Other modules may have any code under a kernel's name, so they cannot:
 ///
 /// ```compile_fail,E0308
 /// use hip_kernel::prelude::*;
@@ -24,7 +24,7 @@ use crate::identity::{ABI, Layout, MAGIC};
 /// }
 /// ```
 ///
-/// With `unsafe`, whose author has to know the code:
+/// The `unsafe` call requires that the author knows the code:
 ///
 /// ```no_run
 /// use hip_kernel::prelude::*;
@@ -46,23 +46,23 @@ pub struct Code {
 }
 
 impl Code {
-    /// Code that was not named by [`code!`](crate::code).
+    /// Creates code that [`code!`](crate::code) does not name.
     ///
     /// # Safety
-    /// The caller must ensure that `hip-kernel-build` made the bytes, and that the source was sound. What the bytes say of their kernels
-    /// is compared with the stubs, as for other code.
+    /// The caller must ensure that `hip-kernel-build` made the bytes, and that the source was sound. The bytes'
+    /// description of their kernels is compared with the stubs, as for other code.
     #[must_use]
     pub const unsafe fn new(bytes: &'static [u8]) -> Self {
         Self { bytes }
     }
 
-    /// The offload bundle, for functions such as [`Module::describe`].
+    /// Returns the offload bundle, for functions such as [`Module::describe`].
     #[must_use]
     pub const fn bytes(self) -> &'static [u8] {
         self.bytes
     }
 
-    /// Loads the part that fits the device.
+    /// Loads the code that fits the device.
     ///
     /// # Errors
     /// Those of [`Module::load`], such as for a device of an architecture that the build script did not name.
@@ -79,9 +79,9 @@ impl fmt::Debug for Code {
     }
 }
 
-/// A program's kernels on a device: [`Code`] that is loaded. A kernel is found with its type's `load`. Cheap to clone.
+/// A program's kernels on a device: loaded [`Code`]. The `load` of a kernel's type finds the kernel. Cheap to clone.
 ///
-/// Only [`Code::load`] makes one, and what was loaded for one kernel does not launch as another:
+/// Only [`Code::load`] creates it, and a kernel that was loaded as one type cannot be launched as another:
 ///
 /// ```compile_fail,E0451
 /// fn kernels(module: hip::Module) -> hip_kernel::Kernels {
@@ -114,23 +114,23 @@ pub struct Kernels {
 }
 
 impl Kernels {
-    /// The module, for `unsafe` launches by name and for functions of `hip`.
+    /// Returns the module, for `unsafe` launches by name and for functions of `hip`.
     #[must_use]
     pub fn module(&self) -> &Module {
         &self.module
     }
 
-    /// The device that the code is loaded on.
+    /// Returns the device that the code is loaded on.
     #[must_use]
     pub fn device(&self) -> Device {
         self.module.device()
     }
 
-    /// `Ok` if the code of the kernel is that of the stub.
+    /// Checks that the code of the kernel is that of the stub.
     pub(crate) fn expect(&self, stub: &Stub<'_>) -> Result<()> {
         let Some(name) = stub.text.lines().nth(1) else { return Ok(()) };
         let Some(record) = self.records.iter().find(|record| record.line(1) == name) else {
-            // `Module::kernel` says it where there is none of the name.
+            // `Module::kernel` returns the error if there is no kernel of this name.
             let kernel = self.module.kernel(name)?;
             return Err(stub.stale(kernel.name(), "the code does not say what source it is of".to_owned()));
         };
@@ -141,15 +141,15 @@ impl Kernels {
     }
 }
 
-/// What the host's compiler knows of a kernel.
+/// The host compiler's description of a kernel.
 #[doc(hidden)]
 #[derive(Clone, Copy, Debug)]
 pub struct Stub<'a> {
-    /// As in [`Record`](crate::identity::Record).
+    /// The text of the [`Record`](crate::identity::Record).
     pub text: &'a str,
-    /// Of the parameters.
+    /// The layouts of the parameters.
     pub layouts: &'a [Layout],
-    /// The package that is to be built anew.
+    /// The package that must be rebuilt.
     pub package: Option<&'a str>,
 }
 
@@ -163,7 +163,7 @@ impl Stub<'_> {
     }
 }
 
-/// What the device's compiler wrote of a kernel.
+/// The device compiler's description of a kernel.
 #[derive(Clone, Debug)]
 struct Record {
     abi: u32,
@@ -171,7 +171,7 @@ struct Record {
     text: String,
 }
 
-/// The lines of the text before those of the parameters.
+/// Number of the text's lines before those of the parameters.
 const LINES: usize = 4;
 
 impl Record {
@@ -184,7 +184,7 @@ impl Record {
             return Some(format!("it was built with another hip-kernel (interface {}, here {ABI})", self.abi));
         }
         let line = |index| stub.text.lines().nth(index).unwrap_or_default();
-        // The device's crate has a name of its own, and the module in another, `source`.
+        // The device's crate has another name, and its module is in another one, `source`.
         let (path, own) = (self.line(0), line(0));
         let tail = path.splitn(3, "::").nth(2).unwrap_or_default();
         if own.split_once("::").is_none_or(|(_, rest)| rest != tail && !rest.ends_with(&format!("::{tail}"))) {
@@ -202,7 +202,7 @@ impl Record {
             }
             let (their, here) = (self.layouts.get(index).copied(), stub.layouts.get(index).copied());
             if their != here {
-                // Of the same source, the compilers still see two types.
+                // The source is the same, but the two compilers see different types.
                 let why = if self.line(3) == line(3) {
                     ". The type may depend on `cfg(target_arch)`, or on a `cfg` that the build script does not give to `Build::cfg`"
                 } else {
@@ -234,7 +234,7 @@ impl Record {
     }
 }
 
-/// The records of a section. They are aligned to 16 bytes.
+/// Returns the records of a section. They are aligned to 16 bytes.
 fn records(mut section: &[u8]) -> Vec<Record> {
     let mut found = Vec::new();
     while !section.is_empty() {
@@ -267,7 +267,7 @@ fn one(bytes: &[u8]) -> Option<(Record, usize)> {
     Some((Record { abi, layouts: layouts.collect(), text }, 32 + count * 32 + len))
 }
 
-/// Whether it is the name of a module's source. A path could name a file that no build made.
+/// Returns whether this is the name of a module's source. A path could name a file that no build made.
 #[doc(hidden)]
 #[must_use]
 pub const fn is_name(name: &str) -> bool {
@@ -295,14 +295,14 @@ mod tests {
         }
     }
 
-    /// The bytes of records, as a linker lays them out: with gaps, and cut off anywhere.
+    /// The bytes of records as a linker lays them out: with gaps, and truncated anywhere.
     #[test]
     fn records_are_read_from_bytes() {
         let text = "kernels::source::k\nf\nsame_len(x, y)\n12\nx: &[f32]";
         let layout = Layout::of::<f32>("f32");
         let record = identity::Record::<1, 48>::new(text, [layout]);
         assert_eq!(text.len(), 48);
-        // SAFETY: the type is `repr(C)`; what is read of its bytes, and padding behind them, was written or is not looked at.
+        // SAFETY: the type is `repr(C)`; its bytes that are read were written, and padding after them is not looked at.
         let written = unsafe { std::slice::from_raw_parts(std::ptr::from_ref(&record).cast::<u8>(), 32 + 32 + 48) };
         let mut section = vec![0; 32];
         section.extend_from_slice(written);

@@ -1,4 +1,5 @@
-//! Groups of threads smaller and larger than a block: [`Tile`]s of a wave, and [`GridBarrier`] for all threads of the grid.
+//! Groups of threads smaller and larger than a block: [`Tile`]s of a wave, and [`GridBarrier`] for all threads of the
+//! grid.
 
 use core::marker::PhantomData;
 
@@ -7,12 +8,13 @@ use crate::sync::{Order, fence, sleep, wave_barrier};
 use crate::wave::{self, Lane};
 use crate::{block_dim, grid_dim, raw};
 
-/// `N` neighbouring lanes of a wave: `cooperative_groups::thread_block_tile<N>`. All lanes of the tile must come by its methods.
+/// `N` neighbouring lanes of a wave: `cooperative_groups::thread_block_tile<N>`. All lanes of the tile must call its
+/// methods together.
 #[derive(Clone, Copy, Debug)]
 pub struct Tile<const N: u32>(());
 
 impl<const N: u32> Tile<N> {
-    /// The tile of this thread. `N` is a power of two, up to 32.
+    /// Returns the tile of this thread. `N` must be a power of two, up to 32.
     #[inline(always)]
     #[must_use]
     pub fn of_this_thread() -> Self {
@@ -20,21 +22,21 @@ impl<const N: u32> Tile<N> {
         Self(())
     }
 
-    /// This thread's number in the tile: `thread_rank()`.
+    /// Returns this thread's number in the tile: `thread_rank()`.
     #[inline(always)]
     #[must_use]
     pub fn rank(self) -> u32 {
         wave::lane() % N
     }
 
-    /// The tile's number in the wave: `meta_group_rank()`.
+    /// Returns the tile's number in the wave: `meta_group_rank()`.
     #[inline(always)]
     #[must_use]
     pub fn number(self) -> u32 {
         wave::lane() / N
     }
 
-    /// A bit for each active lane of the tile for which `condition` holds, from bit 0 on: `ballot`.
+    /// Returns a bit for each active lane of the tile for which `condition` holds, from bit 0 on: `ballot`.
     #[inline(always)]
     #[must_use]
     pub fn ballot(self, condition: bool) -> u32 {
@@ -42,21 +44,21 @@ impl<const N: u32> Tile<N> {
         (wave::ballot(condition) >> (self.number() * N)) as u32 & mask
     }
 
-    /// Whether `condition` holds for an active lane of the tile.
+    /// Returns whether `condition` holds for any active lane of the tile.
     #[inline(always)]
     #[must_use]
     pub fn any(self, condition: bool) -> bool {
         self.ballot(condition) != 0
     }
 
-    /// Whether `condition` holds for all active lanes of the tile.
+    /// Returns whether `condition` holds for all active lanes of the tile.
     #[inline(always)]
     #[must_use]
     pub fn all(self, condition: bool) -> bool {
         self.ballot(condition) == self.ballot(true)
     }
 
-    /// The value of thread `rank` of the tile, modulo `N`: `shfl`.
+    /// Returns the value of thread `rank` of the tile, modulo `N`: `shfl`.
     #[inline(always)]
     #[must_use]
     pub fn shuffle<T: Lane>(self, value: T, rank: u32) -> T {
@@ -76,7 +78,8 @@ impl<const N: u32> Tile<N> {
         value
     }
 
-    /// Combines the values of the tile's lanes up to this one, this one included: `inclusive_scan`. The operation must be associative.
+    /// Combines the values of the tile's lanes up to and including this one: `inclusive_scan`. The operation must be
+    /// associative.
     #[inline(always)]
     #[must_use]
     pub fn scan<T: Lane>(self, value: T, combine: impl Fn(T, T) -> T) -> T {
@@ -92,21 +95,22 @@ impl<const N: u32> Tile<N> {
     }
 }
 
-/// A barrier for all threads of the grid: `cooperative_groups::this_grid().sync()`. A kernel that takes one is launched cooperatively: a
-/// grid of more blocks than run at a time is refused. The host passes a `&mut host::GridState`.
+/// A barrier for all threads of the grid: `cooperative_groups::this_grid().sync()`. A kernel with this parameter is
+/// launched cooperatively: a grid with more blocks than can run at a time is rejected. The host passes a `&mut
+/// host::GridState`.
 #[derive(Clone, Copy, Debug)]
 pub struct GridBarrier<'a> {
     state: *mut u32,
     marker: PhantomData<&'a ()>,
 }
 
-/// A wave that has left the grid, in the word that counts waves. A wave that waits is 1.
+/// The mark of a wave that has left the grid, in the word that counts waves. A waiting wave counts 1.
 const GONE: u64 = 1 << 32;
 
 impl GridBarrier<'_> {
     /// # Safety
-    /// The state is four words at a multiple of 8 that begin as zero, used by barriers of this launch only, and all blocks of the launch
-    /// run at a time.
+    /// The state must be four words at a multiple of 8 that are initially zero and are used only by barriers of this
+    /// launch. All blocks of the launch must run at a time.
     #[doc(hidden)]
     #[inline(always)]
     #[must_use]
@@ -114,13 +118,14 @@ impl GridBarrier<'_> {
         Self { state, marker: PhantomData }
     }
 
-    /// Waits for all waves of the grid, and makes what each wrote before visible to all. A wave whose threads have returned or panicked is
-    /// not waited for. All threads of a wave that have not returned must come by together.
+    /// Waits for all waves of the grid, and makes all earlier writes of each visible to all. It does not wait for a
+    /// wave whose threads have returned or panicked. All threads of a wave that have not returned must call it
+    /// together.
     #[inline(always)]
     pub fn wait(self) {
         fence(Scope::Device, Order::SeqCst);
         if is_first_lane() {
-            // SAFETY: the state of this launch's barriers, which all use by atomic operations.
+            // SAFETY: the state of this launch's barriers, which is only accessed by atomic operations.
             unsafe {
                 let rounds = rounds(self.state);
                 let round = raw::device::load_u32(rounds);
@@ -139,7 +144,7 @@ impl GridBarrier<'_> {
     /// Counts this wave as one that no barrier waits for any more: its threads have returned, or one has panicked.
     ///
     /// # Safety
-    /// As for [`from_launch`](Self::from_launch).
+    /// The same as for [`from_launch`](Self::from_launch).
     #[doc(hidden)]
     #[inline(always)]
     pub unsafe fn leave(state: *mut u32) {
@@ -156,13 +161,13 @@ impl GridBarrier<'_> {
     }
 }
 
-/// The word that counts the rounds of a barrier.
+/// Returns the word that counts the rounds of a barrier.
 #[inline(always)]
 fn rounds(state: *mut u32) -> *mut u32 {
     state.wrapping_add(2)
 }
 
-/// Whether this is the first active lane of the wave.
+/// Returns whether this is the first active lane of the wave.
 #[inline(always)]
 fn is_first_lane() -> bool {
     let lane = wave::lane();
@@ -170,17 +175,18 @@ fn is_first_lane() -> bool {
     lane == unsafe { raw::first_lane(lane) }
 }
 
-/// Ends the round if all waves wait or have left. `count` is what the word that counts waves had.
+/// Ends the round if all waves wait or have left. `count` is the previous value of the word that counts waves.
 ///
-/// A count that is too high, because a wave has panicked after some of its threads had returned, ends rounds early; nothing waits for ever.
+/// A count that is too high, because a wave panicked after some of its threads had returned, ends rounds early; nothing
+/// waits forever.
 ///
 /// # Safety
-/// That of [`GridBarrier::from_launch`].
+/// The same as for [`GridBarrier::from_launch`].
 #[inline(always)]
 unsafe fn complete(state: *mut u32, mut count: u64) {
     let (grid, block) = (grid_dim(), block_dim());
     let (threads, size) = (block.x * block.y * block.z, wave::size());
-    // Not a division, which has a panic for 0: the handler of panics would call itself.
+    // Not a division, which can panic for 0: the panic handler would call itself.
     let waves = ((threads + size - 1) >> if size == 64 { 6 } else { 5 }) * (grid.x * grid.y * grid.z);
     loop {
         let (waiting, gone) = (count as u32, (count / GONE) as u32);

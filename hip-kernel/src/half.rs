@@ -1,22 +1,22 @@
-//! Floats of 16 bits: [`struct@f16`] and [`bf16`]. Their bits are those of the crate `half`.
+//! 16-bit floats: [`struct@f16`] and [`bf16`]. Their bits are those of the crate `half`.
 
 use crate::identity::{Layout, Plain};
 use crate::value::Value;
 
-/// IEEE half precision: 5 bits of exponent, 10 of mantissa.
+/// IEEE half precision: 5 bits of exponent, 10 bits of mantissa.
 #[allow(non_camel_case_types)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(transparent)]
 pub struct f16(u16);
 
-/// The upper half of an `f32`: 8 bits of exponent, 7 of mantissa.
+/// The upper half of an `f32`: 8 bits of exponent, 7 bits of mantissa.
 #[allow(non_camel_case_types)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(transparent)]
 pub struct bf16(u16);
 
 impl f16 {
-    /// Rounds to the nearest, ties to even.
+    /// Rounds to nearest, ties to even.
     #[inline(always)]
     #[must_use]
     pub fn from_f32(value: f32) -> Self {
@@ -27,7 +27,7 @@ impl f16 {
         Self(to_f16(value))
     }
 
-    /// The same number.
+    /// Converts to `f32`, exactly.
     #[inline(always)]
     #[must_use]
     pub fn to_f32(self) -> f32 {
@@ -40,20 +40,20 @@ impl f16 {
 }
 
 impl bf16 {
-    /// Rounds to the nearest, ties to even.
+    /// Rounds to nearest, ties to even.
     #[inline(always)]
     #[must_use]
     pub fn from_f32(value: f32) -> Self {
         let bits = value.to_bits();
         if value.is_nan() {
-            // Quiet, and not an infinity.
+            // A quiet NaN, and not an infinity.
             return Self((bits >> 16) as u16 | 0x40);
         }
         let rounded = bits.wrapping_add(0x7fff + (bits >> 16 & 1));
         Self((rounded >> 16) as u16)
     }
 
-    /// The same number.
+    /// Converts to `f32`, exactly.
     #[inline(always)]
     #[must_use]
     pub fn to_f32(self) -> f32 {
@@ -64,14 +64,14 @@ impl bf16 {
 macro_rules! both {
     ($($type:ident)*) => {$(
         impl $type {
-            /// The number of these bits.
+            /// Returns the number with these bits.
             #[inline(always)]
             #[must_use]
             pub const fn from_bits(bits: u16) -> Self {
                 Self(bits)
             }
 
-            /// The bits.
+            /// Returns the bits.
             #[inline(always)]
             #[must_use]
             pub const fn to_bits(self) -> u16 {
@@ -108,13 +108,13 @@ macro_rules! both {
             }
         }
 
-        // SAFETY: 16 bits, of which any are a number.
+        // SAFETY: 16 bits, and every bit pattern is a number.
         unsafe impl Plain for $type {
             const LAYOUT: Layout = Layout::of::<Self>(stringify!($type));
         }
 
         #[cfg(not(target_arch = "amdgpu"))]
-        // SAFETY: 16 bits, of which any are a number.
+        // SAFETY: 16 bits, and every bit pattern is a number.
         unsafe impl hip::bytemuck::Zeroable for $type {}
         #[cfg(not(target_arch = "amdgpu"))]
         // SAFETY: as above.
@@ -169,7 +169,7 @@ fn to_f16(value: f32) -> u16 {
         return sign | 0x7c00;
     }
     if magnitude < 0x3880_0000 {
-        // Below 2^-14: a multiple of 2^-24, which the sum's rounding makes.
+        // Below 2^-14: a multiple of 2^-24, to which the sum rounds.
         let sum = f32::from_bits(magnitude) + f32::from_bits(0x3f00_0000);
         return sign | (sum.to_bits() - 0x3f00_0000) as u16;
     }
@@ -193,7 +193,8 @@ fn from_f16(bits: u16) -> f32 {
 mod tests {
     use super::*;
 
-    /// Every half is itself after a trip through single precision, and the middle between two rounds to the even one.
+    /// Every half is unchanged by a conversion to single precision and back, and the middle between two rounds to the
+    /// even one.
     #[test]
     fn halves_round_to_the_nearest() {
         for bits in 0..=u16::MAX {

@@ -1,4 +1,4 @@
-//! The host's side: what the `launch` of a kernel does, panics and output of kernels.
+//! The host side: the implementation of a kernel's `launch`, and panics and output of kernels.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -16,9 +16,9 @@ pub use crate::code::Stub;
 #[doc(hidden)]
 pub struct Launcher<K> {
     kernel: typed::TypedKernel,
-    /// Bytes of stack of each thread that the kernel has stated; 0 for none.
+    /// Bytes of stack of each thread that the kernel states; 0 for none.
     stack: u32,
-    /// The stub's type: what was loaded for one stub does not fit into another.
+    /// The stub's type: a kernel loaded for one stub does not fit another.
     stub: PhantomData<fn() -> K>,
 }
 
@@ -38,26 +38,26 @@ impl<K> fmt::Debug for Launcher<K> {
 #[allow(missing_docs)]
 impl<K> Launcher<K> {
     /// # Safety
-    /// All but the code is of the stub `K`.
+    /// Everything except the code must belong to the stub `K`.
     pub unsafe fn load(kernels: &Kernels, name: &str, parameters: &[typed::Shape], stub: &Stub<'_>) -> Result<Self> {
         kernels.expect(stub)?;
-        // SAFETY: the code is of the stub's source, which the compilers of both sides have checked.
+        // SAFETY: the code was made from the stub's source, which the compilers of both sides have checked.
         unsafe { Self::load_unchecked(kernels.module(), name, parameters) }
     }
 
     /// # Safety
-    /// That of [`load`](Self::load), and the kernel is what the stub says.
+    /// The same as for [`load`](Self::load), and the kernel must match the stub.
     pub unsafe fn load_unchecked(module: &Module, name: &str, parameters: &[typed::Shape]) -> Result<Self> {
         Ok(Self { kernel: typed::TypedKernel::load(module, name, parameters)?, stack: 0, stub: PhantomData })
     }
 
-    /// The same with a stack for each thread, which the device has from now on.
+    /// Returns the same with a stack for each thread, and sets the device's stack size.
     pub fn with_stack(self, bytes: u32) -> Result<Self> {
         typed::require_stack(&self.kernel().device(), bytes)?;
         Ok(Self { stack: bytes, ..self })
     }
 
-    /// Makes sure that the device still has the stack that the kernel has stated.
+    /// Ensures that the device still has the stack size that the kernel states.
     #[inline]
     fn require_stack(&self) -> Result<()> {
         if self.stack == 0 { Ok(()) } else { typed::require_stack(&self.kernel().device(), self.stack) }
@@ -75,7 +75,7 @@ impl<K> Launcher<K> {
     }
 
     /// # Safety
-    /// The arguments are of the kinds that `load` has compared, and the kernel does nothing that is not allowed.
+    /// The arguments must be of the kinds that `load` has compared, and the kernel must only perform valid accesses.
     #[inline]
     pub unsafe fn launch<const N: usize>(
         &self,
@@ -84,14 +84,14 @@ impl<K> Launcher<K> {
         arguments: [typed::Held<'_>; N],
     ) -> Result<()> {
         self.require_stack()?;
-        // SAFETY: the caller ensures it; no textures or surfaces are among the arguments.
+        // SAFETY: the caller ensures it; the arguments contain no textures or surfaces.
         unsafe { self.kernel.launch(stream, config, arguments, &[]) }
     }
 
-    /// For kernels that wait for all blocks of the grid.
+    /// Launches a kernel that waits for all blocks of the grid.
     ///
     /// # Safety
-    /// That of [`launch`](Self::launch).
+    /// The same as for [`launch`](Self::launch).
     pub unsafe fn launch_cooperative<const N: usize>(
         &self,
         stream: &Stream,
@@ -104,14 +104,14 @@ impl<K> Launcher<K> {
     }
 }
 
-/// The state of a grid's barrier: the argument for a `GridBarrier`. It serves any number of launches.
+/// The state of a grid's barrier: the argument for a `GridBarrier`. It can be used for any number of launches.
 #[derive(Debug)]
 pub struct GridState {
     words: DeviceBuffer<u32>,
 }
 
 impl GridState {
-    /// The state of a barrier that no thread has come to.
+    /// Creates the state of a barrier that no thread has reached.
     ///
     /// # Errors
     /// Those of [`DeviceBuffer::zeroed`].
@@ -119,7 +119,7 @@ impl GridState {
         Ok(Self { words: DeviceBuffer::zeroed(device, 4)? })
     }
 
-    /// The state for a launch on `stream`: queues that it is zero, whatever the launch before has left.
+    /// Returns the state for a launch on `stream`, and queues that it is zeroed, whatever the previous launch left.
     #[doc(hidden)]
     pub fn for_launch(&mut self, stream: &Stream) -> Result<DeviceSliceMut<'_, u32>> {
         self.words.fill_async(stream, 0)?;
@@ -127,7 +127,7 @@ impl GridState {
     }
 }
 
-/// What a kernel needs of its launch.
+/// The requirements of a kernel on its launch.
 #[doc(hidden)]
 #[derive(Debug)]
 pub struct Needs<'k> {
@@ -144,7 +144,7 @@ impl Needs<'_> {
         self.wrong.get_or_insert(reason);
     }
 
-    /// Threads of one dimension, so that each has its own number.
+    /// Requires threads of one dimension, so that each has its own number.
     #[inline]
     pub fn one_dimension(&mut self, name: &str) {
         let LaunchConfig { grid, block, .. } = self.config;
@@ -155,7 +155,7 @@ impl Needs<'_> {
         }
     }
 
-    /// Threads of two dimensions and complete rows.
+    /// Requires threads of two dimensions and complete rows.
     #[inline]
     pub fn width(&mut self, name: &str, width: u64, len: u64) {
         let LaunchConfig { grid, block, .. } = self.config;
@@ -186,7 +186,7 @@ impl Needs<'_> {
         }
     }
 
-    /// The configuration with shared memory of so many bytes added.
+    /// Returns the configuration with this many bytes of shared memory added.
     #[inline]
     pub fn finish(mut self, bytes: std::result::Result<usize, usize>) -> Result<LaunchConfig> {
         let sum = bytes.map(|bytes| bytes.saturating_add(self.config.shared_bytes as usize));
@@ -202,7 +202,7 @@ impl Needs<'_> {
     }
 }
 
-/// Where a kernel has panicked: in [`Error::KernelPanicked`], which the first wait for the launch returns.
+/// The location of a kernel's panic: part of [`Error::KernelPanicked`], which the first wait for the launch returns.
 pub use hip::KernelPanic as Panic;
 
 /// Waits for the stream, and returns the panic of a kernel that [`hip::Stream::synchronize`] returns as an error.
@@ -217,11 +217,12 @@ pub fn take_panic(stream: &Stream) -> Result<Option<Panic>> {
     }
 }
 
-/// The first argument of each kernel in Rust: where it writes a panic. The stubs that `#[kernel]` makes pass it; a launch by
-/// [`hip::Kernel::launch`], or a node of a graph, passes it by itself.
+/// Returns the first argument of each kernel in Rust: the place for a panic. The stubs that `#[kernel]` makes pass it;
+/// a launch by [`hip::Kernel::launch`], or a node of a graph, passes it automatically.
 ///
-/// The number is the stream's own, and stays the same. While the stream is captured, it is that of the graph, whose launches write a panic
-/// where the stream of the launch has its own. With 0 in its place, a panic ends its wave and nobody is told.
+/// The number belongs to the stream, and stays the same. While the stream is captured, it is that of the graph, whose
+/// launches write a panic to the place of the stream that they run on. If 0 is passed instead, a panic ends its wave
+/// and is not reported.
 ///
 /// # Errors
 /// `hipErrorOutOfMemory`; [`Error::Capture`] if another thread captures the stream.
@@ -236,18 +237,18 @@ pub struct Printed {
     words: DeviceBuffer<u32>,
 }
 
-/// What kernels have printed.
+/// Output of kernels.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Text {
-    /// One string for each call of `printf!`, in the order of the calls as far as there is one.
+    /// One string for each call of `printf!`, in the order of the calls if they are ordered.
     pub lines: Vec<String>,
-    /// Bytes, rounded up to words, that had no room.
+    /// Number of bytes, rounded up to words, that did not fit.
     pub dropped: u64,
 }
 
 impl Printed {
-    /// Room for so many bytes, of which each call of `printf!` takes four more than its text.
+    /// Creates a buffer of this many bytes. Each call of `printf!` uses four more bytes than its text.
     ///
     /// # Errors
     /// Those of [`DeviceBuffer::zeroed`].
@@ -260,7 +261,7 @@ impl Printed {
         self.words.as_slice_mut()
     }
 
-    /// Waits for the kernels that were launched with it, and takes their output.
+    /// Waits for the kernels that were launched with it, and removes and returns their output.
     ///
     /// # Errors
     /// Those of copies.
@@ -273,7 +274,7 @@ impl Printed {
         let mut lines = Vec::new();
         while let [len, tail @ ..] = rest {
             let count = (*len as usize).div_ceil(4);
-            // A call that had no room has left nothing; all behind it had none, either.
+            // A call that did not fit has written nothing; all later ones did not fit, either.
             if *len == 0 || count > tail.len() {
                 break;
             }
@@ -287,7 +288,7 @@ impl Printed {
     /// Prints the output to the standard output.
     ///
     /// # Errors
-    /// As for [`take`](Self::take).
+    /// Those of [`take`](Self::take).
     pub fn print(&mut self) -> Result<()> {
         let text = self.take()?;
         text.lines.iter().for_each(|line| print!("{line}"));

@@ -1,15 +1,17 @@
-//! What a compiler knows of a kernel. The compiler of the device writes it into the code object, that of the host into the stub, and
-//! `load` compares the two: a safe launch runs the code that belongs to the stub.
+//! A compiler's description of a kernel. The device's compiler writes it into the code object, the host's into the
+//! stub, and `load` compares the two: a safe launch runs the code that belongs to the stub.
 
-/// How the macros and the device library pass arguments. Count it up with each change after which a stub and older code no longer fit.
+/// The version of how the macros and the device library pass arguments. Increase it with each change that makes a stub
+/// and older code incompatible.
 pub const ABI: u32 = 2;
 
-/// What a record begins with.
+/// The first bytes of a record.
 pub const MAGIC: [u8; 8] = *b"hip-krnl";
 
 /// Size, alignment and structure of a type, as a compiler sees it.
 ///
-/// Two compilers that give the same layout for a name have the same type: the names, places and types of its fields are in it.
+/// If two compilers compute the same layout for a name, they see the same type: the layout contains the names, offsets
+/// and types of its fields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub struct Layout {
@@ -19,12 +21,12 @@ pub struct Layout {
     structure: [u64; 2],
 }
 
-/// A type whose values are their bytes: every bit pattern is a value, and none of its bytes is padding. Memory that a kernel reads and
-/// writes has elements of such a type, and so have fields of structures that are passed to it.
+/// A type whose values are their bytes: every bit pattern is a value, and none of its bytes is padding. Memory that a
+/// kernel reads and writes has elements of such a type, and so have fields of structures that are passed to it.
 ///
-/// Integers of up to 64 bits, floats, [`f16`](crate::half::f16), [`bf16`](crate::half::bf16), the vectors of [`vector`](crate::vector), arrays of these, and
-/// structures with `#[derive(DeviceCopy)]` are plain. References, `bool`, `char` and integers of 128 bits, which
-/// the device aligns otherwise, are not:
+/// Integers of up to 64 bits, floats, [`f16`](crate::half::f16), [`bf16`](crate::half::bf16), the vectors of
+/// [`vector`](crate::vector), arrays of these, and structures with `#[derive(DeviceCopy)]` are plain. References,
+/// `bool`, `char` and integers of 128 bits, which the device aligns differently, are not:
 ///
 /// ```compile_fail,E0277
 /// use hip_kernel::prelude::*;
@@ -36,8 +38,8 @@ pub struct Layout {
 /// ```
 ///
 /// # Safety
-/// Every bit pattern of the type's size is a value of it, it has no padding, and it has no references and no interior mutability.
-/// `LAYOUT` is made from the type and from the layouts of all that it consists of.
+/// Every bit pattern of the type's size must be a value of it. It must have no padding, no references and no interior
+/// mutability. `LAYOUT` must be made from the type and from the layouts of all its parts.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not plain data: memory of it cannot be shared with a kernel",
     label = "not plain data",
@@ -51,7 +53,7 @@ pub unsafe trait Plain: Copy + 'static {
 /// A parameter through which a kernel writes.
 ///
 /// # Safety
-/// The type is one of this crate's.
+/// The type must belong to this crate.
 #[doc(hidden)]
 pub unsafe trait Writes {
     /// The type as this compiler sees it.
@@ -71,11 +73,11 @@ const fn hash(mut state: u128, bytes: &[u8]) -> u128 {
 }
 
 impl Layout {
-    /// What has no bytes of the caller's.
+    /// The layout of a parameter without bytes of the caller.
     #[doc(hidden)]
     pub const NONE: Self = Self { size: 0, align: 0, structure: [0; 2] };
 
-    /// The layout of a type without parts, or before its parts are added.
+    /// Returns the layout of a type without parts, or before its parts are added.
     #[must_use]
     pub const fn of<T>(name: &str) -> Self {
         let state = hash(OFFSET, name.as_bytes());
@@ -86,7 +88,7 @@ impl Layout {
         }
     }
 
-    /// The same with a number, such as the value of a variant or the length of an array.
+    /// Adds a number, such as the value of a variant or the length of an array.
     #[must_use]
     pub const fn number(mut self, number: u64) -> Self {
         let state = (self.structure[1] as u128) << 64 | self.structure[0] as u128;
@@ -95,26 +97,26 @@ impl Layout {
         self
     }
 
-    /// The same with a field at `offset`.
+    /// Adds a field at `offset`.
     #[must_use]
     pub const fn field(self, offset: usize, field: Self) -> Self {
         let Self { size, align, structure: [low, high] } = field;
         self.number(offset as u64).number(size).number(align).number(low).number(high)
     }
 
-    /// The size in bytes.
+    /// Returns the size in bytes.
     #[must_use]
     pub const fn size(self) -> u64 {
         self.size
     }
 
-    /// The alignment in bytes.
+    /// Returns the alignment in bytes.
     #[must_use]
     pub const fn align(self) -> u64 {
         self.align
     }
 
-    /// From the bytes of a record.
+    /// Creates it from the words of a record.
     #[cfg(not(target_arch = "amdgpu"))]
     pub(crate) fn from_words(words: [u64; 4]) -> Self {
         let [size, align, low, high] = words;
@@ -139,10 +141,10 @@ unsafe impl<T: Plain, const N: usize> Plain for [T; N] {
     const LAYOUT: Layout = Layout::of::<Self>("array").number(N as u64).field(0, T::LAYOUT);
 }
 
-/// What a code object says of a kernel: one record of its section `.hip_kernel`.
+/// A code object's description of a kernel: one record of its section `.hip_kernel`.
 ///
-/// The text has lines: the module's path, the kernel's name, what the attribute says, the hash of its source, and a line for each
-/// parameter.
+/// The text consists of lines: the module's path, the kernel's name, the attribute's settings, the hash of its source,
+/// and a line for each parameter.
 #[doc(hidden)]
 #[derive(Debug)]
 #[repr(C, align(16))]
@@ -157,7 +159,7 @@ pub struct Record<const PARAMETERS: usize, const TEXT: usize> {
 }
 
 impl<const PARAMETERS: usize, const TEXT: usize> Record<PARAMETERS, TEXT> {
-    /// The record of a kernel.
+    /// Creates the record of a kernel.
     #[must_use]
     pub const fn new(text: &str, layouts: [Layout; PARAMETERS]) -> Self {
         let mut bytes = [0; TEXT];

@@ -1,19 +1,19 @@
-//! Which thread this is.
+//! Indices of threads and blocks.
 
 use crate::raw;
 
 /// Three extents or indices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Dim3 {
-    /// First, fastest.
+    /// The first, which varies fastest.
     pub x: u32,
-    /// Second.
+    /// The second.
     pub y: u32,
-    /// Third.
+    /// The third.
     pub z: u32,
 }
 
-/// How many blocks of so many threads, which are never 0: the compiler sees that nothing can panic here.
+/// Returns the number of blocks of `of` threads, which is never 0: the compiler sees that this cannot panic.
 #[inline(always)]
 fn blocks(threads: u32, of: u32) -> u32 {
     threads / of.max(1)
@@ -32,20 +32,20 @@ macro_rules! dim3 {
 }
 
 dim3! {
-    /// The thread in its block: `threadIdx`.
+    /// Returns the thread's index in its block: `threadIdx`.
     thread_idx: raw::thread_x(), raw::thread_y(), raw::thread_z();
-    /// The block in the grid: `blockIdx`.
+    /// Returns the block's index in the grid: `blockIdx`.
     block_idx: raw::block_x(), raw::block_y(), raw::block_z();
-    /// Threads of a block: `blockDim`.
+    /// Returns the number of threads of a block: `blockDim`.
     block_dim: raw::block_dim_x(), raw::block_dim_y(), raw::block_dim_z();
-    /// Threads of the grid, in each direction: `gridDim * blockDim`.
+    /// Returns the number of threads of the grid, in each direction: `gridDim * blockDim`.
     global_dim: raw::grid_threads_x(), raw::grid_threads_y(), raw::grid_threads_z();
-    /// Blocks of the grid: `gridDim`.
+    /// Returns the number of blocks of the grid: `gridDim`.
     grid_dim:
         blocks(raw::grid_threads_x(), raw::block_dim_x()),
         blocks(raw::grid_threads_y(), raw::block_dim_y()),
         blocks(raw::grid_threads_z(), raw::block_dim_z());
-    /// The thread in the grid: `blockIdx * blockDim + threadIdx`.
+    /// Returns the thread's index in the grid: `blockIdx * blockDim + threadIdx`.
     global_idx:
         raw::block_x() * raw::block_dim_x() + raw::thread_x(),
         raw::block_y() * raw::block_dim_y() + raw::thread_y(),

@@ -1,11 +1,11 @@
-//! For the code that `#[kernel]` writes.
+//! Functions for the code that `#[kernel]` writes.
 
 use core::ptr::NonNull;
 
-/// A slice by its pointer and length.
+/// Returns a slice from its pointer and length.
 ///
 /// # Safety
-/// As for [`core::slice::from_raw_parts`].
+/// The same as for [`core::slice::from_raw_parts`].
 #[inline(always)]
 #[must_use]
 pub unsafe fn slice<'a, T>(pointer: NonNull<T>, len: usize) -> &'a [T] {
@@ -13,17 +13,17 @@ pub unsafe fn slice<'a, T>(pointer: NonNull<T>, len: usize) -> &'a [T] {
     unsafe { core::slice::from_raw_parts(pointer.as_ptr(), len) }
 }
 
-/// Added to the first argument of a kernel that has a `GridBarrier`, whose state is the second argument.
+/// Added to the first argument of a kernel with a `GridBarrier`, whose state is the second argument.
 pub const HAS_BARRIER: u64 = 1;
 
 /// Added to the first argument of a kernel in a graph: the argument is the address of a word that has the address of the record for a
 /// panic. `hip/src/stream/panic_cell.rs` has the same number.
 pub const IS_CELL: u64 = 2;
 
-/// Tells the compiler that a block has `N` threads at most.
+/// Tells the compiler that a block has at most `N` threads.
 ///
 /// # Safety
-/// It has.
+/// This must be true.
 #[inline(always)]
 pub unsafe fn max_threads<const N: u32>() {
     let (thread, block) = (crate::thread_idx(), crate::block_dim());

@@ -46,7 +46,7 @@ pub use index::{Dim3, block_dim, block_idx, global_dim, global_idx, grid_dim, th
 pub use output::{DisjointChunks, DisjointGrid, DisjointSlice};
 pub use value::Value;
 
-/// What most kernels use.
+/// The items that most kernels use.
 pub mod prelude {
     pub use crate::atomic::{Atomic, AtomicSlice, Scope};
     pub use crate::group::{GridBarrier, Tile};
@@ -74,8 +74,8 @@ pub const SOURCE: &str = {
     }
 };
 
-/// The code that the build script wrote with `hip_kernel_build::Build::compile`, by the name of the source: `code!("kernels")` for
-/// `src/kernels.rs`. It is a [`Code`], which [`Code::load`] loads on a device.
+/// Returns the code that the build script wrote with `hip_kernel_build::Build::compile`, by the name of the source:
+/// `code!("kernels")` for `src/kernels.rs`. It is a [`Code`], which [`Code::load`] loads on a device.
 #[cfg(not(target_arch = "amdgpu"))]
 #[macro_export]
 macro_rules! code {
@@ -93,7 +93,7 @@ fn on_the_host() -> ! {
     panic!("a function of the device library was called on the host: it exists in kernels only")
 }
 
-/// In kernels, `panic!`: the text is kept as it is written, and values are not put into it.
+/// `panic!` for kernels: the text is kept as written, and values are not inserted.
 #[cfg(target_arch = "amdgpu")]
 #[macro_export]
 macro_rules! panic {
@@ -107,7 +107,7 @@ macro_rules! panic {
     ($($other:tt)*) => { ::core::panic!($($other)*) };
 }
 
-/// In kernels, `assert!`: its text is that of `panic!`.
+/// `assert!` for kernels: its text is like that of `panic!`.
 #[cfg(target_arch = "amdgpu")]
 #[macro_export]
 macro_rules! assert {

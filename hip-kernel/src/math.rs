@@ -2,18 +2,19 @@
 //!
 //! On the device:
 //!
-//! - roots, rounding, `mul_add`, and in single precision the exponential functions and logarithms, are LLVM's intrinsics: the
-//!   instructions that HIP C++ gets for them, with errors of 1 ulp at most;
-//! - the others are those of `libm`, which is part of Rust's own source (`rust-src`): pure Rust, with no library of ROCm. In single
-//!   precision some compute in double precision.
+//! - roots, rounding, `mul_add`, and in single precision the exponential functions and logarithms, are LLVM's
+//!   intrinsics: the same instructions as in HIP C++, with errors of 1 ulp at most;
+//! - the others are those of `libm`, which is part of Rust's own source (`rust-src`): pure Rust, without a library of
+//!   ROCm. In single precision some compute in double precision.
 //!
-//! LLVM would drop a call of `exp` in double precision in silence, for AMD GPUs have no library to call: `hip-kernel-build` refuses code
-//! objects with calls of functions that are not there.
+//! LLVM would silently drop a call of `exp` in double precision, since AMD GPUs have no library for it:
+//! `hip-kernel-build` rejects code objects with calls of missing functions.
 
 #[cfg(target_arch = "amdgpu")]
 use crate::raw;
 
-/// Functions of floats. In the prelude, so that `x.sqrt()` works on the device as on the host.
+/// Mathematical functions of floats. The trait is in the prelude, so that `x.sqrt()` works on the device as on the
+/// host.
 pub trait Float:
     Copy
     + PartialOrd
@@ -23,85 +24,87 @@ pub trait Float:
     + core::ops::Div<Output = Self>
     + core::ops::Neg<Output = Self>
 {
-    /// A constant of this type.
+    /// Returns a constant of this type.
     fn of(value: f64) -> Self;
-    /// The square root, correctly rounded.
+    /// Returns the square root, correctly rounded.
     fn sqrt(self) -> Self;
-    /// `1 / sqrt(self)`. In single precision the hardware's, with an error of 1 ulp: `rsqrtf`.
+    /// Returns `1 / sqrt(self)`. In single precision it uses the hardware's instruction, with an error of 1 ulp:
+    /// `rsqrtf`.
     fn rsqrt(self) -> Self;
-    /// `self * a + b` with one rounding: `fmaf`.
+    /// Returns `self * a + b` with one rounding: `fmaf`.
     fn mul_add(self, a: Self, b: Self) -> Self;
-    /// The next integer below.
+    /// Returns the largest integer less than or equal to `self`.
     fn floor(self) -> Self;
-    /// The next integer above.
+    /// Returns the smallest integer greater than or equal to `self`.
     fn ceil(self) -> Self;
-    /// Without the fraction.
+    /// Removes the fraction.
     fn trunc(self) -> Self;
-    /// The nearest integer; halves away from 0.
+    /// Rounds to the nearest integer; halves away from 0.
     fn round(self) -> Self;
-    /// The nearest integer; halves to the even one: `rintf`.
+    /// Rounds to the nearest integer; halves to the even one: `rintf`.
     fn round_ties_even(self) -> Self;
-    /// The fraction.
+    /// Returns the fraction.
     fn fract(self) -> Self {
         self - self.trunc()
     }
-    /// To an integer power.
+    /// Raises to an integer power.
     fn powi(self, exponent: i32) -> Self;
-    /// `e` to this power.
+    /// Returns `e` to this power.
     fn exp(self) -> Self;
-    /// 2 to this power.
+    /// Returns 2 to this power.
     fn exp2(self) -> Self;
-    /// `exp(self) - 1`, also exact for small numbers.
+    /// Returns `exp(self) - 1`, accurate for small numbers.
     fn exp_m1(self) -> Self;
-    /// The natural logarithm.
+    /// Returns the natural logarithm.
     fn ln(self) -> Self;
-    /// `ln(1 + self)`, also exact for small numbers.
+    /// Returns `ln(1 + self)`, accurate for small numbers.
     fn ln_1p(self) -> Self;
-    /// The logarithm to base 2.
+    /// Returns the logarithm to base 2.
     fn log2(self) -> Self;
-    /// The logarithm to base 10.
+    /// Returns the logarithm to base 10.
     fn log10(self) -> Self;
-    /// To a power.
+    /// Raises to a power.
     fn powf(self, exponent: Self) -> Self;
-    /// The cube root.
+    /// Returns the cube root.
     fn cbrt(self) -> Self;
-    /// The length of the hypotenuse.
+    /// Returns the length of the hypotenuse.
     fn hypot(self, other: Self) -> Self;
-    /// The sine.
+    /// Returns the sine.
     fn sin(self) -> Self;
-    /// The cosine.
+    /// Returns the cosine.
     fn cos(self) -> Self;
-    /// Both.
+    /// Returns the sine and the cosine.
     fn sin_cos(self) -> (Self, Self) {
         (self.sin(), self.cos())
     }
-    /// The tangent.
+    /// Returns the tangent.
     fn tan(self) -> Self;
-    /// The arc sine.
+    /// Returns the arc sine.
     fn asin(self) -> Self;
-    /// The arc cosine.
+    /// Returns the arc cosine.
     fn acos(self) -> Self;
-    /// The arc tangent.
+    /// Returns the arc tangent.
     fn atan(self) -> Self;
-    /// The angle of the point `(other, self)`.
+    /// Returns the angle of the point `(other, self)`.
     fn atan2(self, other: Self) -> Self;
-    /// The hyperbolic sine.
+    /// Returns the hyperbolic sine.
     fn sinh(self) -> Self;
-    /// The hyperbolic cosine.
+    /// Returns the hyperbolic cosine.
     fn cosh(self) -> Self;
-    /// The hyperbolic tangent.
+    /// Returns the hyperbolic tangent.
     fn tanh(self) -> Self;
-    /// The error function.
+    /// Returns the error function.
     fn erf(self) -> Self;
-    /// One minus the error function.
+    /// Returns one minus the error function.
     fn erfc(self) -> Self;
-    /// The logarithm of the absolute value of the gamma function.
+    /// Returns the logarithm of the absolute value of the gamma function.
     fn lgamma(self) -> Self;
-    /// The gamma function.
+    /// Returns the gamma function.
     fn tgamma(self) -> Self;
 }
 
-/// A function of one argument or more: the intrinsic or libm's on the device; std's, if it has one, on the host.
+/// Implements a function of one or more arguments: with the intrinsic or libm on the device, and with std, if it has
+/// one, on the host.
 macro_rules! float {
     ($type:ident, $sqrt:ident $fma:ident $floor:ident $ceil:ident $trunc:ident $round:ident $even:ident,
      intrinsics { $($iname:ident = $iraw:ident;)* }
@@ -137,7 +140,7 @@ macro_rules! float {
                 fn $dname(self) -> Self {
                     #[cfg(target_arch = "amdgpu")]
                     return libm::$dlibm(self);
-                    // The standard library of Rust has it on no stable channel.
+                    // Rust's standard library does not have it on the stable channel.
                     #[cfg(not(target_arch = "amdgpu"))]
                     crate::on_the_host()
                 }
@@ -246,7 +249,7 @@ float! {
     rsqrt: |x| 1.0 / Float::sqrt(x)
 }
 
-/// The hardware's approximations in single precision, as HIP's functions that begin with `__` : fast, not exact.
+/// The hardware's approximations in single precision, like HIP's functions that begin with `__`: fast, but not exact.
 pub mod fast {
     use crate::raw;
 
@@ -263,21 +266,21 @@ pub mod fast {
     }
 
     fast! {
-        /// `1 / x`: `__frcp_rn`, with an error of 1 ulp.
+        /// Returns `1 / x`: `__frcp_rn`, with an error of 1 ulp.
         recip = |x| raw::rcp_f32(x);
-        /// `1 / sqrt(x)`: `__frsqrt_rn`, with an error of 1 ulp.
+        /// Returns `1 / sqrt(x)`: `__frsqrt_rn`, with an error of 1 ulp.
         rsqrt = |x| raw::rsq_f32(x);
-        /// 2 to this power; 0 for results below 2^-126: `exp2f` with flushed results.
+        /// Returns 2 to this power; 0 for results below 2^-126: `exp2f` with flushed results.
         exp2 = |x| raw::fast_exp2_f32(x);
-        /// The logarithm to base 2; not for numbers below 2^-126.
+        /// Returns the logarithm to base 2; not valid for numbers below 2^-126.
         log2 = |x| raw::fast_log2_f32(x);
-        /// `e` to this power: `__expf`.
+        /// Returns `e` to this power: `__expf`.
         exp = |x| raw::fast_exp2_f32(x * core::f32::consts::LOG2_E);
-        /// The natural logarithm: `__logf`.
+        /// Returns the natural logarithm: `__logf`.
         ln = |x| raw::fast_log2_f32(x) * core::f32::consts::LN_2;
-        /// The sine: `__sinf`.
+        /// Returns the sine: `__sinf`.
         sin = |x| raw::turn_sin_f32(x * (0.5 * core::f32::consts::FRAC_1_PI));
-        /// The cosine: `__cosf`.
+        /// Returns the cosine: `__cosf`.
         cos = |x| raw::turn_cos_f32(x * (0.5 * core::f32::consts::FRAC_1_PI));
     }
 }

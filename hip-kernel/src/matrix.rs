@@ -1,7 +1,7 @@
 //! Products of small matrices by a wave: MFMA, on gfx90a and gfx942.
 //!
-//! Which element of a matrix a lane has is in AMD's instruction set manuals and in its tool `amd_matrix_instruction_calculator`.
-//! A program for other architectures does not link: the build says which instruction is missing.
+//! AMD's instruction set manuals and its tool `amd_matrix_instruction_calculator` describe which element of a matrix
+//! each lane holds. A program for other architectures does not link: the build reports the missing instruction.
 
 macro_rules! matrix {
     ($($(#[$attribute:meta])* $name:ident: [$a:ty; $input:literal] x [$c:ty; $sum:literal] by $simd_a:ident $simd_c:ident = $link:literal;)*) => {$(
@@ -15,7 +15,7 @@ macro_rules! matrix {
                     #[link_name = $link]
                     fn product(a: simd::$simd_a, b: simd::$simd_a, c: simd::$simd_c) -> simd::$simd_c;
                 }
-                // SAFETY: the vectors have the layout of the arrays; the instruction reads other lanes' registers only.
+                // SAFETY: the vectors have the layout of the arrays; the instruction only reads other lanes' registers.
                 unsafe {
                     core::mem::transmute(product(core::mem::transmute(a), core::mem::transmute(b), core::mem::transmute(c)))
                 }

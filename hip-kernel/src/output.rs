@@ -1,4 +1,4 @@
-//! Memory that a kernel writes, so that no two threads write the same element.
+//! Memory that a kernel writes, such that no two threads write the same element.
 
 use core::marker::PhantomData;
 use core::ptr::NonNull;
@@ -7,8 +7,8 @@ use core::slice;
 use crate::identity::{Layout, Plain, Writes};
 use crate::index::{global_dim, global_idx};
 
-/// Elements of which each thread has its own: thread `i` of a one-dimensional grid has element `i`, and with
-/// [`strided`](Self::strided) `i + n`, `i + 2 n`, ... for `n` threads.
+/// Elements that are distributed over the threads: thread `i` of a one-dimensional grid owns element `i`, and with
+/// [`strided`](Self::strided) also `i + n`, `i + 2 n`, ... for `n` threads.
 ///
 /// The host passes a `&mut DeviceBuffer<T>` or another `DeviceSliceMut<T>`.
 #[derive(Debug)]
@@ -18,8 +18,8 @@ pub struct DisjointSlice<'a, T> {
     marker: PhantomData<&'a mut [T]>,
 }
 
-/// Chunks of `N` elements of which each thread has its own: thread `i` of a one-dimensional grid has the elements from `i * N`
-/// on. The last chunk may be shorter.
+/// Chunks of `N` elements that are distributed over the threads: thread `i` of a one-dimensional grid owns the elements
+/// from `i * N` on. The last chunk may be shorter.
 #[derive(Debug)]
 pub struct DisjointChunks<'a, T, const N: usize> {
     pointer: NonNull<T>,
@@ -27,7 +27,7 @@ pub struct DisjointChunks<'a, T, const N: usize> {
     marker: PhantomData<&'a mut [T]>,
 }
 
-/// Rows of elements: thread `(x, y)` of a two-dimensional grid has the element at column `x` of row `y`.
+/// Rows of elements: thread `(x, y)` of a two-dimensional grid owns the element at column `x` of row `y`.
 ///
 /// The host passes the memory and the width of a row, in elements.
 #[derive(Debug)]
@@ -38,7 +38,7 @@ pub struct DisjointGrid<'a, T> {
     marker: PhantomData<&'a mut [T]>,
 }
 
-// SAFETY: this crate's.
+// SAFETY: the type belongs to this crate.
 unsafe impl<T: Plain> Writes for DisjointSlice<'_, T> {
     const LAYOUT: Layout = Layout::of::<T>("DisjointSlice").field(0, T::LAYOUT);
 }
@@ -55,14 +55,14 @@ unsafe impl<T: Plain> Writes for DisjointGrid<'_, T> {
 
 macro_rules! length {
     () => {
-        /// All elements, those of other threads included.
+        /// Returns the number of all elements, including those of other threads.
         #[inline(always)]
         #[must_use]
         pub fn len(&self) -> usize {
             self.len
         }
 
-        /// Whether there are no elements.
+        /// Returns whether there are no elements.
         #[inline(always)]
         #[must_use]
         pub fn is_empty(&self) -> bool {
@@ -73,7 +73,8 @@ macro_rules! length {
 
 impl<T> DisjointSlice<'_, T> {
     /// # Safety
-    /// The memory has `len` elements, every thread of a one-dimensional launch makes one of these, and nothing else uses the memory.
+    /// The memory must have `len` elements, every thread must belong to a one-dimensional launch and create one of
+    /// these, and nothing else may use the memory.
     #[doc(hidden)]
     #[inline(always)]
     pub unsafe fn from_launch(pointer: NonNull<T>, len: usize) -> Self {
@@ -82,30 +83,31 @@ impl<T> DisjointSlice<'_, T> {
 
     length!();
 
-    /// This thread's index and its element; `None` for threads behind the end.
+    /// Returns this thread's index and its element; `None` for threads beyond the end.
     #[inline(always)]
     pub fn mine(&mut self) -> Option<(usize, &mut T)> {
         let index = global_idx().x as usize;
         if index >= self.len {
             return None;
         }
-        // SAFETY: within the memory, which is then there, and no other thread has this index: the host has checked that the grid has
-        // one dimension.
+        // SAFETY: within the memory, which therefore exists, and no other thread has this index: the host has checked that the grid has one
+        // dimension.
         unsafe { Some((index, self.pointer.add(index).as_mut())) }
     }
 
-    /// Sets this thread's element to what `value` gives for its index. Threads behind the end do nothing. It takes fewer instructions than
-    /// [`mine`](Self::mine).
+    /// Sets this thread's element to the result of `value` for its index. Threads beyond the end do nothing. It takes
+    /// fewer instructions than [`mine`](Self::mine).
     #[inline(always)]
     pub fn set(&mut self, value: impl FnOnce(usize) -> T) {
         let index = global_idx().x as usize;
         if index < self.len {
-            // SAFETY: as for `mine`. What was there has no destructor: the host takes plain data only.
+            // SAFETY: as for `mine`. The old value has no destructor: the host only accepts plain data.
             unsafe { self.pointer.add(index).write(value(index)) };
         }
     }
 
-    /// Calls `each` with the index and the element of all elements of this thread, as [`strided`](Self::strided) gives them.
+    /// Calls `each` with the index and the element of all elements of this thread, in the order of
+    /// [`strided`](Self::strided).
     #[inline(always)]
     pub fn for_each(&mut self, mut each: impl FnMut(usize, &mut T)) {
         let (mut index, step) = (global_idx().x as usize, global_dim().x as usize);
@@ -116,8 +118,8 @@ impl<T> DisjointSlice<'_, T> {
         }
     }
 
-    /// All elements of this thread, with their indices: every `n`-th, where `n` is the number of threads. For a grid that is smaller
-    /// than the memory (a grid-stride loop).
+    /// Returns all elements of this thread, with their indices: every `n`-th, where `n` is the number of threads. For a
+    /// grid that is smaller than the memory (a grid-stride loop).
     #[inline(always)]
     pub fn strided(&mut self) -> Strided<'_, T> {
         Strided {
@@ -157,7 +159,7 @@ impl<'a, T> Iterator for Strided<'a, T> {
 
 impl<T, const N: usize> DisjointChunks<'_, T, N> {
     /// # Safety
-    /// As for [`DisjointSlice`].
+    /// The same as for [`DisjointSlice`].
     #[doc(hidden)]
     #[inline(always)]
     pub unsafe fn from_launch(pointer: NonNull<T>, len: usize) -> Self {
@@ -166,7 +168,7 @@ impl<T, const N: usize> DisjointChunks<'_, T, N> {
 
     length!();
 
-    /// The index of this thread's first element, and its elements: `N`, fewer at the end, none behind it.
+    /// Returns the index of this thread's first element, and its elements: `N`, fewer at the end, none beyond it.
     #[inline(always)]
     pub fn mine(&mut self) -> (usize, &mut [T]) {
         let first = (global_idx().x as usize * N).min(self.len);
@@ -178,7 +180,7 @@ impl<T, const N: usize> DisjointChunks<'_, T, N> {
 
 impl<T> DisjointGrid<'_, T> {
     /// # Safety
-    /// As for [`DisjointSlice`], with a launch of two dimensions.
+    /// The same as for [`DisjointSlice`], with a launch of two dimensions.
     #[doc(hidden)]
     #[inline(always)]
     pub unsafe fn from_launch(pointer: NonNull<T>, len: usize, width: usize) -> Self {
@@ -187,21 +189,21 @@ impl<T> DisjointGrid<'_, T> {
 
     length!();
 
-    /// Elements of a row.
+    /// Returns the number of elements of a row.
     #[inline(always)]
     #[must_use]
     pub fn width(&self) -> usize {
         self.width
     }
 
-    /// Rows. The host has checked that all are complete.
+    /// Returns the number of rows. The host has checked that all are complete.
     #[inline(always)]
     #[must_use]
     pub fn height(&self) -> usize {
         self.len.checked_div(self.width).unwrap_or(0)
     }
 
-    /// Sets this thread's element to what `value` gives for its column and row. Threads outside do nothing.
+    /// Sets this thread's element to the result of `value` for its column and row. Threads outside do nothing.
     #[inline(always)]
     pub fn set(&mut self, value: impl FnOnce(usize, usize) -> T) {
         let (x, y) = (global_idx().x as usize, global_idx().y as usize);
@@ -212,7 +214,7 @@ impl<T> DisjointGrid<'_, T> {
         }
     }
 
-    /// This thread's column, row and element; `None` for threads outside.
+    /// Returns this thread's column, row and element; `None` for threads outside.
     #[inline(always)]
     pub fn mine(&mut self) -> Option<(usize, usize, &mut T)> {
         let (x, y) = (global_idx().x as usize, global_idx().y as usize);

@@ -1,4 +1,5 @@
-//! What a panic of a kernel does: the first one is written down where the launch says, for the host's next wait; the wave ends.
+//! Panics of kernels: the first one is written to the place given by the launch, for the host's next wait, and the wave
+//! ends.
 
 use core::mem::MaybeUninit;
 use core::panic::PanicInfo;
@@ -24,7 +25,7 @@ struct Record {
     unused: u32,
     file: [u8; FILE],
     message: [u8; MESSAGE],
-    /// The host's.
+    /// Used by the host.
     address: u64,
 }
 
@@ -35,7 +36,7 @@ fn panic(info: &PanicInfo<'_>) -> ! {
     end(file, line, column, info.message().as_str().unwrap_or(""))
 }
 
-/// A panic with a text as it is.
+/// Panics with a fixed text.
 #[doc(hidden)]
 #[cold]
 #[inline(never)]
@@ -44,17 +45,18 @@ pub fn with_text(text: &'static str) -> ! {
     core::panicking::panic(text)
 }
 
-/// Ends the wave if the stack of the kernel has no room for another call. The code that `hip-kernel-build` makes calls it at the start of
-/// each function, in modules with kernels that state a stack. `margin` is more than any function needs.
+/// Ends the wave if the kernel's stack has no room for another call. The code that `hip-kernel-build` makes calls it at
+/// the start of each function, in modules with kernels that state a stack. `margin` is larger than the frame of any
+/// function.
 #[doc(hidden)]
 #[inline(always)]
 pub fn check_stack(margin: u32) {
     const USES_DYNAMIC_STACK: u16 = 1 << 11;
     let here = MaybeUninit::<u32>::uninit();
-    // A generic address of scratch memory ends with the offset in the lane's own.
+    // The low bits of a generic address of scratch memory are the offset in the lane's own scratch memory.
     let used = (&raw const here) as u64 as u32;
-    // SAFETY: every launch has a packet, which has the bytes of scratch of each lane at 24 and the address of the kernel's descriptor at
-    // 32; the descriptor has the code's properties at 56.
+    // SAFETY: every launch has a packet, which contains the bytes of scratch of each lane at 24 and the address of the kernel's descriptor
+    // at 32; the descriptor contains the code's properties at 56.
     let is_over = unsafe {
         let packet = raw::packet();
         let descriptor = packet.add(32).cast::<*const u8>().read();
@@ -66,11 +68,11 @@ pub fn check_stack(margin: u32) {
     }
 }
 
-/// Writes down the place and the message, and ends the wave.
+/// Writes the location and the message, and ends the wave.
 #[inline(always)]
 fn end(file: &str, line: u32, column: u32, message: &str) -> ! {
-    // SAFETY: the arguments of a kernel of this crate begin with the address of a record that the host keeps until the launch is over,
-    // or 0, and marks. With `IS_CELL`, it is the address of a word that has such an address until then. With `HAS_BARRIER`, the second
+    // SAFETY: the arguments of a kernel of this crate begin with the address of a record that the host keeps until the launch is over, or
+    // 0, and marks. With `IS_CELL`, it is the address of a word that contains such an address until then. With `HAS_BARRIER`, the second
     // argument is the state of the grid's barrier.
     unsafe {
         let arguments = raw::arguments();
@@ -89,20 +91,20 @@ fn end(file: &str, line: u32, column: u32, message: &str) -> ! {
     unsafe { core::hint::unreachable_unchecked() }
 }
 
-/// Writes the panic down, unless another is there.
+/// Writes the panic, unless another was written before.
 ///
 /// # Safety
-/// The record is null, or the host's, for this launch.
+/// The record must be null, or the host's for this launch.
 #[inline(always)]
 unsafe fn write(record: *mut Record, file: &str, line: u32, column: u32, message: &str) {
-    // SAFETY: only the thread that has changed the state from 0 writes the rest, and the host reads it when the state is 2.
+    // SAFETY: only the thread that changed the state from 0 writes the rest, and the host reads it when the state is 2.
     unsafe {
         if record.is_null() || raw::system::cas_u32(record.cast(), 0, 1) != 0 {
             return;
         }
         (*record).line = line;
         (*record).column = column;
-        // Of a long path, its end.
+        // Of a long path, only the end is kept.
         let skipped = file.len().saturating_sub(FILE);
         (*record).file_len = copy(&raw mut (*record).file, file.as_ptr().add(skipped), file.len() - skipped);
         (*record).message_len = copy(&raw mut (*record).message, message.as_ptr(), message.len());
@@ -114,16 +116,16 @@ unsafe fn write(record: *mut Record, file: &str, line: u32, column: u32, message
     }
 }
 
-/// Copies as much of a text as there is room for.
+/// Copies as much of a text as fits.
 ///
 /// # Safety
-/// The text has as many bytes.
+/// The text must have `len` bytes.
 #[inline(always)]
 unsafe fn copy<const N: usize>(to: *mut [u8; N], from: *const u8, len: usize) -> u32 {
     let (to, len) = (to.cast::<u8>(), if len < N { len } else { N });
     let mut at = 0;
     while at < len {
-        // SAFETY: both have more bytes. A volatile write stays one of a byte.
+        // SAFETY: both have more bytes. Volatile writes are not combined to larger ones.
         unsafe { to.add(at).write_volatile(from.add(at).read()) };
         at += 1;
     }

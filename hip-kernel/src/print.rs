@@ -1,7 +1,7 @@
-//! Output of kernels: [`printf!`](crate::printf), with a small formatter, for `core::fmt` would be 200 KB of code.
+//! Output of kernels: [`printf!`](crate::printf), with a small formatter, since `core::fmt` would be 200 KB of code.
 //!
 //! A kernel takes a [`Printer`]; the host passes a `Printed` and reads it after the launch. It needs no service of the
-//! runtime. Text that has no room is dropped and counted.
+//! runtime. Text that does not fit is dropped and counted.
 //!
 //! ```ignore
 //! #[kernel]
@@ -14,10 +14,10 @@ use core::marker::PhantomData;
 
 use crate::raw;
 
-/// Bytes of a call's text, at most.
+/// Maximum number of bytes of a call's text.
 const LINE: usize = 252;
 
-/// Where a kernel writes text.
+/// The output of a kernel.
 #[derive(Clone, Copy, Debug)]
 pub struct Printer<'a> {
     words: *mut u32,
@@ -27,7 +27,7 @@ pub struct Printer<'a> {
 
 impl Printer<'_> {
     /// # Safety
-    /// The memory has `len` words, and is used by printers only.
+    /// The memory must have `len` words, and be used by printers only.
     #[doc(hidden)]
     #[inline(always)]
     #[must_use]
@@ -35,11 +35,11 @@ impl Printer<'_> {
         Self { words, len, marker: PhantomData }
     }
 
-    /// Writes a line at once: the text of other threads is before it or behind it.
+    /// Writes a line as a whole: the text of other threads is before it or after it.
     #[inline(never)]
     pub fn write(self, line: &Line) {
         let words = line.len.div_ceil(4);
-        // SAFETY: the first word counts the words that are asked for; the words from there on are this thread's alone.
+        // SAFETY: the first word counts the requested words; only this thread uses the words from there on.
         unsafe {
             let start = raw::device::add_u32(self.words, words as u32 + 1) as usize + 1;
             if start + words + 1 > self.len {
@@ -54,7 +54,7 @@ impl Printer<'_> {
     }
 }
 
-/// The text of one call while it is put together.
+/// The text of one call while it is built.
 #[doc(hidden)]
 #[derive(Debug)]
 pub struct Line {
@@ -65,14 +65,14 @@ pub struct Line {
 /// A number or text that can be printed.
 #[doc(hidden)]
 pub trait Print {
-    /// Appends it.
+    /// Appends it to the line.
     fn print(self, line: &mut Line);
 }
 
 /// A number whose bits can be printed.
 #[doc(hidden)]
 pub trait Bits {
-    /// The bits.
+    /// Returns the bits.
     fn bits(self) -> u64;
 }
 
@@ -102,7 +102,7 @@ impl Line {
         }
     }
 
-    /// Text.
+    /// Appends text.
     #[inline(never)]
     pub fn text(&mut self, text: &str) {
         for &byte in text.as_bytes() {
@@ -110,19 +110,19 @@ impl Line {
         }
     }
 
-    /// `{}`
+    /// Appends a value for `{}`.
     #[inline]
     pub fn value(&mut self, value: impl Print) {
         value.print(self);
     }
 
-    /// `{:x}`
+    /// Appends a number for `{:x}`.
     #[inline]
     pub fn hex(&mut self, value: impl Bits) {
         self.hex_digits(value.bits());
     }
 
-    /// `{:.3}`
+    /// Appends a float for `{:.3}`.
     #[inline]
     pub fn fixed(&mut self, value: impl Into<f64>, digits: u32) {
         self.fixed_digits(value.into(), digits);
@@ -148,7 +148,7 @@ impl Line {
         }
     }
 
-    /// A float with so many digits behind the point, rounded; in scientific form from 2^63 on.
+    /// Appends a float with this many digits after the point, rounded; in scientific form from 2^63 on.
     #[inline(never)]
     fn fixed_digits(&mut self, value: f64, digits: u32) {
         if value.is_nan() {

@@ -1,7 +1,8 @@
-//! What the device library's LLVM IR defines (`ir/`, which `hip-kernel-build` writes). On the host the functions exist for the types only.
+//! The functions of the device library's LLVM IR (`ir/`, which `hip-kernel-build` writes). On the host they only exist
+//! for the types.
 
 macro_rules! raw {
-    // Functions whose result is the same for each call of a thread.
+    // Functions with the same result for each call of a thread.
     (constant $($name:ident = $link:expr;)*) => {
         #[cfg(target_arch = "amdgpu")]
         unsafe extern "C" {
@@ -30,7 +31,7 @@ macro_rules! raw {
         }
 
         $(
-            // Some are for the device's half of a function only.
+            // Some are only used by the device half of a function.
             #[cfg(not(target_arch = "amdgpu"))]
             #[allow(dead_code)]
             #[track_caller]
@@ -109,7 +110,7 @@ raw! {
     f32_to_f16 = "hk_f32_to_f16" => (x: f32) -> u16;
 }
 
-/// The atomic operations and fences of each scope, in a module of its name.
+/// The atomic operations and fences of each scope, in a module with its name.
 macro_rules! scoped {
     ($($scope:ident)*) => {$(
         pub(crate) mod $scope {

@@ -1,7 +1,7 @@
 //! Memory that the threads of a block share: HIP's `__shared__`, the hardware's LDS.
 //!
-//! A kernel takes it as parameters: [`Shared<T>`] of a fixed size, and [`SharedSlice<T>`] whose length the launch gives. The
-//! host's `launch` adds up the bytes.
+//! A kernel takes it as parameters: [`Shared<T>`] with a fixed size, and [`SharedSlice<T>`], whose length the launch
+//! determines. The host's `launch` adds up the bytes.
 //!
 //! ```ignore
 //! #[kernel]
@@ -22,10 +22,10 @@ use core::ops::Deref;
 use crate::atomic::{Atomic, AtomicElement};
 use crate::raw;
 
-/// The largest alignment of what shared memory holds.
+/// The maximum alignment of values in shared memory.
 const ALIGN: usize = 16;
 
-/// Where a value may begin behind `end`, in bytes.
+/// Returns the offset of a value that is placed after `end`, in bytes.
 #[doc(hidden)]
 #[must_use]
 pub const fn start<T>(end: usize) -> usize {
@@ -33,23 +33,23 @@ pub const fn start<T>(end: usize) -> usize {
     end.next_multiple_of(align_of::<T>())
 }
 
-/// Where a value ends that begins behind `end`.
+/// Returns the end of a value that is placed after `end`.
 #[doc(hidden)]
 #[must_use]
 pub const fn end<T>(end: usize) -> usize {
     start::<T>(end) + size_of::<T>()
 }
 
-/// The bytes with `count` elements behind `end`.
+/// Returns the number of bytes with `count` elements after `end`.
 #[cfg(not(target_arch = "amdgpu"))]
 #[doc(hidden)]
 pub fn dynamic<T>(end: usize, count: usize) -> Result<usize, usize> {
     count.checked_mul(size_of::<T>()).and_then(|bytes| bytes.checked_add(start::<T>(end))).ok_or(count)
 }
 
-/// A value in shared memory, one for each block. Its bytes are those that were there before: write before you read.
+/// A value in shared memory, one for each block. It is not initialised: write before you read.
 ///
-/// Atomic types can be used like any shared reference: `Shared<[Atomic<u32>; 256]>`. All else takes `unsafe`.
+/// Atomic types can be used like any shared reference: `Shared<[Atomic<u32>; 256]>`. Everything else requires `unsafe`.
 #[derive(Debug)]
 pub struct Shared<'a, T> {
     pointer: *mut T,
@@ -66,16 +66,16 @@ impl<T> Copy for Shared<'_, T> {}
 
 impl<T> Shared<'_, T> {
     /// # Safety
-    /// The launch gives `end(before)` bytes or more, and what begins there is of this type only.
+    /// The launch must provide `end(before)` bytes or more, and the memory there must only be used with this type.
     #[doc(hidden)]
     #[inline(always)]
     #[must_use]
     pub unsafe fn at(before: usize) -> Self {
-        // SAFETY: within the memory that the launch gives.
+        // SAFETY: within the memory that the launch provides.
         Self { pointer: unsafe { raw::shared_memory().add(start::<T>(before)).cast() }, marker: PhantomData }
     }
 
-    /// The address.
+    /// Returns the address.
     #[inline(always)]
     #[must_use]
     pub fn as_ptr(self) -> *mut T {
@@ -84,13 +84,14 @@ impl<T> Shared<'_, T> {
 }
 
 impl<T: Copy, const N: usize> Shared<'_, [T; N]> {
-    /// Copies an element out.
+    /// Copies and returns an element.
     ///
     /// # Panics
     /// If `index` is not below `N`.
     ///
     /// # Safety
-    /// The element was written in this launch, and no thread writes it at the same time: a [`barrier`](crate::sync::barrier) is between.
+    /// The element must have been written in this launch, and no thread may write it at the same time: a
+    /// [`barrier`](crate::sync::barrier) must be in between.
     #[inline(always)]
     #[track_caller]
     pub unsafe fn get(self, index: usize) -> T {
@@ -105,7 +106,7 @@ impl<T: Copy, const N: usize> Shared<'_, [T; N]> {
     /// If `index` is not below `N`.
     ///
     /// # Safety
-    /// No other thread reads or writes the element at the same time.
+    /// No other thread may read or write the element at the same time.
     #[inline(always)]
     #[track_caller]
     pub unsafe fn set(self, index: usize, value: T) {
@@ -116,13 +117,13 @@ impl<T: Copy, const N: usize> Shared<'_, [T; N]> {
 }
 
 impl<T: Copy, const N: usize, const M: usize> Shared<'_, [[T; N]; M]> {
-    /// Copies the element at `row` and `column` out.
+    /// Copies and returns the element at `row` and `column`.
     ///
     /// # Panics
-    /// If it is outside.
+    /// If it is out of bounds.
     ///
     /// # Safety
-    /// As for an array of one dimension.
+    /// The same as for an array of one dimension.
     #[inline(always)]
     #[track_caller]
     pub unsafe fn get_at(self, row: usize, column: usize) -> T {
@@ -134,10 +135,10 @@ impl<T: Copy, const N: usize, const M: usize> Shared<'_, [[T; N]; M]> {
     /// Writes the element at `row` and `column`.
     ///
     /// # Panics
-    /// If it is outside.
+    /// If it is out of bounds.
     ///
     /// # Safety
-    /// As for an array of one dimension.
+    /// The same as for an array of one dimension.
     #[inline(always)]
     #[track_caller]
     pub unsafe fn set_at(self, row: usize, column: usize, value: T) {
@@ -148,10 +149,10 @@ impl<T: Copy, const N: usize, const M: usize> Shared<'_, [[T; N]; M]> {
 }
 
 impl<T: Copy, const N: usize> Shared<'_, [T; N]> {
-    /// As [`get`](Self::get), without a check of the index.
+    /// The same as [`get`](Self::get), without a check of the index.
     ///
     /// # Safety
-    /// That of [`get`](Self::get), and `index` is below `N`.
+    /// The same as for [`get`](Self::get), and `index` must be below `N`.
     #[inline(always)]
     #[must_use]
     pub unsafe fn get_unchecked(self, index: usize) -> T {
@@ -159,10 +160,10 @@ impl<T: Copy, const N: usize> Shared<'_, [T; N]> {
         unsafe { self.pointer.cast::<T>().add(index).read() }
     }
 
-    /// As [`set`](Self::set), without a check of the index.
+    /// The same as [`set`](Self::set), without a check of the index.
     ///
     /// # Safety
-    /// That of [`set`](Self::set), and `index` is below `N`.
+    /// The same as for [`set`](Self::set), and `index` must be below `N`.
     #[inline(always)]
     pub unsafe fn set_unchecked(self, index: usize, value: T) {
         // SAFETY: the caller ensures it.
@@ -175,7 +176,7 @@ impl<T: AtomicElement> Deref for Shared<'_, Atomic<T>> {
 
     #[inline(always)]
     fn deref(&self) -> &Atomic<T> {
-        // SAFETY: all threads use it by atomic operations, and any bytes are a value.
+        // SAFETY: all threads access it by atomic operations, and every bit pattern is a value.
         unsafe { &*self.pointer }
     }
 }
@@ -190,7 +191,7 @@ impl<T: AtomicElement, const N: usize> Deref for Shared<'_, [Atomic<T>; N]> {
     }
 }
 
-/// Elements in shared memory, as many as the launch says.
+/// Elements in shared memory, whose number the launch determines.
 #[derive(Debug)]
 pub struct SharedSlice<'a, T> {
     pointer: *mut T,
@@ -208,30 +209,30 @@ impl<T> Copy for SharedSlice<'_, T> {}
 
 impl<T> SharedSlice<'_, T> {
     /// # Safety
-    /// The launch gives `len` elements from `first` on.
+    /// The launch must provide `len` elements from `first` on.
     #[doc(hidden)]
     #[inline(always)]
     #[must_use]
     pub unsafe fn at(first: usize, len: usize) -> Self {
-        // SAFETY: within the memory that the launch gives.
+        // SAFETY: within the memory that the launch provides.
         Self { pointer: unsafe { raw::shared_memory().add(first).cast() }, len, marker: PhantomData }
     }
 
-    /// The address of the first element.
+    /// Returns the address of the first element.
     #[inline(always)]
     #[must_use]
     pub fn as_ptr(self) -> *mut T {
         self.pointer
     }
 
-    /// How many there are.
+    /// Returns the number of elements.
     #[inline(always)]
     #[must_use]
     pub fn len(self) -> usize {
         self.len
     }
 
-    /// Whether there are none.
+    /// Returns whether there are no elements.
     #[inline(always)]
     #[must_use]
     pub fn is_empty(self) -> bool {
@@ -240,13 +241,13 @@ impl<T> SharedSlice<'_, T> {
 }
 
 impl<T: Copy> SharedSlice<'_, T> {
-    /// Copies an element out.
+    /// Copies and returns an element.
     ///
     /// # Panics
     /// If `index` is not below the length.
     ///
     /// # Safety
-    /// As for [`Shared::get`].
+    /// The same as for [`Shared::get`].
     #[inline(always)]
     #[track_caller]
     pub unsafe fn get(self, index: usize) -> T {
@@ -261,7 +262,7 @@ impl<T: Copy> SharedSlice<'_, T> {
     /// If `index` is not below the length.
     ///
     /// # Safety
-    /// As for [`Shared::set`].
+    /// The same as for [`Shared::set`].
     #[inline(always)]
     #[track_caller]
     pub unsafe fn set(self, index: usize, value: T) {

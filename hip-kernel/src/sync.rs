@@ -3,28 +3,28 @@
 use crate::atomic::Scope;
 use crate::raw;
 
-/// Waits for all threads of the block, and makes what each wrote before visible to all: `__syncthreads()`.
+/// Waits for all threads of the block, and makes all earlier writes of each visible to all: `__syncthreads()`.
 ///
 /// All threads of the block must reach the same barrier, or have ended.
 #[inline(always)]
 pub fn barrier() {
-    // SAFETY: it touches no memory. What relies on its order is unsafe itself.
+    // SAFETY: it accesses no memory. Code that relies on its order is unsafe itself.
     unsafe { raw::barrier() };
 }
 
-/// Keeps what the lanes of a wave write before it, before what they read after it: `__syncwarp()`.
+/// Orders earlier writes of a wave's lanes before their later reads: `__syncwarp()`.
 #[inline(always)]
 pub fn wave_barrier() {
     // SAFETY: as above.
     unsafe { raw::wave_barrier() };
 }
 
-/// How a fence orders memory accesses.
+/// The ordering of a fence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
-    /// What comes after stays after.
+    /// Later accesses stay after it.
     Acquire,
-    /// What comes before stays before.
+    /// Earlier accesses stay before it.
     Release,
     /// Both.
     AcqRel,
@@ -46,7 +46,7 @@ pub fn fence(scope: Scope, order: Order) {
             }
         };
     }
-    // SAFETY: a fence touches no memory.
+    // SAFETY: a fence accesses no memory.
     unsafe {
         match scope {
             Scope::Wave => by_order!(wave),
@@ -57,9 +57,9 @@ pub fn fence(scope: Scope, order: Order) {
     }
 }
 
-/// Lets other waves run for some cycles (`__builtin_amdgcn_s_sleep`): for loops that wait.
+/// Lets other waves run for some cycles (`__builtin_amdgcn_s_sleep`): for waiting loops.
 #[inline(always)]
 pub fn sleep() {
-    // SAFETY: it does nothing else.
+    // SAFETY: it has no other effect.
     unsafe { raw::sleep() };
 }

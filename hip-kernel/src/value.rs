@@ -2,10 +2,10 @@
 
 use crate::identity::{Layout, Plain};
 
-/// A type that a kernel takes by value: numbers, `bool`, [`f16`](crate::half::f16), [`bf16`](crate::half::bf16), arrays of numbers, and types
-/// with `#[derive(DeviceCopy)]`, of up to 256 bytes.
+/// A type that a kernel takes by value: numbers, `bool`, [`f16`](crate::half::f16), [`bf16`](crate::half::bf16), arrays
+/// of numbers, and types with `#[derive(DeviceCopy)]`, of up to 256 bytes.
 ///
-/// What is passed for one type's value is no value of another type:
+/// The representation of one type's value cannot be used as another type:
 ///
 /// ```compile_fail,E0133
 /// use hip_kernel::prelude::*;
@@ -21,8 +21,9 @@ use crate::identity::{Layout, Plain};
 /// ```
 ///
 /// # Safety
-/// `Abi` is passed to the device in registers or as a vector, and has room for the type's bytes. `LAYOUT` is made from the type and from
-/// the layouts of all that it consists of: two compilers that see the same layout must see the same type.
+/// `Abi` must be passed to the device in registers or as a vector, and have room for the type's bytes. `LAYOUT` must be
+/// made from the type and from the layouts of all its parts: two compilers that see the same layout must see the same
+/// type.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be a parameter of a kernel",
     label = "not a parameter of a kernel",
@@ -30,27 +31,27 @@ use crate::identity::{Layout, Plain};
     note = "memory is passed as `&[T]`, `DisjointSlice<T>` or `AtomicSlice<T>`, which must be named by these names"
 )]
 pub unsafe trait Value: Copy {
-    /// What is passed.
+    /// The representation that is passed.
     type Abi: Copy;
 
-    /// The type as this compiler sees it: the code's must be the host's.
+    /// The type as this compiler sees it: the code's must be equal to the host's.
     const LAYOUT: Layout;
 
-    /// On the device.
+    /// Converts from the representation, on the device.
     ///
     /// # Safety
-    /// [`to_abi`](Self::to_abi) of this type made it. Other types have the same `Abi`, and other values.
+    /// [`to_abi`](Self::to_abi) of this type must have made it. Other types have the same `Abi`, but other values.
     #[doc(hidden)]
     unsafe fn from_abi(abi: Self::Abi) -> Self;
 
-    /// On the host.
+    /// Converts to the representation, on the host.
     #[doc(hidden)]
     fn to_abi(self) -> Self::Abi;
 }
 
 macro_rules! numbers {
     ($($type:ty)*) => {$(
-        // SAFETY: it is passed as it is.
+        // SAFETY: it is passed unchanged.
         unsafe impl Value for $type {
             type Abi = Self;
             const LAYOUT: Layout = <Self as Plain>::LAYOUT;
@@ -82,7 +83,7 @@ unsafe impl Value for bool {
     }
 }
 
-/// As many words as a type needs, rounded up to a size that there is.
+/// Returns the number of words that a type needs, rounded up to a supported size.
 #[doc(hidden)]
 #[must_use]
 pub const fn words(bytes: usize) -> usize {
@@ -94,7 +95,7 @@ pub const fn words(bytes: usize) -> usize {
 #[derive(Debug)]
 pub struct Size<const N: usize>;
 
-/// The vector of so many words.
+/// The vector with this many words.
 #[doc(hidden)]
 #[diagnostic::on_unimplemented(
     message = "the type is too large to be passed to a kernel by value",
@@ -107,7 +108,7 @@ pub trait HasWords {
 
 macro_rules! words {
     ($($name:ident $count:literal $align:literal)*) => {$(
-        // A structure arrives as a pointer, a vector does not.
+        // A structure is passed as a pointer, a vector is not.
         #[doc(hidden)]
         #[derive(Clone, Copy)]
         #[allow(missing_debug_implementations)]
@@ -135,22 +136,22 @@ words! {
     Words64 64 256
 }
 
-/// A value by its words.
+/// Converts words to a value.
 ///
 /// # Safety
-/// The words have been made from a value by [`to_words`].
+/// [`to_words`] must have made the words from a value of this type.
 #[doc(hidden)]
 #[inline(always)]
 pub unsafe fn from_words<W: Copy, T: Copy>(words: W) -> T {
     const { assert!(size_of::<T>() <= size_of::<W>()) };
-    // SAFETY: there are enough bytes, and the caller ensures that they are a value's.
+    // SAFETY: there are enough bytes, and the caller ensures that they are a value.
     unsafe { core::ptr::from_ref(&words).cast::<T>().read_unaligned() }
 }
 
-/// The words of a value; those behind it are zero.
+/// Converts a value to words; those after it are zero.
 ///
 /// # Safety
-/// The type has no padding, and any bytes are words of `W`.
+/// The type must have no padding, and every bit pattern must be valid for `W`.
 #[doc(hidden)]
 #[inline(always)]
 pub unsafe fn to_words<W: Copy, T: Copy>(value: T) -> W {

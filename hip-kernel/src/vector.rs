@@ -1,6 +1,7 @@
 //! Short vectors, with the layout of HIP's: [`F32x4`] is `float4`.
 //!
-//! Elements of slices and parameters of kernels. Loads and stores of one take one instruction where its alignment allows that.
+//! They can be elements of slices and parameters of kernels. A load or store of one takes one instruction if its
+//! alignment allows that.
 
 use crate::identity::{Layout, Plain};
 use crate::value::{HasWords, Size, Value, from_words, to_words, words};
@@ -18,21 +19,21 @@ macro_rules! vectors {
         }
 
         impl $name {
-            /// The vector of these elements.
+            /// Creates a vector of these elements.
             #[inline(always)]
             #[must_use]
             pub const fn new($($field: $element),*) -> Self {
                 Self { $($field),* }
             }
 
-            /// The vector with one number as all its elements.
+            /// Creates a vector with one number as all its elements.
             #[inline(always)]
             #[must_use]
             pub const fn splat(value: $element) -> Self {
                 Self { $($field: value),* }
             }
 
-            /// The sum of the products of the elements.
+            /// Returns the sum of the products of the elements.
             #[inline(always)]
             #[must_use]
             pub fn dot(self, other: Self) -> $element {
@@ -81,7 +82,7 @@ macro_rules! vectors {
         }
 
         #[cfg(not(target_arch = "amdgpu"))]
-        // SAFETY: numbers without padding, of which any bytes are a value.
+        // SAFETY: numbers without padding, for which every bit pattern is a value.
         unsafe impl hip::bytemuck::Zeroable for $name {}
         #[cfg(not(target_arch = "amdgpu"))]
         // SAFETY: as above.

@@ -1,11 +1,12 @@
 //! Operations between the lanes of a wave: votes, shuffles, reductions.
 //!
-//! A wave has 64 lanes on AMD Instinct (gfx90a, gfx942) and 32 on Radeon RX 7000 and 9000 ([`size`]). A lane that is not active, for
-//! it is in another branch or has ended, gives no value: what is read from it is any number. Call these where all lanes come by.
+//! A wave has 64 lanes on AMD Instinct (gfx90a, gfx942) and 32 on Radeon RX 7000 and 9000 ([`size`]). A lane that is
+//! not active, because it is in another branch or has ended, provides no value: reading from it returns an arbitrary
+//! number. Call these functions where all lanes reach them.
 
 use crate::raw;
 
-/// Lanes of a wave: 64 or 32.
+/// Returns the number of lanes of a wave: 64 or 32.
 #[inline(always)]
 #[must_use]
 pub fn size() -> u32 {
@@ -13,7 +14,7 @@ pub fn size() -> u32 {
     unsafe { raw::wave_size() }
 }
 
-/// This thread's lane.
+/// Returns this thread's lane.
 #[inline(always)]
 #[must_use]
 pub fn lane() -> u32 {
@@ -21,7 +22,7 @@ pub fn lane() -> u32 {
     unsafe { raw::mbcnt_hi(u32::MAX, raw::mbcnt_lo(u32::MAX, 0)) }
 }
 
-/// A bit for each active lane for which `condition` holds: `__ballot`.
+/// Returns a bit for each active lane for which `condition` holds: `__ballot`.
 #[inline(always)]
 #[must_use]
 pub fn ballot(condition: bool) -> u64 {
@@ -29,28 +30,28 @@ pub fn ballot(condition: bool) -> u64 {
     unsafe { raw::ballot(condition.into()) }
 }
 
-/// A bit for each active lane: `__activemask`.
+/// Returns a bit for each active lane: `__activemask`.
 #[inline(always)]
 #[must_use]
 pub fn active() -> u64 {
     ballot(true)
 }
 
-/// Whether `condition` holds for an active lane: `__any`.
+/// Returns whether `condition` holds for any active lane: `__any`.
 #[inline(always)]
 #[must_use]
 pub fn any(condition: bool) -> bool {
     ballot(condition) != 0
 }
 
-/// Whether `condition` holds for all active lanes: `__all`.
+/// Returns whether `condition` holds for all active lanes: `__all`.
 #[inline(always)]
 #[must_use]
 pub fn all(condition: bool) -> bool {
     ballot(condition) == active()
 }
 
-/// How many lanes below this one have their bit in `mask`: `__lanemask_lt` and a count.
+/// Returns how many lanes below this one have their bit in `mask`: `__lanemask_lt` and a count.
 #[inline(always)]
 #[must_use]
 pub fn count_below(mask: u64) -> u32 {
@@ -58,10 +59,10 @@ pub fn count_below(mask: u64) -> u32 {
     unsafe { raw::mbcnt_hi((mask >> 32) as u32, raw::mbcnt_lo(mask as u32, 0)) }
 }
 
-/// A type that lanes exchange.
+/// A type that lanes can exchange.
 ///
 /// # Safety
-/// Any bits are a value.
+/// Every bit pattern must be a value.
 pub unsafe trait Lane: Copy {
     /// Applies a function of 32 bits to each word.
     #[doc(hidden)]
@@ -100,7 +101,7 @@ lanes! {
     i8: |value, each| each(value as u8 as u32) as i8;
 }
 
-/// The value of lane `from`, modulo the wave's size: `__shfl`.
+/// Returns the value of lane `from`, modulo the wave's size: `__shfl`.
 #[inline(always)]
 #[must_use]
 pub fn shuffle<T: Lane>(value: T, from: u32) -> T {
@@ -108,14 +109,14 @@ pub fn shuffle<T: Lane>(value: T, from: u32) -> T {
     value.words(|word| unsafe { raw::bpermute(from * 4, word) })
 }
 
-/// The value of the lane whose number differs by `mask`: `__shfl_xor`.
+/// Returns the value of the lane whose number differs by `mask`: `__shfl_xor`.
 #[inline(always)]
 #[must_use]
 pub fn shuffle_xor<T: Lane>(value: T, mask: u32) -> T {
     shuffle(value, lane() ^ mask)
 }
 
-/// The value of the lane `by` further; the last lanes keep their own: `__shfl_down`.
+/// Returns the value of the lane `by` lanes above; the last lanes keep their own: `__shfl_down`.
 #[inline(always)]
 #[must_use]
 pub fn shuffle_down<T: Lane>(value: T, by: u32) -> T {
@@ -123,7 +124,7 @@ pub fn shuffle_down<T: Lane>(value: T, by: u32) -> T {
     shuffle(value, if from < size() { from } else { lane() })
 }
 
-/// The value of the lane `by` before; the first lanes keep their own: `__shfl_up`.
+/// Returns the value of the lane `by` lanes below; the first lanes keep their own: `__shfl_up`.
 #[inline(always)]
 #[must_use]
 pub fn shuffle_up<T: Lane>(value: T, by: u32) -> T {
@@ -131,7 +132,7 @@ pub fn shuffle_up<T: Lane>(value: T, by: u32) -> T {
     shuffle(value, if lane >= by { lane - by } else { lane })
 }
 
-/// The value of the first active lane, the same for all: `__builtin_amdgcn_readfirstlane`.
+/// Returns the value of the first active lane, the same for all: `__builtin_amdgcn_readfirstlane`.
 #[inline(always)]
 #[must_use]
 pub fn first<T: Lane>(value: T) -> T {
@@ -154,28 +155,28 @@ pub fn reduce<T: Lane>(value: T, combine: impl Fn(T, T) -> T) -> T {
     value
 }
 
-/// The sum over all lanes.
+/// Returns the sum over all lanes.
 #[inline(always)]
 #[must_use]
 pub fn sum<T: Lane + core::ops::Add<Output = T>>(value: T) -> T {
     reduce(value, |a, b| a + b)
 }
 
-/// The largest value of all lanes.
+/// Returns the largest value of all lanes.
 #[inline(always)]
 #[must_use]
 pub fn max<T: Lane + PartialOrd>(value: T) -> T {
     reduce(value, |a, b| if b > a { b } else { a })
 }
 
-/// The smallest value of all lanes.
+/// Returns the smallest value of all lanes.
 #[inline(always)]
 #[must_use]
 pub fn min<T: Lane + PartialOrd>(value: T) -> T {
     reduce(value, |a, b| if b < a { b } else { a })
 }
 
-/// Combines the values of all lanes up to this one, this one included. The operation must be associative.
+/// Combines the values of all lanes up to and including this one. The operation must be associative.
 ///
 /// All lanes of the wave must be active.
 #[inline(always)]
@@ -193,7 +194,8 @@ pub fn scan<T: Lane>(value: T, combine: impl Fn(T, T) -> T) -> T {
     value
 }
 
-/// Bytes of `a` (4 to 7) and `b` (0 to 3), chosen by the selector's bytes: `__byte_perm` with other numbers (`v_perm_b32`).
+/// Returns bytes of `a` (4 to 7) and `b` (0 to 3), chosen by the selector's bytes: `__byte_perm` with another numbering
+/// (`v_perm_b32`).
 #[inline(always)]
 #[must_use]
 pub fn byte_perm(a: u32, b: u32, selector: u32) -> u32 {
@@ -201,7 +203,7 @@ pub fn byte_perm(a: u32, b: u32, selector: u32) -> u32 {
     unsafe { raw::byte_perm(a, b, selector) }
 }
 
-/// The sum of the differences of four bytes, added to `sum`: `__usad4`.
+/// Returns the sum of the absolute differences of four bytes, added to `sum`: `__usad4`.
 #[inline(always)]
 #[must_use]
 pub fn sad_u8(a: u32, b: u32, sum: u32) -> u32 {

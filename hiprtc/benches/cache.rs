@@ -1,7 +1,8 @@
-//! What the cache saves: a compilation without it, with AMD's own cache, and from it; and what a lookup of a large source costs beside its
-//! hash.
+//! Measures the cache: a compilation without it, with AMD's own cache, and from it; and the lookup of a large source
+//! compared with hashing it.
 //!
-//! `cargo bench -p hiprtc`, with ROCm's HIPRTC. All take turns within one run; medians of `ROUNDS`.
+//! Run `cargo bench -p hiprtc` with ROCm's HIPRTC. All variants alternate within one run; the figures are medians of
+//! `ROUNDS`.
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};
@@ -16,7 +17,7 @@ extern "C" __global__ void saxpy(float a, const float *x, float *y, unsigned n) 
     if (i < n) y[i] += a * x[i];
 }
 "#;
-/// Bytes of the large source.
+/// Size of the large source in bytes.
 const LARGE: usize = 100 << 10;
 
 fn time<T>(work: impl FnOnce() -> T) -> (Duration, T) {
@@ -37,7 +38,7 @@ fn main() {
     }
     let folder = tempfile::tempdir().expect("a folder");
     cache::set(Some(Cache::at(folder.path())));
-    // Comgr has a cache of its own, which is read when it starts.
+    // Comgr has a cache of its own; its variable is read when Comgr starts.
     let theirs = std::env::var("AMD_COMGR_CACHE").as_deref() != Ok("0");
     let small = Program::new("saxpy.hip", SOURCE).arch("gfx90a");
     let filler = "// A comment as long as a line of source text is, again and again, until there is enough of it.\n";

@@ -2,8 +2,8 @@
 //!
 //! `cargo run -p hiprtc --example bundle -- kernels.hip kernels.hipfb gfx90a gfx942 gfx1100`
 //!
-//! What starts with a dash is an option for the compiler: `-O2`, `-DTILE=16`. A file that ends in `.co` gets the code of one
-//! architecture as it is, without a bundle around it.
+//! Arguments that start with a dash are options for the compiler: `-O2`, `-DTILE=16`. For an output that ends in `.co`,
+//! the code of one architecture is written as it is, without a bundle around it.
 
 use std::path::Path;
 
@@ -14,7 +14,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let (options, arguments): (Vec<String>, Vec<String>) = arguments.into_iter().partition(|a| a.starts_with('-'));
     let [source, output, architectures @ ..] = &arguments[..] else { return Err(usage().into()) };
     let text = std::fs::read_to_string(source).map_err(|error| format!("cannot read {source}: {error}"))?;
-    // The file's name without its folder: what is compiled must not depend on where it lies.
+    // The file's name without its folder: the output must not depend on where the file lies.
     let name = Path::new(source).file_name().map_or_else(|| source.clone(), |name| name.to_string_lossy().into_owned());
     let program = Program::new(name, text).options(options.into_iter().fold(Options::new(), Options::raw));
     let plain = Path::new(output).extension().is_some_and(|extension| extension == "co");

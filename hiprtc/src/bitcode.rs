@@ -12,7 +12,7 @@ use crate::error::Result;
 #[derive(Clone)]
 pub struct Bitcode {
     name: String,
-    /// With bitcode in the place of a code object.
+    /// Contains bitcode instead of a code object.
     inner: Code,
 }
 

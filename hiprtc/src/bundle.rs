@@ -239,13 +239,13 @@ mod tests {
     fn compressed_bundles_are_read_with_the_feature_and_say_so_without() {
         let image = include_bytes!("../../sim/amdgpu-sim/tests/kernels/basic-ccob-v3.hipfb");
         match Bundle::decompress(image) {
-            // Another crate of the build may have switched on the feature of `hip` that does it.
+            // Another crate of the build may have switched on `hip`'s feature for it.
             Ok(bytes) => {
                 assert_eq!(Bundle::parse(&bytes).unwrap().architectures(), ["gfx90a", "gfx942"].map(arch));
                 for len in [4, 30, image.len() / 2, image.len() - 1] {
                     assert!(matches!(Bundle::decompress(&image[..len]), Err(Error::InvalidBundle(_))), "{len}");
                 }
-                // Its header has the sizes; what follows is too little for any.
+                // The header states the sizes, and the data after it is shorter than any of them.
                 let mut random = crate::damage::Random(7);
                 for _ in 0..3000 {
                     let bytes = [random.bytes(&image[..40]), image[40..200].to_vec()].concat();
@@ -280,7 +280,7 @@ mod tests {
         for at in 24..MAGIC.len() + 8 + 48 {
             let mut bad = good.clone();
             bad[at] ^= 0xff;
-            // Whatever it says, it must not panic.
+            // Any result is allowed, but no panic.
             let _ = Bundle::parse(&bad).map(|bundle| bundle.architectures());
         }
         assert!(Bundle::parse(b"CCOB\x02").unwrap_err().to_string().contains("compressed"));

@@ -32,7 +32,7 @@ pub struct Code {
     pub(crate) log: String,
     pub(crate) lowered: Vec<(String, String)>,
     pub(crate) origin: Origin,
-    /// What the source declares; nothing for code from a bundle, which may be of another one.
+    /// The source's declarations; empty for code from a bundle, which may come from another source.
     pub(crate) declarations: Arc<Declarations>,
 }
 
@@ -82,18 +82,20 @@ impl Code {
 
     /// Loads the code on `device` (`hipModuleLoadData`).
     ///
-    /// Launches of its kernels compare arguments with the source, too. If the code was compiled from source, now or before (not if it is
-    /// from a bundle), [`hip::Kernel::launch`] and the `load` of [`hip::kernel!`] return [`hip::Error::Argument`] for
+    /// Launches of its kernels also compare arguments with the source. If the code was compiled from source, now or
+    /// earlier (not if it is from a bundle), [`hip::Kernel::launch`] and the `load` of [`hip::kernel!`] return
+    /// [`hip::Error::Argument`] for
     ///
-    /// - elements of another type: `DeviceBuffer<f64>` for `float *x`. Pointers to `void`, `char` and `unsigned char` take any, those to
-    ///   `float4` also `f32` and `[f32; 4]`;
-    /// - numbers of another type: `f32` for `unsigned n`. Integers of the same size are one type, in memory too;
+    /// - elements of another type: `DeviceBuffer<f64>` for `float *x`. Pointers to `void`, `char` and `unsigned char`
+    ///   take any, those to `float4` also `f32` and `[f32; 4]`;
+    /// - numbers of another type: `f32` for `unsigned n`. Integers of the same size count as one type, in memory too;
     /// - `&x` for `float *x`: the kernel may write, so it takes `&mut x`. `const float *x` takes both.
     ///
-    /// The types are those of the mangled name, of templates and overloads too; for `extern "C"` they are read from the source's text. Where
-    /// neither shows them (a type that is neither C++'s nor a simple alias in the source, such as `typedef float real;`; an `extern "C"`
-    /// kernel in an `#if`), only what the code object says is compared: how many parameters, which are pointers, and the size of each.
-    /// This is also true of code that is loaded by its bytes (`hip::Module::load`).
+    /// The types are those of the mangled name, of templates and overloads too; for `extern "C"` they are read from the
+    /// source's text. If neither shows a type, only the code object is compared: the number of parameters, which of
+    /// them are pointers, and the size of each. This happens for a type that is neither C++'s nor a simple alias in the
+    /// source, such as `typedef float real;`, for an `extern "C"` kernel in an `#if`, and for code that is loaded by
+    /// its bytes (`hip::Module::load`).
     ///
     /// # Errors
     /// [`Error::Hip`] if the runtime or its checks reject the code.
@@ -118,8 +120,8 @@ impl fmt::Debug for Code {
     }
 }
 
-/// Compiles `program` if a compiler is available, otherwise takes the code from `bundle`. [`Code::origin`] tells which.
-/// A program that calls this also runs on a machine without a compiler.
+/// Compiles `program` if a compiler is available, otherwise takes the code from `bundle`. [`Code::origin`] returns
+/// which. A program that calls this also runs on a machine without a compiler.
 ///
 /// A source that does not compile is an error: the bundle is not used then.
 ///
@@ -148,7 +150,7 @@ pub fn compile_or_bundle(program: &Program, bundle: &[u8]) -> Result<Code> {
 fn from_bundle(program: &Program, bundle: &[u8], compiler: Error) -> Result<Code> {
     let arch = program.wanted_arch()?;
     let selected = match program.expressions().first() {
-        // Code from a bundle has no names for expressions, so that they could not be found in it.
+        // Code from a bundle has no lowered names, so the kernels of expressions could not be found in it.
         Some(expression) => Err(Error::UnknownName { expression: expression.clone(), known: Vec::new() }),
         None => Bundle::decompress(bundle).and_then(|bytes| Ok(Bundle::parse(&bytes)?.select(&arch)?.to_vec())),
     };

@@ -37,7 +37,7 @@ impl Comgr {
             )
         };
         let mut info = 0;
-        // SAFETY: a place for the result.
+        // SAFETY: the pointer is valid for the result.
         if unsafe { create(&mut info) } != 0 {
             return None;
         }
@@ -59,15 +59,15 @@ impl Comgr {
         };
         let (Ok(get_count), Ok(get_name)) = functions else { return Vec::new() };
         let mut count = 0;
-        // SAFETY: a place for the result.
+        // SAFETY: the pointer is valid for the result.
         if unsafe { get_count(&mut count) } != 0 {
             return Vec::new();
         }
         let name = |index| {
             let mut name = std::ptr::null();
-            // SAFETY: an index below the count and a place for the result.
+            // SAFETY: an index below the count, and a pointer that is valid for the result.
             let status = unsafe { get_name(index, &mut name) };
-            // SAFETY: where the call succeeds, a C string that is a constant of the library.
+            // SAFETY: if the call succeeds, the name is a C string that is a constant of the library.
             (status == 0 && !name.is_null()).then(|| unsafe { CStr::from_ptr(name) }.to_string_lossy().into_owned())
         };
         (0..count).filter_map(name).map(|name| name.strip_prefix(TRIPLE).unwrap_or(&name).to_owned()).collect()

@@ -1,6 +1,6 @@
-//! Damaged input for tests of what reads it: the same each time, from a fixed seed.
+//! Damaged input for tests of parsers: the same each time, from a fixed seed.
 
-/// Knuth's numbers.
+/// Knuth's linear congruential generator.
 pub(crate) struct Random(pub(crate) u64);
 
 impl Random {
@@ -9,7 +9,7 @@ impl Random {
         (self.0 >> 33) as usize % limit.max(1)
     }
 
-    /// Bytes with a few changes: other bytes, numbers at the edges of their types, and an end too early.
+    /// Returns the bytes with a few changes: other bytes, numbers at the limits of their types, or a truncation.
     pub(crate) fn bytes(&mut self, good: &[u8]) -> Vec<u8> {
         let mut bytes = good.to_vec();
         for _ in 0..=self.below(3) {
@@ -31,7 +31,7 @@ impl Random {
         bytes
     }
 
-    /// A text with parts left out, doubled, or put elsewhere.
+    /// Returns the text with parts removed, duplicated or moved.
     pub(crate) fn text(&mut self, good: &str) -> String {
         let mut letters: Vec<char> = good.chars().collect();
         for _ in 0..=self.below(4) {

@@ -73,7 +73,7 @@ impl Diagnostic {
     /// Finds the messages in a compiler's log, in their order. Other lines, such as counts of errors, are left out.
     pub fn parse(log: &str) -> Vec<Self> {
         let mut found: Vec<Self> = Vec::new();
-        // Lines below a message belong to it: the source line first, then the marks.
+        // The lines after a message belong to it: the source line first, then the marks.
         for line in log.lines() {
             if let Some(diagnostic) = Self::heading(line) {
                 found.push(diagnostic);
@@ -99,7 +99,8 @@ impl Diagnostic {
         found
     }
 
-    /// The message that a line is the heading of: `FILE:LINE:COLUMN: SEVERITY: MESSAGE [OPTION]`, the place being optional.
+    /// Parses the first line of a message: `FILE:LINE:COLUMN: SEVERITY: MESSAGE [OPTION]`, where the location is
+    /// optional.
     fn heading(line: &str) -> Option<Self> {
         const SEVERITIES: [(&str, Severity); 5] = [
             ("fatal error: ", Severity::Fatal),
@@ -109,7 +110,7 @@ impl Diagnostic {
             ("note: ", Severity::Note),
         ];
         let found = SEVERITIES.iter().filter_map(|(mark, severity)| Some((line.find(mark)?, mark.len(), *severity)));
-        // The first: a message may have the word in it. Of two at one place, the longer.
+        // The first severity counts: a message may contain the word. Of two at one position, the longer.
         let (at, length, severity) = found.min_by_key(|(at, length, _)| (*at, usize::MAX - length))?;
         let place = &line[..at];
         let (file, line_number, column) = if place.is_empty() || is_tool(place) {
@@ -131,18 +132,19 @@ impl Diagnostic {
     }
 }
 
-/// Whether it is the name of a program, as `clang: `, `ld.lld: ` and the like begin their messages.
+/// Returns whether this is the name of a program: some messages begin with `clang: `, `ld.lld: ` and the like.
 fn is_tool(place: &str) -> bool {
     let name = place.strip_suffix(": ").unwrap_or_default();
     !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || "._-+".contains(c))
 }
 
-/// Whether a line is the count of messages at the end.
+/// Returns whether a line is the count of messages at the end.
 fn is_count(line: &str) -> bool {
     line.starts_with(|c: char| c.is_ascii_digit()) && line.contains(" generated")
 }
 
-/// The name of a source or header that the compiler was given in memory: it puts them in a folder of its own.
+/// Returns the name of a source or header that was passed to the compiler in memory: the compiler stores it in a folder
+/// of its own.
 fn short(path: &str) -> &str {
     let own = |folder: &str| path.split_once(folder).filter(|(before, _)| before.contains("comgr-"));
     ["/input/", "/include/"].iter().find_map(|folder| own(folder)).map_or(path, |(_, name)| name)
@@ -178,7 +180,7 @@ impl fmt::Display for Diagnostic {
 mod tests {
     use super::*;
 
-    /// As clang 17 and newer write, and older ones, which have no numbers before the source.
+    /// Logs of clang 17 and newer, and of older ones, which print no line numbers before the source.
     #[test]
     fn logs_of_two_generations_of_clang() {
         let new = "\

@@ -109,7 +109,7 @@ pub enum Error {
     /// HIPRTC links for the current device of ROCm's HIP runtime, and the device is one of `hip`'s embedded runtime.
     EmbeddedRuntime,
 
-    /// Kernels that cannot be built ([`build`](crate::build)).
+    /// Kernels cannot be built ([`build`](crate::build)).
     Build {
         /// The source.
         source: PathBuf,
@@ -261,7 +261,7 @@ impl std::error::Error for Error {
             Self::NoComgr { reason, .. } => Some(reason),
             Self::NoArch(error) => Some(error),
             Self::Neither { compiler, .. } => Some(compiler),
-            // This error displays the text of these itself.
+            // The message of this error contains the text of these, so they have no source.
             Self::Hiprtc(error) => error.source(),
             Self::Hip(error) => error.source(),
             Self::File { reason, .. } => reason.source(),
@@ -280,12 +280,12 @@ fn listed(names: &[String]) -> String {
     if names.is_empty() { "none".to_owned() } else { names.join(", ") }
 }
 
-/// An error unless the call succeeded.
+/// Returns an error unless the call succeeded.
 pub(crate) fn ok(status: hiprtcResult, function: &'static str, asked: impl FnOnce() -> String) -> Result<()> {
     if status == HIPRTC_SUCCESS { Ok(()) } else { Err(Error::Hiprtc(HiprtcError { status, function, asked: asked() })) }
 }
 
-/// A text as C takes it.
+/// Converts a string to a C string.
 pub(crate) fn c_string(what: &str, text: &str) -> Result<CString> {
     CString::new(text).map_err(|error| Error::Nul { what: what.to_owned(), position: error.nul_position() })
 }
@@ -310,7 +310,7 @@ impl fmt::Display for HiprtcError {
 
 impl std::error::Error for HiprtcError {}
 
-/// What the linker failed on.
+/// A failure of the linker.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LinkError {
@@ -350,7 +350,7 @@ impl std::error::Error for LinkError {}
 mod tests {
     use super::*;
 
-    /// Clippy warns users of functions that return larger ones, such as their build scripts.
+    /// Clippy warns users of functions that return larger errors, such as their build scripts.
     #[test]
     fn errors_are_not_large() {
         assert!(size_of::<Error>() < 128, "{}", size_of::<Error>());

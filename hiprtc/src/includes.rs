@@ -1,22 +1,22 @@
-//! Which files a source includes: found in its text, without a preprocessor.
+//! The files that a source includes: found in its text, without a preprocessor.
 //!
-//! Directives in branches that are not compiled, or in comments, count too. So a change of a file that is not used gives another key,
-//! which does no harm; that a file that is used is overlooked must not happen, and where it could, nothing is cached.
+//! Directives in branches that are not compiled, or in comments, count too. So a change of an unused file gives another
+//! key, which is harmless. A used file must never be overlooked: if that is possible, nothing is cached.
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-/// What a source depends on besides its own text.
+/// The dependencies of a source besides its own text.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Included {
-    /// Files, by their paths, in which they were found.
+    /// The files, by the paths at which they were found.
     pub(crate) files: Vec<(PathBuf, Vec<u8>)>,
-    /// Names that no directory has: the compiler's own, or nobody's.
+    /// Names that were found in no directory: the compiler's own headers, or missing ones.
     pub(crate) missing: BTreeSet<String>,
 }
 
-/// Where headers are looked for.
+/// The directories that are searched for headers.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Folders {
     /// For names in quotes.
@@ -25,7 +25,7 @@ pub(crate) struct Folders {
     pub(crate) all: Vec<PathBuf>,
 }
 
-/// Options that read files which are not followed, or write some.
+/// Options that read or write files and are not followed.
 const UNFOLLOWED: [&str; 54] = [
     "@",
     "-include",
@@ -82,13 +82,13 @@ const UNFOLLOWED: [&str; 54] = [
     "-gsplit",
     "-load",
 ];
-/// The same, which other options begin like.
+/// The same, as prefixes: other options begin with them.
 const UNFOLLOWED_TOO: [&str; 3] = ["-save-", "--save-", "-mlink-"];
 /// Variables of clang with further folders for headers.
 const VARIABLES: [&str; 3] = ["CPATH", "C_INCLUDE_PATH", "CPLUS_INCLUDE_PATH"];
 
 impl Folders {
-    /// Where the options have headers looked for; `None` if one of them does more than can be followed.
+    /// Returns the directories that the options add; `None` if one of the options cannot be followed.
     pub(crate) fn of_options(options: &[String]) -> Option<Self> {
         let mut folders = Self::default();
         let mut options = options.iter();
@@ -97,7 +97,7 @@ impl Folders {
                 options.next()?;
                 continue;
             }
-            // A file, or an argument of an option that is not known here.
+            // A file, or an argument of an option that is unknown here.
             if !option.starts_with('-') || is_unfollowed(option) {
                 return None;
             }
@@ -113,7 +113,7 @@ impl Folders {
         Some(folders)
     }
 
-    /// Adds the folders that clang's variables name. An empty name is the current directory.
+    /// Adds the folders that clang's variables name. An empty name means the current directory.
     pub(crate) fn with_variables(mut self, variable: impl Fn(&str) -> Option<OsString>) -> Self {
         for value in VARIABLES.iter().filter_map(|name| variable(name)).filter(|value| !value.is_empty()) {
             let named = std::env::split_paths(&value);
@@ -124,7 +124,7 @@ impl Folders {
 }
 
 fn is_unfollowed(option: &str) -> bool {
-    // Warnings, but for what is handed on to other programs.
+    // Warnings, except options that are passed on to other programs.
     let is_warning = option.starts_with("-W") && !option.contains(',');
     let has = |names: &[&str]| names.iter().any(|name| option.starts_with(name));
     !is_warning && (has(&UNFOLLOWED) || has(&UNFOLLOWED_TOO))
@@ -137,12 +137,12 @@ struct Name<'a> {
     quoted: bool,
 }
 
-/// Why a text says no names.
+/// The names in a text cannot be determined.
 #[derive(Debug, PartialEq, Eq)]
 struct Unclear;
 
-/// Finds what `texts` include, and what that includes. `known` are names of headers that the compiler is given. `None` if it
-/// cannot be known without a preprocessor.
+/// Finds the files that `texts` include, recursively. `known` are names of headers that are passed to the compiler.
+/// Returns `None` if the files cannot be determined without a preprocessor.
 pub(crate) fn find<'a>(
     texts: impl Iterator<Item = &'a str>,
     known: impl Fn(&str) -> bool,
@@ -162,7 +162,7 @@ pub(crate) fn find<'a>(
     Some(found)
 }
 
-/// Adds the files that one text includes. `beside` is the folder of its file.
+/// Adds the files that one text includes. `beside` is the folder of the text's file.
 fn follow(
     text: &str,
     beside: Option<&Path>,
@@ -174,8 +174,8 @@ fn follow(
         let absolute = Path::new(name.text).is_absolute().then(|| PathBuf::from(name.text));
         let quoted = beside.into_iter().chain(folders.quoted.iter().map(PathBuf::as_path)).filter(|_| name.quoted);
         let candidates = quoted.chain(folders.all.iter().map(PathBuf::as_path)).map(|folder| folder.join(name.text));
-        // `#include_next` finds a later one: all that there are. A header that the compiler is given does not come before a
-        // file beside the one that includes it.
+        // `#include_next` finds a later one, so all that exist are added. A header that is passed to the compiler does not take precedence
+        // over a file in the folder of the including file.
         let mut any = known(name.text);
         for path in absolute.into_iter().chain(candidates) {
             let seen = found.files.iter().any(|(known, _)| *known == path);
@@ -193,19 +193,19 @@ fn follow(
     Ok(())
 }
 
-/// The bytes of a file; `None` if there is none, or it cannot be read.
+/// Returns the bytes of a file; `None` if it does not exist.
 fn read(path: &Path) -> Result<Option<Vec<u8>>, Unclear> {
     match std::fs::metadata(path) {
         Ok(data) if data.is_file() => Ok(std::fs::read(path).ok()),
         Ok(data) if data.is_dir() => Ok(None),
-        // A device or a pipe, which may have other bytes the next time, or no end.
+        // A device or a pipe may return other bytes the next time, or never end.
         Ok(_) => Err(Unclear),
         Err(_) => Ok(None),
     }
 }
 
-/// Whether a text may read files by other means than names in directives: assembly reads some, and `??=` is another `#`, `??/`
-/// another backslash, for some standards.
+/// Returns whether a text may read files by other means than names in directives: assembly can read files, and in some
+/// standards `??=` is another `#` and `??/` another backslash.
 fn has_other_means(bytes: &[u8]) -> bool {
     let rest = |at: usize| bytes.get(at..).unwrap_or_default();
     let reads = |at: usize| [&b"bin"[..], b"lude"].iter().any(|end| rest(at + 4).starts_with(end));
@@ -213,25 +213,26 @@ fn has_other_means(bytes: &[u8]) -> bool {
         || memchr::memmem::find_iter(bytes, ".inc").any(reads)
 }
 
-/// Whether a directive can begin behind this part of a line: there are only spaces and comments, as far as this shows.
+/// Returns whether a directive can begin after this part of a line: as far as it shows, there are only spaces and
+/// comments.
 fn may_precede(before: &str) -> bool {
     let before = before.trim();
     before.is_empty() || before.ends_with("*/")
 }
 
-/// What is behind spaces and comments.
+/// Returns the text after spaces and comments.
 fn behind_comments(mut text: &str) -> Result<&str, Unclear> {
     loop {
         text = text.trim_start();
         match text.strip_prefix("/*") {
-            // One that ends in another line is too rare to be followed.
+            // A comment that ends in another line is too rare to be followed.
             Some(inside) => text = inside.split_once("*/").ok_or(Unclear)?.1,
             None => return Ok(text),
         }
     }
 }
 
-/// The names that a text includes, or asks for by `__has_include`.
+/// Returns the names that a text includes, or queries with `__has_include`.
 fn names(text: &str) -> Result<Vec<Name<'_>>, Unclear> {
     const DIRECTIVES: [&str; 4] = ["include", "include_next", "import", "embed"];
     let bytes = text.as_bytes();
@@ -248,7 +249,7 @@ fn names(text: &str) -> Result<Vec<Name<'_>>, Unclear> {
         }
         let directive = behind_comments(line_at(text, at + length))?;
         let word = directive.bytes().take_while(|byte| byte.is_ascii_alphanumeric() || *byte == b'_').count();
-        // Lines that go on in the next are too rare to be followed.
+        // Lines that continue in the next one are too rare to be followed.
         let begins_one = DIRECTIVES.iter().any(|name| name.starts_with(&directive[..word]));
         if directive.trim_end().ends_with('\\') && begins_one {
             return Err(Unclear);
@@ -261,7 +262,7 @@ fn names(text: &str) -> Result<Vec<Name<'_>>, Unclear> {
         let rest = line_at(text, at);
         let asked = ["__has_include_next", "__has_include", "__has_embed"];
         let Some(after) = asked.iter().find_map(|function| rest.strip_prefix(function)) else { continue };
-        // In `#ifdef __has_include` nothing is asked for.
+        // `#ifdef __has_include` queries no name.
         if let Some(argument) = after.trim_start().strip_prefix('(') {
             names.push(name(argument).ok_or(Unclear)?);
         }
@@ -269,13 +270,13 @@ fn names(text: &str) -> Result<Vec<Name<'_>>, Unclear> {
     Ok(names)
 }
 
-/// The rest of the line from `at` on.
+/// Returns the rest of the line from `at` on.
 fn line_at(text: &str, at: usize) -> &str {
     let end = memchr::memchr(b'\n', &text.as_bytes()[at..]).map_or(text.len(), |end| at + end);
     text[at..end].trim_end_matches('\r')
 }
 
-/// The name in quotes or angles at the start of a text.
+/// Returns the name in quotes or angle brackets at the start of a text.
 fn name(text: &str) -> Option<Name<'_>> {
     let text = text.trim_start();
     let (rest, end, quoted) = match text.strip_prefix('"') {
@@ -364,7 +365,7 @@ mod tests {
         assert_eq!(find("#include <q.h>\n").unwrap().missing.len(), 1, "not for names in angles");
         std::fs::write(at("two/b.h"), "#include MACRO\n").unwrap();
         assert_eq!(find("#include <a.h>\n"), None);
-        // One that the compiler is given, and another beside the file that includes it: the compiler takes that one.
+        // One header is passed to the compiler, another lies in the folder of the including file: the compiler uses the latter.
         std::fs::write(at("one/a.h"), "#include \"given.h\"\n").unwrap();
         assert_eq!(find("#include <a.h>\n").unwrap().files.len(), 1);
         std::fs::write(at("one/given.h"), "").unwrap();

@@ -9,8 +9,8 @@ use crate::code::Code;
 use crate::diagnostic::Diagnostic;
 use crate::error::{Error, Result};
 
-/// A program that is compiled and loaded on a device: what [`Program::load`](crate::Program::load) returns. Cheap to clone: a
-/// clone is the same module.
+/// A program that is compiled and loaded on a device: the result of [`Program::load`](crate::Program::load). Cheap to
+/// clone: a clone is the same module.
 #[derive(Clone)]
 pub struct Loaded {
     module: Module,
@@ -32,7 +32,7 @@ impl Loaded {
         &self.module
     }
 
-    /// Returns a kernel: by an expression that was passed to
+    /// Returns a kernel by an expression that was passed to
     /// [`Program::name_expression`](crate::Program::name_expression), or by its name in the code.
     ///
     /// # Errors

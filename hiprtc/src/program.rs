@@ -27,7 +27,7 @@ use crate::source::declarations::Declarations;
 /// Headers whose contents HIPRTC has built in.
 const BUILT_IN: [&str; 2] = ["hip/hip_runtime.h", "hip/hip_fp16.h"];
 
-/// What a program is compiled to.
+/// The kind of output of a compilation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Output {
     /// A code object.
@@ -100,8 +100,9 @@ impl Program {
 
     /// Adds a header that `#include` finds under `name`, without a file.
     ///
-    /// `<hip/hip_runtime.h>` and `<hip/hip_fp16.h>` need no header: what they declare is built into HIPRTC, and including them
-    /// works with and without ROCm's development files. `<hip/hip_bf16.h>` and others are found if these files are installed.
+    /// `<hip/hip_runtime.h>` and `<hip/hip_fp16.h>` need no header: their declarations are built into HIPRTC, and
+    /// including them works with and without ROCm's development files. `<hip/hip_bf16.h>` and others are found if these
+    /// files are installed.
     pub fn header(mut self, name: impl Into<String>, source: impl Into<String>) -> Self {
         self.headers.push((name.into(), source.into()));
         self
@@ -127,7 +128,7 @@ impl Program {
         self
     }
 
-    /// Compiles without the [`cache`](crate::cache): code that is there is not used, and the result is not stored.
+    /// Compiles without the [`cache`](crate::cache): stored code is not used, and the result is not stored.
     pub fn uncached(mut self) -> Self {
         self.uncached = true;
         self
@@ -174,7 +175,7 @@ impl Program {
 
     /// Compiles and loads on `device`. The same program and device give the same module again, without loading it: the
     /// [`cache`](crate::cache) keeps it. Its variables are then shared, too; [`compile`](Self::compile) and
-    /// [`Code::load`](crate::Code::load) give a module of one's own.
+    /// [`Code::load`](crate::Code::load) give a separate module.
     ///
     /// ```no_run
     /// use hiprtc::Program;
@@ -282,12 +283,12 @@ impl Program {
         Ok(if output == Output::Code { self.declare(code) } else { code })
     }
 
-    /// The code with what the source declares.
+    /// Adds the source's declarations to the code.
     fn declare(&self, code: Code) -> Code {
         Code { declarations: Arc::new(Declarations::of(self)), ..code }
     }
 
-    /// The cache that is used for this, and the key in it.
+    /// Returns the cache to use, and the key in it.
     fn entry(&self, compiler: Option<&Comgr>, arch: &Arch, output: Output) -> Option<(Arc<Cache>, Key)> {
         let cache = if self.uncached { None } else { cache::current() };
         cache.and_then(|cache| Some((cache, Key::new(self, arch, output, compiler)?)))
@@ -312,7 +313,7 @@ impl Program {
         Ok(Code { bytes: code.into(), arch: arch.clone(), log, lowered, origin, declarations: Arc::default() })
     }
 
-    /// Compiles, if necessary once more with what HIPRTC has built in.
+    /// Compiles, and if necessary once more with the headers that are built into HIPRTC.
     fn run_now(&self, compiler: Option<&Comgr>, arch: &Arch, output: Output) -> Result<Code> {
         if let Some(comgr) = compiler.filter(|comgr| comgr.supports(arch) == Some(false)) {
             return Err(Error::UnsupportedArch { arch: arch.clone(), known: comgr.processors() });
@@ -326,8 +327,8 @@ impl Program {
         }
     }
 
-    /// Whether a compilation failed because ROCm's development files, where a header that is built into HIPRTC would also be, are not
-    /// installed.
+    /// Returns whether a compilation failed because ROCm's development files are not installed, which also contain the
+    /// headers that are built into HIPRTC.
     fn lacks_built_in(&self, log: &str) -> bool {
         BUILT_IN.iter().any(|name| {
             log.contains(&format!("'{name}' file not found")) && !self.headers.iter().any(|(known, _)| known == name)
@@ -406,7 +407,7 @@ impl Handle {
         let mut header_names: Vec<*const c_char> = names.iter().map(|text| text.as_ptr()).collect();
         let count = headers.len().try_into().unwrap_or(i32::MAX);
         let mut handle = null_mut();
-        // SAFETY: a place for the result, C strings, `count` of them in each array; all are copied.
+        // SAFETY: a pointer that is valid for the result, C strings, `count` of them in each array; all are copied.
         let status = unsafe {
             hiprtcCreateProgram(
                 &mut handle,
@@ -424,13 +425,13 @@ impl Handle {
     /// Returns the compiler's messages; empty if they cannot be read.
     fn log(&self) -> String {
         let mut size = 0;
-        // SAFETY: a live program and a place for the size.
+        // SAFETY: a live program and a pointer that is valid for the size.
         let status = unsafe { hiprtcGetProgramLogSize(self.0, &mut size) };
         if status != HIPRTC_SUCCESS || size == 0 {
             return String::new();
         }
         let mut log = vec![0_u8; size];
-        // SAFETY: a live program and room for as much as it says.
+        // SAFETY: a live program and room for the size that it returned.
         let status = unsafe { hiprtcGetProgramLog(self.0, log.as_mut_ptr().cast()) };
         if status != HIPRTC_SUCCESS {
             return String::new();
@@ -441,7 +442,7 @@ impl Handle {
 
     fn output(&self, name: &str, output: Output) -> Result<Vec<u8>> {
         let mut size = 0;
-        // SAFETY: a live program and a place for the size.
+        // SAFETY: a live program and a pointer that is valid for the size.
         let (status, function) = unsafe {
             match output {
                 Output::Code => (hiprtcGetCodeSize(self.0, &mut size), "hiprtcGetCodeSize"),
@@ -450,7 +451,7 @@ impl Handle {
         };
         ok(status, function, || name.to_owned())?;
         let mut bytes = vec![0_u8; size];
-        // SAFETY: a live program and room for as much as it says.
+        // SAFETY: a live program and room for the size that it returned.
         let (status, function) = unsafe {
             match output {
                 Output::Code => (hiprtcGetCode(self.0, bytes.as_mut_ptr().cast()), "hiprtcGetCode"),
@@ -464,7 +465,7 @@ impl Handle {
     fn lowered_name(&self, expression: &str) -> Result<String> {
         let c_expression = c_string("a name expression", expression)?;
         let mut name = null();
-        // SAFETY: a live program, a C string and a place for the result.
+        // SAFETY: a live program, a C string and a pointer that is valid for the result.
         let status = unsafe { hiprtcGetLoweredName(self.0, c_expression.as_ptr(), &mut name) };
         let status =
             if name.is_null() && status == HIPRTC_SUCCESS { HIPRTC_ERROR_NAME_EXPRESSION_NOT_VALID } else { status };
@@ -476,7 +477,7 @@ impl Handle {
 
 impl Drop for Handle {
     fn drop(&mut self) {
-        // SAFETY: a live program, destroyed once. There is no one to report its status to.
+        // SAFETY: a live program, destroyed once. Nothing can handle its status here.
         let _ = unsafe { hiprtcDestroyProgram(&mut self.0) };
     }
 }

@@ -1,6 +1,6 @@
-//! The linker's C functions. Their declarations differ between the releases, in the names of enums only: the ABI is the same
-//! in all. So they are declared here once, with the enums as the integers that they are. A test compares them with both
-//! forms in `hiprtc-sys`.
+//! The linker's C functions. Their declarations differ between the releases only in the names of enums: the ABI is the
+//! same in all. So they are declared here once, with integers for the enums. A test compares them with both forms in
+//! `hiprtc-sys`.
 
 use std::ffi::{c_char, c_uint, c_void};
 
@@ -30,16 +30,16 @@ rocm_loader::bindings! { binding = hiprtc_sys::BINDING;
         name: *const c_char, count: c_uint, options: *mut c_uint, values: *mut *mut c_void) -> hiprtcResult;
 }
 
-// Every level switches on 5.7.
+// Every level switches on the feature for 5.7.
 #[cfg(all(test, feature = "rocm-5-7"))]
 mod tests {
     use super::*;
 
-    /// A wrong declaration does not compile, a wrong number fails.
+    /// A wrong declaration does not compile, and a wrong number fails.
     #[test]
     fn declarations_are_those_of_before_6_4() {
         use hiprtc_sys::rocm_5_7 as c;
-        // SAFETY (of the call that is not made): the types are compared only.
+        // SAFETY (of the call that is not made): only the types are compared.
         let _: unsafe extern "C" fn(
             c_uint,
             *mut c::hiprtcJIT_option,

@@ -1,4 +1,4 @@
-//! Kernels that are compiled when a crate is built: by a real HIPRTC, where there is one, and from a committed bundle.
+//! Kernels that are compiled when a crate is built: by a real HIPRTC, if available, and from a committed bundle.
 
 mod common;
 
@@ -9,7 +9,7 @@ use common::compiler_or_skip;
 use hiprtc::build::{Build, By, Choice};
 use hiprtc::{Bundle, Error, Options};
 
-/// The example's kernels, which have a header beside them, and the bundle that is committed with them.
+/// The example's kernels, with a header in the same folder, and the bundle that is committed with them.
 fn example(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples/ahead_of_time/kernels").join(name)
 }
@@ -30,7 +30,7 @@ fn a_committed_bundle_is_used_as_it_is() {
     for name in ["blur.hip", "weights.h", "blur.hipfb"] {
         assert!(made.depends_on.contains(&example(name)), "{name}: {:?}", made.depends_on);
     }
-    // What the test of misuse includes.
+    // The test of misuse includes this file.
     let golden = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/misuse/generated/blur.rs"));
     let ours = committed().make("../../../../examples/ahead_of_time/kernels/blur.hipfb", folder.path()).unwrap().rust;
     assert_eq!(golden.unwrap(), ours);
@@ -66,7 +66,7 @@ fn what_cannot_be_built_is_an_error_that_says_why() {
     assert!(matches!(&error, Error::Build { .. }) && error.to_string().contains("OUT_DIR"), "{error}");
 }
 
-/// What a build script does: run by the test below, in a process of its own.
+/// The work of a build script: the test below runs it in a separate process.
 #[test]
 #[ignore = "a part of another test"]
 fn script() {
@@ -130,7 +130,7 @@ fn hiprtc_compiles_with_headers_beside_and_in_folders() {
     assert!(left_out.contains("Pair p") && left_out.contains("fillIf"), "{left_out}");
     let made = build.clone().rust_type("Pair", "crate::Pair").make("scale.hipfb", folder.path()).unwrap();
     assert!(made.rust.contains("fn \"scale\"(x: *mut f32, p: crate::Pair)"), "{}", made.rust);
-    // A committed bundle is not taken for a source that does not compile.
+    // A committed bundle is not used for a source that does not compile.
     std::fs::write(at("include/deep.h"), "nonsense\n").unwrap();
     let error = build.committed(example("blur.hipfb")).make("scale.hipfb", folder.path()).unwrap_err();
     assert!(matches!(&error, Error::Compilation { .. }) && error.to_string().contains("deep.h"), "{error}");

@@ -1,4 +1,4 @@
-//! The cache of compiled code, with a real HIPRTC. Without one, each test says that it is skipped, and why.
+//! The cache of compiled code, with a real HIPRTC. Without one, each test reports that it is skipped, and why.
 
 mod common;
 
@@ -15,10 +15,10 @@ use hiprtc::{Code, Error, Options, Origin, Program};
 const SOURCE: &str = "#include <factor.h>\n#warning look here\n\
                       template<typename T> __global__ void scale(T *x) { x[threadIdx.x] *= FACTOR; }\n";
 
-/// The process has one cache: one test at a time.
+/// The process has one cache, so tests run one at a time.
 static ALONE: Mutex<()> = Mutex::new(());
 
-/// A cache in a new folder, with a folder for headers beside it. `None` without a compiler.
+/// Makes a cache in a new folder, with a folder for headers next to it. `None` without a compiler.
 fn start(test: &str) -> Option<(MutexGuard<'static, ()>, tempfile::TempDir)> {
     let alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     if !compiler_or_skip(test) {
@@ -56,7 +56,7 @@ fn stats() -> (u64, u64) {
     (hits, misses)
 }
 
-/// The entries.
+/// Returns the entries.
 fn entries(folder: &Path) -> Vec<PathBuf> {
     let shards = fs::read_dir(folder.join("cache")).unwrap().map(|shard| shard.unwrap().path());
     shards
@@ -76,7 +76,7 @@ fn what_was_compiled_is_not_compiled_again() {
     assert_eq!(first.lowered_name("scale<float>").unwrap(), second.lowered_name("scale<float>").unwrap());
     assert!(!is_cached(&program.clone().uncached().compile().unwrap()));
     assert!(!is_cached(&program.clone().arch("gfx942").compile().unwrap()));
-    // A header that an option leads to.
+    // A header that an option makes visible.
     factor(folder.path(), 4);
     let other = program.compile().unwrap();
     assert!(!is_cached(&other));
@@ -90,7 +90,7 @@ fn what_was_compiled_is_not_compiled_again() {
     assert!(!is_cached(&program.compile().unwrap()));
 }
 
-/// The same program as code and as bitcode are two entries; each is found again, with its lowered names.
+/// The same program as code and as bitcode gives two entries; each is found again, with its lowered names.
 #[test]
 fn bitcode_is_cached_beside_code() {
     let Some((_alone, folder)) = start("bitcode_is_cached_beside_code") else { return };
@@ -126,7 +126,7 @@ fn damaged_entries_are_replaced() {
         assert_eq!(code.as_bytes(), good.as_bytes());
         assert!(is_cached(&program.compile().unwrap()), "replaced");
     }
-    // One that others could have written.
+    // An entry that other users could have written.
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt as _;
@@ -146,7 +146,7 @@ fn what_does_not_compile_is_not_kept() {
     assert_eq!((stats(), entries(folder.path()).len()), ((0, 2), 0));
 }
 
-/// Run by the test below in processes of their own.
+/// The test below runs this in separate processes.
 #[test]
 #[ignore = "a part of another test"]
 fn one_of_sixteen() {
@@ -183,7 +183,7 @@ fn sixteen_processes_on_an_empty_cache_compile_once() {
     }
     sizes.dedup();
     assert_eq!(sizes.len(), 1);
-    // Where there are locks, the others wait for the first.
+    // On platforms with locks, the others wait for the first.
     assert_eq!(misses, if cfg!(unix) { 1 } else { misses });
     assert_eq!(entries(folder.path()).len(), 1);
 }

@@ -1,4 +1,4 @@
-//! The command `hiprtc-compile`, with a real HIPRTC where there is one.
+//! The command `hiprtc-compile`, with a real HIPRTC if available.
 
 mod common;
 
@@ -12,7 +12,7 @@ fn example(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples/ahead_of_time/kernels").join(name)
 }
 
-/// Runs the command as this test was started: by a release's loader, perhaps.
+/// Runs the command as this test was started, which may be through a release's loader.
 fn compile(arguments: &[&str]) -> Output {
     let mut words = common::runner();
     words.push(env!("CARGO_BIN_EXE_hiprtc-compile").into());
@@ -40,7 +40,7 @@ fn a_bundle_and_its_declarations_are_written() {
     assert_eq!(architectures, ["gfx90a", "gfx942"].map(|arch| arch.parse().unwrap()));
     let rust = std::fs::read_to_string(at("a.rs")).unwrap();
     assert!(rust.contains("fn \"blur\"") && rust.contains("include_bytes!(\"a.hipfb\")"), "{rust}");
-    // What does not compile leaves the bundle as it was.
+    // A failed compilation leaves the bundle unchanged.
     std::fs::write(at("bad.hip"), "nonsense").unwrap();
     let output = compile(&[&at("bad.hip"), "--arch", "gfx90a", "-o", &at("a.hipfb"), "--compiler", "hiprtc"]);
     assert_eq!(output.status.code(), Some(1));

@@ -1,4 +1,4 @@
-//! Compilation with a real HIPRTC. Without one, each test says that it is skipped, and why.
+//! Compilation with a real HIPRTC. Without one, each test reports that it is skipped, and why.
 
 mod common;
 
@@ -132,7 +132,7 @@ fn headers_definitions_and_standards_reach_the_compiler() {
     assert!(log.contains("GIVEN"), "{log}");
 }
 
-/// Sources written for hipcc begin with them. HIPRTC has them built in, and on some machines as files.
+/// Sources written for hipcc begin with them. HIPRTC has them built in, and some machines also have them as files.
 #[test]
 fn headers_that_are_built_in_can_be_included() {
     if !compiler_or_skip("headers_that_are_built_in_can_be_included") {

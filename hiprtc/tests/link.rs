@@ -1,5 +1,5 @@
-//! The linker and bitcode, with a real HIPRTC. Linking needs a device of ROCm's HIP runtime: a GPU, or the software GPU in the
-//! place of ROCm's. Without these, each test says that it is skipped, and why.
+//! The linker and bitcode, with a real HIPRTC. Linking needs a device of ROCm's HIP runtime: a GPU, or the software GPU
+//! in its place. Without these, each test reports that it is skipped, and why.
 
 mod common;
 
@@ -18,7 +18,7 @@ define hidden i32 @_Z5twicei(i32 %x) {
 }
 "#;
 
-/// A device whose runtime HIPRTC links for.
+/// Returns a device whose runtime HIPRTC links for.
 fn device_or_skip(test: &str) -> Option<Device> {
     if !compiler_or_skip(test) {
         return None;
@@ -36,7 +36,7 @@ fn bitcode(name: &str, source: &str, device: &Device) -> hiprtc::Bitcode {
     Program::new(name, source).arch(&device.properties().unwrap().arch).compile_bitcode().unwrap()
 }
 
-/// What kernel `k` makes of 1.
+/// Returns the result of kernel `k` for 1.
 fn result(module: &Module, device: &Device, kernel: &str) -> i32 {
     let stream = Stream::new(device).unwrap();
     let mut x = DeviceBuffer::from_slice(device, &[1]).unwrap();
@@ -48,7 +48,7 @@ fn result(module: &Module, device: &Device, kernel: &str) -> i32 {
 fn link(device: &Device, inputs: &[(LinkInput, &[u8])]) -> hiprtc::Result<i32> {
     let mut linker = Linker::new(device)?;
     for (at, (kind, bytes)) in inputs.iter().enumerate() {
-        // SAFETY: bitcode in these tests is of the compiler, whole or truncated.
+        // SAFETY: the bitcode in these tests was written by the compiler, whole or truncated.
         unsafe { linker.add(*kind, bytes, &format!("input {at}"))? };
     }
     let code = linker.finish()?;
@@ -86,12 +86,12 @@ fn bitcode_from_memory_and_from_files_is_linked_and_runs() {
     std::fs::write(&path, helper.as_bytes()).unwrap();
     let mut linker = Linker::new(&device).unwrap();
     linker.add_bitcode(&kernel).unwrap();
-    // SAFETY: what was written above, and nothing.
+    // SAFETY: the bitcode written above, and an empty file.
     let add = |linker: &mut Linker, path| unsafe { linker.add_file(LinkInput::Bitcode, path) };
     add(&mut linker, path).unwrap();
     let missing = add(&mut linker, folder.path().join("none.bc")).unwrap_err();
     assert!(matches!(&missing, Error::File { path, .. } if path.ends_with("none.bc")), "{missing}");
-    // It is still what it was.
+    // The linker still has its earlier inputs.
     assert_eq!(result(&linker.finish().unwrap().load(&device).unwrap(), &device, "k"), 2);
 }
 
@@ -146,7 +146,7 @@ fn what_cannot_be_linked_is_an_error() {
     }
     let nothing = Linker::new(&device).unwrap().finish().unwrap_err();
     assert!(matches!(nothing, Error::Empty { .. }), "{nothing}");
-    // Found out before HIPRTC is called, which would make a code object of it.
+    // Detected before HIPRTC is called, which would make a code object of it.
     let other = Program::new("helper.hip", HELPER).arch("gfx1100").compile_bitcode().unwrap();
     let error = link(&device, &[kernel, (LinkInput::Bitcode, other.as_bytes())]).unwrap_err().to_string();
     assert!(error.contains("gfx1100") && error.contains(device.properties().unwrap().arch.name()), "{error}");
@@ -163,14 +163,14 @@ fn what_cannot_be_linked_is_an_error() {
     }
     let error = Linker::new(&device).unwrap().add_ir(IR, "a\0b").unwrap_err();
     assert!(matches!(error, Error::Nul { .. }), "{error}");
-    // Text is no way around: neither bitcode nor a file with zeros in it.
+    // Neither bitcode nor a file with zeros is accepted as text.
     for text in ["\u{7f}ELF", "BC\0", "!<arch>\n"] {
         let mut linker = Linker::new(&device).unwrap();
         assert!(linker.add_ir(text, "text").is_err() || linker.finish().is_err(), "{text:?}");
     }
 }
 
-/// Wherever bitcode is cut off: an error. Damaged bitcode is trusted not to be.
+/// Bitcode that is truncated anywhere is an error. The caller must ensure that bitcode is not damaged.
 #[test]
 fn truncated_bitcode_is_an_error() {
     let Some(device) = device_or_skip("truncated_bitcode_is_an_error") else { return };
@@ -193,7 +193,7 @@ fn options_reach_the_linkers_compiler() {
     let usual = code(Options::new()).unwrap();
     let plain = code(Options::new().opt_level(OptLevel::O0)).unwrap();
     assert_eq!(result(&plain.load(&device).unwrap(), &device, "k"), 2);
-    // 5.7 puts -O3 behind it.
+    // 5.7 appends -O3.
     let is_old = hiprtc::sys::BINDING.abi().is_some_and(|abi| abi.last.0 < 6);
     assert_eq!(plain.as_bytes() == usual.as_bytes(), is_old);
     let llvm = code(Options::new().llvm("-amdgpu-function-calls=0")).unwrap();
@@ -221,7 +221,7 @@ fn many_threads_link_at_once() {
     });
 }
 
-/// Run by the test below, where the library is hidden.
+/// The test below runs this with the library hidden.
 #[test]
 #[ignore = "a part of another test"]
 fn without_the_runtimes_short_name() {

@@ -1,4 +1,4 @@
-//! HIPRTC without the compiler behind it: an error where the C function ends the process.
+//! HIPRTC without the compiler behind it: an error where the C function would end the process.
 
 #![cfg(unix)]
 
@@ -55,7 +55,7 @@ fn a_missing_llvm_is_an_error_that_names_it() {
 
 #[test]
 fn a_missing_hiprtc_is_an_error_that_names_it() {
-    // Whatever this machine has: nothing is found where nothing is looked for.
+    // Independent of this machine: a search without places finds nothing.
     let error = rocm_loader::Search::nowhere().open(&rocm_loader::libraries::HIPRTC).unwrap_err();
     let error = Error::NoHiprtc(Box::new(error));
     assert!(error.is_unavailable());

@@ -1,4 +1,4 @@
-//! What was compiled a moment ago runs on the software GPU, with the right numbers.
+//! Newly compiled code runs on the software GPU, with the right results.
 
 #![cfg(feature = "sim")]
 
@@ -65,7 +65,7 @@ fn a_bundle_loads_as_it_is_and_by_selection() {
     }
 }
 
-/// It has no linker, and HIPRTC's asks another runtime.
+/// The embedded runtime has no linker, and HIPRTC's linker asks another runtime.
 #[test]
 fn the_embedded_runtime_cannot_be_linked_for() {
     if !compiler_or_skip("the_embedded_runtime_cannot_be_linked_for") {

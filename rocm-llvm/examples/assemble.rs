@@ -26,7 +26,7 @@ fn main() -> comgr::Result<()> {
     for symbol in comgr::symbols(&code)? {
         println!("{:#x} {:?} {}", symbol.value, symbol.kind, symbol.name);
     }
-    // What the assembler does not accept is an error with its words.
+    // If the assembler rejects the text, the error contains its message.
     if let Err(error) = comgr::assemble("bad.s", "s_nonsense v0", "gfx90a", &Options::new()) {
         println!("{error}");
     }

@@ -24,7 +24,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         return Err("the header has errors".into());
     }
 
-    // `extern "C" { ... }` is a node of its own. HIP has overloads and templates for C++ beside it.
+    // `extern "C" { ... }` is a node of its own. HIP also has overloads and templates for C++.
     let mut functions = Vec::new();
     for cursor in unit.cursor().descendants().filter(|cursor| cursor.kind() == CursorKind::Function) {
         let in_hip = cursor.location().is_some_and(|place| place.file.starts_with(&include));

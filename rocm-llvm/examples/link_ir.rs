@@ -23,7 +23,7 @@ define float @square(float %x) alwaysinline {
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let machine = TargetMachine::new("gfx90a", Optimization::Default)?;
     let context = Context::new()?;
-    // As files hold them.
+    // Bitcode as it is stored in files.
     let library = context.parse_ir("library.ll", LIBRARY)?.to_bitcode()?;
     let kernel = context.parse_ir("kernel.ll", KERNEL)?.to_bitcode()?;
 

@@ -32,7 +32,7 @@ fn main() -> comgr::Result<()> {
     for symbol in comgr::symbols(&code)? {
         println!("  {}", symbol.name);
     }
-    // Without the number, the linker says what is missing.
+    // Without the number, the linker reports what is missing.
     if let Err(error) = comgr::link_objects(&[("get.o", &kernel)], "gfx90a", &Options::new()) {
         println!("{error}");
     }

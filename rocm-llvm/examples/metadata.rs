@@ -1,4 +1,4 @@
-//! Compiles a HIP kernel, and prints what the code object says of it.
+//! Compiles a HIP kernel, and prints the metadata of its code object.
 
 use rocm_llvm::comgr::{self, Options};
 

@@ -1,6 +1,7 @@
 //! Reads bitcode, or LLVM IR as text, and prints its functions, blocks and instructions.
 //!
-//! `cargo run -p rocm-llvm --example read_bitcode -- kernel.bc`; without a file it reads a kernel that it makes.
+//! `cargo run -p rocm-llvm --example read_bitcode -- kernel.bc`; without a file it reads a kernel that it builds
+//! itself.
 
 use rocm_llvm::llvm::Context;
 
@@ -21,7 +22,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         None => ("twice.bc".to_owned(), context.parse_ir("twice.ll", TEXT)?.to_bitcode()?),
     };
     let module = if bytes.starts_with(b"BC") {
-        // SAFETY: whoever names a file says that a compiler wrote it.
+        // SAFETY: the user who names a file vouches that a compiler wrote it.
         unsafe { context.parse_bitcode(&name, bytes) }?
     } else {
         context.parse_ir(&name, bytes)?

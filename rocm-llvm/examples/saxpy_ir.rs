@@ -1,4 +1,4 @@
-//! y = alpha x + y, with a kernel that is made in memory: LLVM IR, optimised, compiled and linked without ROCm.
+//! y = alpha x + y, with a kernel that is built in memory: LLVM IR, optimised, compiled and linked without ROCm.
 //!
 //! `cargo run -p rocm-llvm --example saxpy_ir --features sim` runs it on the software GPU if there is no AMD GPU. An
 //! argument names the LLVM to use.
@@ -71,7 +71,7 @@ fn saxpy<'c>(context: &'c Context, machine: &TargetMachine) -> Result<Module<'c>
     Ok(module)
 }
 
-/// Launches the code object for the GPU that is there, and checks the numbers.
+/// Launches the code object for the available GPU, and checks the results.
 fn launch(objects: &[(&str, Vec<u8>)]) -> Result {
     hip::sim_if_no_gpu()?;
     let device = match hip::Device::get(0) {

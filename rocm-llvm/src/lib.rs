@@ -4,7 +4,7 @@
 //! - [`llvm`]: builds, optimises and emits LLVM IR, with ROCm's LLVM, the system's, or the one in a Rust toolchain.
 //! - [`clang`]: walks the syntax tree of C++ and HIP headers.
 //!
-//! Each loads a library of its own: a program may have one without the others.
+//! Each loads a library of its own: a program can use one without the others.
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 

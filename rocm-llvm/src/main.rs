@@ -1,4 +1,4 @@
-//! The command `rocm-llvm`: inspects, disassembles and extracts code for AMD GPUs. `rocm-llvm --help` tells the rest.
+//! The command `rocm-llvm`: inspects, disassembles and extracts code for AMD GPUs. See `rocm-llvm --help`.
 
 mod cli;
 

@@ -30,7 +30,7 @@ on_each_release! {
     threads_compile_at_once
 }
 
-/// LLVM IR without pointers' types, which LLVM 17 and newer read.
+/// LLVM IR with opaque pointers, which LLVM 17 and newer read.
 const IR: &str = r#"
 target triple = "amdgcn-amd-amdhsa"
 define amdgpu_kernel void @store(ptr addrspace(1) %to, float %value) {
@@ -126,7 +126,7 @@ fn headers_macros_and_directories_reach_the_compiler() {
     comgr::hip_to_bitcode("k.hip", source, "gfx90a", &options).unwrap();
     let without = Options::new().header("memory.h", "#define FROM_MEMORY 2").define("MACRO", 3);
     assert!(log(comgr::hip_to_bitcode("k.hip", source, "gfx90a", &without)).contains("sub/file.h"));
-    // Without HIP's header, the source has its own words.
+    // Without HIP's header, the source has to declare everything itself.
     let plain = r#"extern "C" __attribute__((global)) void k(int *x) { *x = 1; }"#;
     let no_header = Options::new().no_hip_header().option("-nogpuinc");
     let code = comgr::hip_to_code_object("k.hip", plain, "gfx90a", &no_header).unwrap();
@@ -146,7 +146,7 @@ fn ir_becomes_assembly_objects_and_code() {
     assert!(assembly.contains("global_store_dword") && assembly.contains("s_endpgm"), "{assembly}");
     let object = comgr::ir_to_object("store.ll", IR, "gfx90a", &Options::new()).unwrap().bytes;
     assert_eq!(&object[16..18], [1, 0], "relocatable");
-    // A name without an extension is as good.
+    // A name without an extension works, too.
     for name in ["store.ll", "store", "dir/store.ll"] {
         let code = comgr::ir_to_code_object(name, IR, "gfx90a", &Options::new()).unwrap().bytes;
         assert_eq!(kernel(&code)[".name"].as_str(), Some("store"));
@@ -230,7 +230,7 @@ fn metadata_and_symbols_describe_the_kernel() {
 
 fn instructions_are_disassembled() {
     let code = saxpy("gfx90a", &Options::new());
-    // SAFETY: here and below, what the compiler wrote, and words at which LLVM does not crash.
+    // SAFETY: here and below, the code was written by the compiler, or consists of words at which LLVM does not crash.
     let disassembly = unsafe { comgr::disassemble(&code) }.unwrap();
     let function = disassembly.function("saxpy").unwrap();
     let texts: Vec<&str> = function.instructions.iter().filter_map(|found| found.text.as_deref()).collect();
@@ -250,7 +250,7 @@ fn instructions_are_disassembled() {
     );
     let text = disassembly.to_string();
     assert!(text.contains("<saxpy>:") && text.contains("// <saxpy+0x"), "{text}");
-    // The same instructions, of an object file.
+    // The same instructions from an object file.
     let bitcode = comgr::hip_to_bitcode("saxpy.hip", SAXPY, "gfx90a", &Options::new()).unwrap().bytes;
     let object = comgr::ir_to_object("saxpy", &bitcode, "gfx90a", &Options::new().optimize(3)).unwrap().bytes;
     // SAFETY: as above.
@@ -265,7 +265,7 @@ fn instructions_are_disassembled() {
     assert_eq!(found.iter().map(|found| found.size).collect::<Vec<_>>(), [4, 4, 2]);
     assert!(found.iter().all(|found| found.text.is_none()), "{found:?}");
     assert_eq!(instruction(&[]), None);
-    // An instruction that is cut off.
+    // A truncated instruction.
     assert_eq!(instruction(&[0xff, 0x00, 0x80, 0xbe]).unwrap().text, None);
 }
 
@@ -289,7 +289,7 @@ fn names_are_found_and_demangled() {
     let source = r#"
         template<typename T> __global__ void scale(T *x, T factor) { x[threadIdx.x] *= factor; }
         template __global__ void scale<float>(float *, float);
-        // As HIPRTC leaves them: the expression, and what it stands for.
+        // The variables that HIPRTC stores: the expression, and the symbol that it names.
         __device__ const void *__amdgcn_name_expr_0[] = {"scale<float>", (void *)&scale<float>};
     "#;
     let bitcode = comgr::hip_to_bitcode("scale.hip", source, "gfx90a", &Options::new()).unwrap().bytes;
@@ -370,7 +370,7 @@ fn bad_sources_are_errors_with_the_compilers_words() {
 }
 
 fn bad_ir_and_bitcode_are_errors() {
-    // SAFETY: what begins like bitcode is truncated below, not damaged.
+    // SAFETY: input that begins like bitcode is truncated below, not damaged.
     let bad = |ir: &[u8]| comgr::ir_to_code_object("bad.ll", unsafe { Input::trusted(ir) }, "gfx90a", &Options::new());
     assert!(log(bad(b"define what")).contains("bad.ll:1:8: error: expected type"));
     assert!(input_error(bad(b"")).contains("empty"));
@@ -390,7 +390,7 @@ fn bad_code_objects_are_errors_before_the_call() {
     let code = saxpy("gfx90a", &Options::new());
     for len in [0, 3, 17, 63, 64, 200, code.len() / 2, code.len() - 1] {
         assert!(!input_error(comgr::metadata(&code[..len])).is_empty());
-        // SAFETY: what the compiler wrote, cut off.
+        // SAFETY: code that the compiler wrote, truncated.
         input_error(unsafe { comgr::disassemble(&code[..len]) });
         input_error(comgr::symbols(&code[..len]));
         input_error(comgr::source_lines(&code[..len]));
@@ -411,12 +411,12 @@ fn bad_code_objects_are_errors_before_the_call() {
     assert!(input_error(comgr::metadata(b"__CLANG_OFFLOAD_BUNDLE__")).contains("bundle"));
 }
 
-/// Bytes that differ from a good file's are an error, or read as something: never a crash.
+/// Bytes that differ from a good file's give an error or some result, never a crash.
 fn damaged_code_objects_never_crash() {
     let code = saxpy("gfx90a", &Options::new());
     let mut seed = 17_u64;
     let mut next = |below: usize| {
-        // Knuth's numbers.
+        // Knuth's linear congruential generator.
         seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (seed >> 33) as usize % below
     };
@@ -460,7 +460,7 @@ fn other_architectures_are_errors() {
     assert!(text.contains("incompatible"), "{text}");
 }
 
-/// Handles are released: compiling again and again does not grow.
+/// Handles are released: repeated compilation does not grow the process.
 fn objects_are_freed() {
     let bytes = vec![b' '; 1 << 20];
     let resident = || {
@@ -481,7 +481,7 @@ fn objects_are_freed() {
     let before = resident();
     (0..500).for_each(|_| once());
     let grown = resident().saturating_sub(before);
-    // 500 MiB went through.
+    // 500 MiB were created in all.
     assert!(grown < 32 << 20, "{grown} bytes more after 500 data objects of 1 MiB");
 }
 
@@ -495,7 +495,7 @@ fn threads_compile_at_once() {
     });
 }
 
-/// Without the library, every function is an error that lists what was searched.
+/// Without the library, every function returns an error that lists the places searched.
 #[test]
 fn a_missing_library_is_an_error() {
     if sys_testing::child::run(concat!(module_path!(), "::a_missing_library_is_an_error")) {
@@ -517,7 +517,7 @@ fn a_missing_library_is_an_error() {
     assert!(!Action::LinkBitcode.is_supported());
 }
 
-/// Whatever its name says, a Comgr that counts actions in another way is not called with numbers.
+/// A Comgr with another numbering of actions is not called with numbers, whatever its file name is.
 #[test]
 fn a_comgr_with_other_numbers_is_refused() {
     for (version, name, expected) in [
@@ -534,7 +534,7 @@ fn a_comgr_with_other_numbers_is_refused() {
         ("4, 1", "libamd_comgr.so.3", ["Comgr 4.1 (of no known release)", "not Comgr 3 (ROCm 6.4 and newer)"]),
     ] {
         let path = concat!(module_path!(), "::a_comgr_with_other_numbers_is_refused");
-        // One library a process.
+        // A process uses one library.
         if std::env::var("ROCM_LLVM_TEST_NUMBERS").is_ok_and(|of| of != version) {
             continue;
         }
@@ -556,7 +556,7 @@ fn a_comgr_with_other_numbers_is_refused() {
         );
         sys_testing::missing::compile(&source, &folder.path().join("lib").join(name));
         rocm_loader::set_search(rocm_loader::Search::nowhere().root(folder.path())).unwrap();
-        // SAFETY: truncated; and this Comgr reads nothing.
+        // SAFETY: the bitcode is truncated, and this Comgr reads nothing.
         let bitcode = unsafe { Input::trusted(b"BC\xc0\xde") };
         let error = comgr::link_bitcode(&[("a", bitcode)], "gfx90a", &Options::new()).unwrap_err();
         assert!(matches!(error, Error::Numbering { .. }) && !error.is_unavailable(), "{error:?}");
@@ -565,7 +565,7 @@ fn a_comgr_with_other_numbers_is_refused() {
     }
 }
 
-/// HIPRTC's header is missing, Comgr is not.
+/// HIPRTC's header is missing, but Comgr is available.
 #[test]
 fn a_missing_header_library_is_an_error() {
     if sys_testing::child::run(concat!(module_path!(), "::a_missing_header_library_is_an_error")) {
@@ -577,7 +577,7 @@ fn a_missing_header_library_is_an_error() {
     assert!(error.to_string().contains("/nowhere") && error.to_string().contains("no_hip_header"), "{error}");
 }
 
-/// Comgr is there, and a library that it needs is not: LLVM, or the release's C library.
+/// Comgr is available, but one of its dependencies is not: LLVM, or the release's C library.
 #[test]
 fn a_comgr_without_its_dependencies_is_an_error() {
     let from = sys_testing::trees().join("7.2/usr/lib/x86_64-linux-gnu/libamd_comgr.so.3");

@@ -1,4 +1,4 @@
-//! What each pipeline makes runs on the software GPU, with the right numbers, for the Comgr of each release.
+//! The output of each pipeline runs on the software GPU, with the right results, for the Comgr of each release.
 
 #![cfg(feature = "sim")]
 
@@ -22,7 +22,7 @@ fn device() -> Device {
     Device::get(0).unwrap()
 }
 
-/// Launches `saxpy` of the code, and compares all numbers with the CPU's.
+/// Launches `saxpy` of the code, and compares all results with the CPU's.
 fn check_saxpy(code: &[u8]) {
     let device = device();
     let stream = Stream::new(&device).unwrap();

@@ -1,4 +1,4 @@
-//! The command `rocm-llvm`, on files of this workspace, of ROCm's libraries, and on bad ones.
+//! The command `rocm-llvm`, on files of this workspace and of ROCm's libraries, and on bad files.
 
 mod common;
 
@@ -15,7 +15,7 @@ on_each_release! {
     source_lines_are_beside_the_instructions
 }
 
-// Until LLVM 19, the compiler counted workgroups of the largest size only.
+// Up to LLVM 19, the compiler only counted workgroups of the largest size.
 on_each_release! { occupancy_6_4 "6.4" "libamd_comgr.so.3" occupancy_is_the_compilers }
 on_each_release! { occupancy_7_2 "7.2" "libamd_comgr.so.3" occupancy_is_the_compilers }
 
@@ -41,7 +41,7 @@ fn good(arguments: &[&str]) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// The error of a command that must fail with one line and the exit code 1.
+/// Returns the error of a command that must fail with one line and exit code 1.
 fn bad(arguments: &[&str]) -> String {
     let output = command(arguments);
     assert_eq!(output.status.code(), Some(1), "{arguments:?}: {output:?}");
@@ -54,7 +54,7 @@ fn json(arguments: &[&str]) -> Value {
     serde_json::from_str(&good(&[arguments, &["--json"]].concat())).unwrap()
 }
 
-/// Registers of the kernels in a report, by name.
+/// Returns the registers of the kernels in a report, by name.
 fn registers(report: &Value) -> BTreeMap<String, [u64; 6]> {
     let objects = report["code_objects"].as_array().unwrap();
     let kernels = objects.iter().flat_map(|object| object["kernels"].as_array().unwrap());
@@ -66,7 +66,7 @@ fn registers(report: &Value) -> BTreeMap<String, [u64; 6]> {
         .collect()
 }
 
-/// LLVM's own tool, if it is installed and knows AMD GPUs.
+/// Returns LLVM's own tool, if it is installed and supports AMD GPUs.
 fn llvm_tool(name: &str) -> Option<PathBuf> {
     let versions = (14..=23).rev().map(|version| format!("{name}-{version}")).chain([name.to_owned()]);
     let path = std::env::var_os("PATH").unwrap_or_default();
@@ -115,7 +115,7 @@ fn compressed_bundles_and_code_objects_are_read() {
     assert!(registers(&report).keys().all(|name| name.contains("vector_add")), "{report}");
 }
 
-/// What `llvm-readelf --notes` prints.
+/// Compares with the output of `llvm-readelf --notes`.
 #[test]
 fn registers_are_those_that_readelf_prints() {
     let Some(readelf) = llvm_tool("llvm-readelf") else { return };
@@ -144,7 +144,7 @@ fn registers_are_those_that_readelf_prints() {
             }
             kernel.clear();
         }
-        // Of the kernel itself, not of its arguments.
+        // A field of the kernel itself, not of its arguments.
         if let Some((key, value)) =
             line.get(4..).filter(|rest| rest.starts_with('.')).and_then(|rest| rest.split_once(':'))
         {
@@ -179,7 +179,7 @@ fn instructions_are_those_that_objdump_prints() {
     }
 }
 
-/// Address and mnemonic of each instruction in the output of `disasm`.
+/// Returns address and mnemonic of each instruction in the output of `disasm`.
 fn disassembled(output: &Output) -> Option<BTreeMap<u64, String>> {
     let error = String::from_utf8_lossy(&output.stderr);
     if !output.status.success() && error.contains("no disassembler for") {
@@ -208,7 +208,7 @@ fn one_kernel_is_disassembled() {
     assert!(bad(&["disasm", BUNDLE, "--llvm", "/nowhere/libLLVM.so"]).contains("/nowhere/libLLVM.so"));
 }
 
-/// The LLVM in the Rust toolchain disassembles, and gives the instructions that others give.
+/// The LLVM in the Rust toolchain disassembles, and gives the same instructions as the others.
 #[test]
 fn the_toolchains_llvm_disassembles() {
     let output = Command::new("rustc").args(["--print", "sysroot"]).output().unwrap();
@@ -246,12 +246,12 @@ fn code_objects_are_extracted_and_not_replaced() {
     }
     assert!(bad(&["extract", BUNDLE, "-o", to]).contains("cannot create"));
     good(&["extract", BUNDLE, "-o", to, "--force", "--arch", "gfx90a"]);
-    // The bytes are those in the bundle.
+    // The bytes equal those in the bundle.
     let bundle = std::fs::read(file(BUNDLE)).unwrap();
     let entries = hip::Module::bundle_entries(&bundle).unwrap();
     let entry = entries.iter().find(|(id, _)| id.ends_with("gfx90a")).unwrap().1;
     assert_eq!(std::fs::read(format!("{to}/saxpy.hipfb.0.gfx90a.co")).unwrap(), entry);
-    // Compressed ones, too.
+    // The same for a compressed bundle.
     good(&["extract", COMPRESSED, "-o", to]);
     assert!(Path::new(to).join("basic-ccob-v3.hipfb.0.gfx942.co").is_file());
     assert!(bad(&["extract", BUNDLE, "-o", to, "--arch", "gfx803"]).contains("no code for gfx803"));
@@ -309,7 +309,7 @@ fn bad_files_are_errors() {
             assert!(error.contains(reason), "{arguments:?}: {error}");
         }
     }
-    // A code object that is cut off has no kernels to show, and says so.
+    // A truncated code object has no kernels to show, and the command reports that.
     for len in [20, 64, 300, code.len() / 2, code.len() - 1] {
         let path = write("cut.co", &code[..len]);
         let output = command(&["inspect", &path]);
@@ -326,7 +326,7 @@ fn bad_files_are_errors() {
     }
 }
 
-/// A library of ROCm: several bundles, not compressed or compressed.
+/// A library of ROCm with several bundles, uncompressed or compressed.
 #[test]
 fn host_libraries_are_read() {
     let mut read = 0;
@@ -348,7 +348,7 @@ fn host_libraries_are_read() {
     }
 }
 
-/// The waves that Clang's remark prints, for kernels that registers and LDS limit.
+/// The number of waves that Clang's remark prints, for kernels that registers and LDS limit.
 fn occupancy_is_the_compilers() {
     const SOURCE: &str = r#"
         extern "C" __global__ void small(float *x) { x[threadIdx.x] *= 2.0f; }
@@ -382,7 +382,7 @@ fn occupancy_is_the_compilers() {
         "gfx90a", "gfx942", "gfx1030", "gfx1100", "gfx803", "gfx906", "gfx908", "gfx950", "gfx1010", "gfx1102",
         "gfx1201",
     ];
-    // The older compiler takes long, and computes as the newer one does.
+    // The older compiler is slow, and computes like the newer one.
     let count = if common::is_release("6.4") { 4 } else { ARCHITECTURES.len() };
     for arch in ARCHITECTURES.into_iter().take(count) {
         if !known.contains(&format!("amdgcn-amd-amdhsa--{arch}")) {
@@ -434,7 +434,7 @@ fn source_lines_are_beside_the_instructions() {
     }
 }
 
-/// A tree as `llvm-readelf --notes` prints it, in YAML: maps, lists and scalars, one a line.
+/// Parses a tree that `llvm-readelf --notes` prints in YAML: maps, lists and scalars, one per line.
 fn yaml(lines: &mut std::iter::Peekable<std::slice::Iter<'_, (usize, String)>>, indent: usize) -> comgr::Metadata {
     let scalar = |text: &str| {
         let text = text.trim();
@@ -464,7 +464,7 @@ fn yaml(lines: &mut std::iter::Peekable<std::slice::Iter<'_, (usize, String)>>, 
             lines.next();
             let inner = lines.peek().map_or(0, |(at, _)| *at);
             let value = match value.trim() {
-                // A list may stand as far left as its key.
+                // A list may have the same indentation as its key.
                 "" if inner > indent || inner == indent && lines.peek().is_some_and(|(_, text)| text == "-") => {
                     yaml(lines, inner)
                 }
@@ -479,7 +479,7 @@ fn yaml(lines: &mut std::iter::Peekable<std::slice::Iter<'_, (usize, String)>>, 
     if list.is_empty() { comgr::Metadata::Map(map) } else { comgr::Metadata::List(list) }
 }
 
-/// Lines with their indentation; `- key: value` becomes two lines.
+/// Returns lines with their indentation; `- key: value` becomes two lines.
 fn yaml_lines(text: &str) -> Vec<(usize, String)> {
     let mut lines = Vec::new();
     for line in text.lines().filter(|line| !line.trim().is_empty()) {
@@ -495,7 +495,7 @@ fn yaml_lines(text: &str) -> Vec<(usize, String)> {
     lines
 }
 
-/// Keys in order, and numbers and truth values as Comgr writes them.
+/// Sorts keys, and writes numbers and booleans as Comgr does.
 fn normal(tree: &comgr::Metadata) -> comgr::Metadata {
     use comgr::Metadata::{List, Map, String};
     match tree {
@@ -514,8 +514,8 @@ fn normal(tree: &comgr::Metadata) -> comgr::Metadata {
     }
 }
 
-/// Comgr's metadata of at least 1,000 kernels of rocRAND, and what LLVM's own reader prints for the same files; of older
-/// releases, of 100.
+/// Compares Comgr's metadata of at least 1,000 kernels of rocRAND with the output of LLVM's own reader for the same
+/// files; 100 kernels for older releases.
 fn metadata_is_what_readelf_prints() {
     let enough = if common::is_release("7.2") { 1000 } else { 100 };
     let Some(readelf) = llvm_tool("llvm-readelf") else { return };
@@ -536,7 +536,7 @@ fn metadata_is_what_readelf_prints() {
             let ours = comgr::metadata(&std::fs::read(path).unwrap()).unwrap();
             let output = Command::new(&readelf).args(["--notes", path]).output().unwrap();
             let text = String::from_utf8_lossy(&output.stdout).into_owned();
-            // It calls metadata invalid that is newer than it is, and prints it all the same.
+            // It calls metadata newer than itself invalid, but prints it all the same.
             let (_, text) = text.split_once("---\n").expect("metadata");
             let (text, _) = text.split_once("\n...").expect("the end of the metadata");
             let lines = yaml_lines(text);

@@ -1,5 +1,5 @@
-//! Every example runs to its end and prints what it should: those over Comgr with the libraries of ROCm 7.2, the others with
-//! the LLVM and the libclang that are found. `cargo test` builds them before this runs.
+//! Every example runs to its end and prints the expected output: those over Comgr with the libraries of ROCm 7.2, the
+//! others with the LLVM and the libclang that are found. `cargo test` builds them before this test runs.
 
 use std::collections::BTreeSet;
 use std::io::Write as _;
@@ -8,7 +8,7 @@ use std::process::Command;
 
 const RELEASE: &str = "7.2";
 
-/// With Comgr: the example, and a part of what it prints.
+/// Examples with Comgr: the example, and a part of its output.
 const WITH_COMGR: [(&str, &str); 10] = [
     ("architectures", "gfx90a           512 vector registers, 65536 bytes of local memory"),
     ("assemble", "nothing"),
@@ -21,17 +21,17 @@ const WITH_COMGR: [(&str, &str); 10] = [
     ("link_objects", "get.kd"),
     ("metadata", "vector registers: "),
 ];
-/// With an LLVM.
+/// Examples with an LLVM.
 const WITH_LLVM: [(&str, &str); 3] = [
     ("assemble_ir", "v_add_f32_e32 v0, v1, v2"),
     ("link_ir", "with the function inlined"),
     ("read_bitcode", "    %y = fadd float %x, %x"),
 ];
-/// Tests of their own.
+/// Examples with tests of their own.
 const OTHERS: [&str; 2] = ["hip_functions", "saxpy_ir"];
 
 fn skipped(why: impl std::fmt::Display) {
-    // Past libtest's capture, which shows nothing of tests that pass.
+    // Bypasses libtest's capture, which hides the output of passing tests.
     let _ = writeln!(std::io::stdout(), "SKIPPED: {why}");
 }
 
@@ -42,7 +42,7 @@ fn example(name: &str) -> PathBuf {
     path
 }
 
-/// What the command prints, if it ends well.
+/// Returns the output of the command, which must succeed.
 fn run(mut command: Command) -> String {
     let output = command.output().unwrap();
     let text = [&output.stdout, &output.stderr].map(|text| String::from_utf8_lossy(text).into_owned()).concat();
@@ -89,7 +89,7 @@ fn examples_over_llvm_run() {
     }
 }
 
-/// Launched on both GPUs that the software GPU can be; for others an object is made.
+/// Launched on both GPUs that the software GPU supports; for other GPUs, only an object is made.
 #[test]
 fn the_kernel_made_in_memory_runs_on_both_gpus() {
     if !has_llvm() {

@@ -1,6 +1,7 @@
 //! Misuse of `llvm`, `clang` and `comgr` that must not compile.
 
-/// Whether a type has a trait, told without an error: the inherent method comes first where its bound holds.
+/// Tests whether a type implements a trait, without a compile error: the inherent method takes precedence if its bound
+/// holds.
 macro_rules! has {
     ($type:ty: $bound:path) => {{
         struct Asked<T: ?Sized>(std::marker::PhantomData<T>);
@@ -21,7 +22,8 @@ macro_rules! has {
     }};
 }
 
-/// LLVM, libclang and Comgr allow no two threads to use an object at once. Contexts and machines can move to another thread.
+/// LLVM, libclang and Comgr do not allow two threads to use an object at once. Contexts and machines can move to
+/// another thread.
 #[test]
 fn objects_are_of_one_thread_at_a_time() {
     use rocm_llvm::{clang, comgr, llvm};

@@ -1,8 +1,9 @@
 //! A second name for a library that is loaded.
 //!
-//! Some libraries open others under the name without a number: HIPRTC's linker `libamdhip64.so`, RCCL `libhsa-runtime64.so`.
-//! The loader does not know a loaded library by that name, and takes the first file of its path. So it is given a library of
-//! that name which has nothing in it but that it needs the right one.
+//! Some libraries open others under an unversioned name: HIPRTC's linker opens `libamdhip64.so`, RCCL opens
+//! `libhsa-runtime64.so`. The dynamic loader does not know a loaded library by that name, and takes the first such file
+//! of its search path. This module therefore loads an empty library with that name, whose only content is a dependency
+//! on the right one.
 
 use std::ffi::c_long;
 use std::fs::File;
@@ -15,10 +16,10 @@ use crate::elf::native;
 use crate::library::Scope;
 use crate::sys;
 
-/// Lets the loader find the library that is loaded as `soname` under `name`, too.
+/// Makes the dynamic loader find the library that is loaded as `soname` under `name`, too.
 ///
 /// # Errors
-/// Why not; then the loader takes what it finds.
+/// The reason as text. The dynamic loader then uses the first file of that name that it finds.
 pub(crate) fn add(name: &str, soname: &str) -> Result<(), String> {
     if sys::is_loaded(name) {
         return Ok(());
@@ -26,7 +27,7 @@ pub(crate) fn add(name: &str, soname: &str) -> Result<(), String> {
     let file = memory_file().ok_or("no file in memory can be made")?;
     let mut file = file;
     file.write_all(&library(name, soname)).map_err(|error| error.to_string())?;
-    // It stays open: the loader knows the library by the number, and a later one must not have the same.
+    // The descriptor stays open: the dynamic loader identifies the library by its inode, and a later file must not get the same one.
     let path = format!("/proc/self/fd/{}", file.into_raw_fd());
     let alias = sys::open_path(Path::new(&path), Scope::Local)?;
     std::mem::forget(alias);
@@ -36,14 +37,14 @@ pub(crate) fn add(name: &str, soname: &str) -> Result<(), String> {
     }
 }
 
-/// An anonymous file.
+/// Creates an anonymous file in memory.
 fn memory_file() -> Option<File> {
     const CLOSE_ON_EXEC: c_long = 1;
     let name = c"rocm-loader";
-    // SAFETY: `memfd_create` reads a C string and returns a descriptor that nobody else has, or -1.
+    // SAFETY: `memfd_create` reads a C string and returns a new descriptor, or -1.
     let descriptor = unsafe { c::syscall(c::SYS_MEMFD_CREATE, name.as_ptr(), CLOSE_ON_EXEC) };
     let descriptor = RawFd::try_from(descriptor).ok().filter(|descriptor| *descriptor >= 0)?;
-    // SAFETY: just opened, and owned by nobody.
+    // SAFETY: the descriptor was just opened, and nothing else owns it.
     Some(unsafe { File::from_raw_fd(descriptor) })
 }
 
@@ -52,7 +53,7 @@ const SEGMENT: u64 = 56;
 const SEGMENTS: u16 = 3;
 const SYMBOL: u64 = 24;
 
-/// An ELF file of this machine: a library called `name` that needs `needed`, without symbols or code.
+/// Returns the ELF file of a library called `name` that depends on `needed`, for this machine, without symbols or code.
 fn library(name: &str, needed: &str) -> Vec<u8> {
     let strings = [b"\0", name.as_bytes(), b"\0", needed.as_bytes(), b"\0"].concat();
     let symbols_at = HEADER + SEGMENT * u64::from(SEGMENTS);
@@ -75,21 +76,21 @@ fn library(name: &str, needed: &str) -> Vec<u8> {
     let mut file = b"\x7fELF".to_vec();
     file.extend([class, if little { 1 } else { 2 }, 1]);
     file.resize(16, 0);
-    // ET_DYN, the machine, the version; no entry, the segments, no sections; the sizes.
+    // ET_DYN, the machine, the version; no entry point, the program headers, no sections; the sizes.
     file.extend([3_u16, machine].map(u16::to_ne_bytes).concat());
     file.extend(1_u32.to_ne_bytes());
     file.extend([0, HEADER, 0_u64].map(u64::to_ne_bytes).concat());
     file.extend(0_u32.to_ne_bytes());
     file.extend([HEADER as u16, SEGMENT as u16, SEGMENTS, 64, 0, 0].map(u16::to_ne_bytes).concat());
-    // Kind, flags, place and size: all of it readable and writable, since the loader writes to the dynamic section; that
-    // section; and stacks that are not executable.
+    // Kind, flags, offset and size. Everything is readable and writable, since the dynamic loader writes to the dynamic section; then the
+    // dynamic section; then a stack that is not executable.
     for (kind, at, length, alignment) in
         [(1_u32, 0, size, 4096_u64), (2, dynamic_at, dynamic_size, 8), (0x6474_e551, 0, 0, 16)]
     {
         file.extend([kind, 6].map(u32::to_ne_bytes).concat());
         file.extend([at, at, at, length, length, alignment].map(u64::to_ne_bytes).concat());
     }
-    // The symbol that every table begins with.
+    // The null symbol that every symbol table begins with.
     file.resize(strings_at as usize, 0);
     file.extend(strings);
     file.resize(dynamic_at as usize, 0);
@@ -111,7 +112,7 @@ mod tests {
         assert_eq!(found.needed, ["libamdhip64.so.7"]);
     }
 
-    /// The C library under a name that no file has, twice.
+    /// Opens the C library under two names that no file has.
     #[test]
     #[cfg(all(target_env = "gnu", target_pointer_width = "64"))]
     fn a_library_has_two_names() {

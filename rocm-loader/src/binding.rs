@@ -1,4 +1,4 @@
-//! One lazily resolved pointer a function, and the place where they are resolved.
+//! One lazily resolved pointer per function, and the code that resolves it.
 
 use std::ffi::{CStr, c_void};
 use std::fmt;
@@ -92,7 +92,7 @@ impl<T> MissingValue for Option<T> {
     }
 }
 
-/// The pointer of one function; [`bindings!`](crate::bindings) makes one a function.
+/// The pointer to one function; [`bindings!`](crate::bindings) declares one per function.
 #[doc(hidden)]
 pub struct Slot {
     /// Null until resolved, then the function, or one of the two marks below.
@@ -143,9 +143,9 @@ impl Slot {
     }
 }
 
-/// Where the functions of a binding come from.
+/// The source of a binding's functions.
 enum Source {
-    /// With the error that asking for the library then gives.
+    /// The error is the result of asking for the library.
     Provider(&'static dyn Provider, Error),
     Library(Result<Library, Error>),
 }
@@ -168,7 +168,8 @@ pub struct MissingSymbol {
 pub struct Binding {
     spec: &'static LibrarySpec,
     source: OnceLock<Source>,
-    /// Held while a function is resolved, so that each is asked for once; what was found missing so far.
+    /// The functions found missing so far. The lock is held while a function is resolved, so that each is looked up
+    /// once.
     missing: Mutex<Vec<MissingSymbol>>,
 }
 
@@ -339,8 +340,8 @@ impl Binding {
         }
     }
 
-    /// The function's address, or the mark of what is missing; in one register, and `extern "C"` so that callers need
-    /// no unwinding.
+    /// Returns the function's address, or the mark of why it is missing. It is one register and `extern "C"`, so that
+    /// callers need no unwinding code.
     #[cold]
     #[inline(never)]
     extern "C" fn resolve(&'static self, slot: &'static Slot) -> *mut c_void {
@@ -407,7 +408,7 @@ impl fmt::Debug for Binding {
 /// library of these releases only.
 #[macro_export]
 macro_rules! bindings {
-    // A block is first cut into items, as coarsely as can be, since matching it takes time quadratic in the number of fragments.
+    // A block is first cut into items, as coarsely as possible, since matching it takes time quadratic in the number of fragments.
     (binding = $binding:path; releases = $releases:path; $(
         $(#$attribute:tt)*
         $since:literal pub fn $name:ident $parameters:tt $(-> $result:ty)?;

@@ -1,27 +1,28 @@
-//! The few functions of the C library that are needed beside std's. The crate `libc` has them, but everything above waits for its
-//! build: a seventh of a cold build of `hip`. `tests::declared_as_in_libc` holds them to it.
+//! The few functions of the C library that std does not offer. The crate `libc` has them, but everything in the
+//! workspace would wait for its build: a seventh of a cold build of `hip`. `tests::declared_as_in_libc` compares these
+//! declarations with it.
 
 #[cfg(target_os = "linux")]
 use std::ffi::{c_char, c_int, c_long, c_ulong, c_void};
 
-/// Whether the process gained privileges when it was started (`getauxval`).
+/// Key of `getauxval`: whether the process gained privileges when it was started.
 #[cfg(target_os = "linux")]
 pub(crate) const AT_SECURE: c_ulong = 23;
-/// The loader's entry of an open library (`dlinfo`).
+/// Request of `dlinfo`: the dynamic loader's entry of an open library.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 pub(crate) const RTLD_DI_LINKMAP: c_int = 2;
-/// The directories that the loader searches, and how much memory their list takes (`dlinfo`).
+/// Requests of `dlinfo`: the directories that the dynamic loader searches, and the size of their list.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 pub(crate) const RTLD_DI_SERINFO: c_int = 4;
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 pub(crate) const RTLD_DI_SERINFOSIZE: c_int = 5;
 
-/// A file in memory; not called as a function, which older C libraries lack.
+/// The system call that creates a file in memory. The C library's function is not used, since older releases lack it.
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 pub(crate) const SYS_MEMFD_CREATE: c_long = 319;
 #[cfg(all(target_os = "linux", not(target_arch = "x86_64")))]
 pub(crate) const SYS_MEMFD_CREATE: c_long = 279;
-/// Opens what is loaded and nothing else (`dlopen`).
+/// Flag of `dlopen`: return a library that is already loaded, and load nothing.
 #[cfg(target_os = "linux")]
 pub(crate) const RTLD_NOLOAD: c_int = 4;
 
@@ -33,7 +34,7 @@ pub(crate) struct LoadedObject {
     pub(crate) name: *const c_char,
 }
 
-/// What [`dl_iterate_phdr`] calls for each object.
+/// The callback that [`dl_iterate_phdr`] calls for each object.
 #[cfg(target_os = "linux")]
 pub(crate) type ForObject = unsafe extern "C" fn(*mut LoadedObject, usize, *mut c_void) -> c_int;
 
@@ -75,7 +76,7 @@ mod tests {
         assert_eq!(super::SYS_MEMFD_CREATE, libc::SYS_memfd_create);
         assert_eq!(super::RTLD_NOLOAD, libc::RTLD_NOLOAD);
         assert_eq!(super::RTLD_DI_LINKMAP, libc::RTLD_DI_LINKMAP);
-        // Of `<dlfcn.h>`; libc has neither.
+        // From `<dlfcn.h>`; the crate `libc` has neither.
         assert_eq!((super::RTLD_DI_SERINFO, super::RTLD_DI_SERINFOSIZE), (4, 5));
         assert_eq!(
             std::mem::offset_of!(super::LoadedObject, address),

@@ -1,8 +1,8 @@
-//! What a library of ROCm needs, opened before it and from its own installation.
+//! The dependencies of a ROCm library, opened before it and from its own installation.
 //!
-//! The loader looks for a dependency by its name: among the libraries that the process has loaded, then in `LD_LIBRARY_PATH`.
-//! If that names another ROCm, the process gets parts of both: two copies of LLVM end it, two HIP runtimes corrupt it. So
-//! each dependency is opened first, by its absolute path; the loader then finds it by its name.
+//! The dynamic loader looks for a dependency by its name: among the loaded libraries, then in `LD_LIBRARY_PATH`. If
+//! that variable names another ROCm, the process gets parts of both: two copies of LLVM abort it, two HIP runtimes
+//! corrupt it. So each dependency is opened first, by its absolute path; the dynamic loader then finds it by its name.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -14,12 +14,12 @@ use crate::report::Reason;
 use crate::search::{names_in, system_library_dirs};
 use crate::tree::{Tree, clash, find_in, is_home, is_llvm, is_rocm, system_dirs};
 
-/// What `library` opens by name in the course of its work, by the parts of the names before `.so`.
+/// Returns the libraries that `library` opens by name (`dlopen`), by the parts of their names before `.so`.
 fn opened_by_name(library: &str) -> &'static [&'static str] {
     match library.split_once(".so").map_or(library, |(stem, _)| stem) {
-        // Before 6.0 with HIPRTC inside.
+        // HIP before 6.0 contains HIPRTC.
         "libamdhip64" => &["libamd_comgr", "libhiprtc-builtins", "librocprofiler-register", "libamdhip64"],
-        // The linker of HIPRTC asks the runtime for the device.
+        // HIPRTC's linker asks the runtime for the device.
         "libhiprtc" => &["libamd_comgr", "libhiprtc-builtins", "libamdhip64"],
         "libhsa-runtime64" => &["librocprofiler-register"],
         "libhipblas" => &["librocblas", "librocsolver"],
@@ -31,33 +31,34 @@ fn opened_by_name(library: &str) -> &'static [&'static str] {
     }
 }
 
-/// The runtime under HIP, which a library in a directory of its own may replace: a software GPU, a build of a developer's.
+/// The runtime under HIP. A library in a directory of its own may replace it: a software GPU, or a developer's build.
 const REPLACEABLE: &str = "libhsa-runtime64.so";
 
-/// A library whose names are looked for in a file is at most this long: device code makes others much longer.
+/// The longest file that is searched for names: device code makes some libraries much longer.
 const MOST_BYTES_SEARCHED: u64 = 64 << 20;
 
 /// The dependencies of one library.
 pub(crate) struct Closure<'a> {
     tree: &'a Tree,
-    /// What the process has loaded.
+    /// The libraries that the process has loaded.
     loaded: Vec<PathBuf>,
-    /// Where the loader looks because it was told to: by its user, by its configuration.
+    /// Directories that the user or the loader's configuration gives to the dynamic loader.
     given: Vec<PathBuf>,
-    /// Where it looks for the system's libraries.
+    /// The system's library directories.
     system: Vec<PathBuf>,
     seen: Vec<String>,
-    /// To be opened, in this order.
+    /// The libraries to open, in this order.
     files: Vec<Dependency>,
 }
 
-/// A library that is to be opened before another.
+/// A library that must be opened before another.
 #[derive(Debug)]
 pub(crate) struct Dependency {
     pub(crate) file: PathBuf,
-    /// Whether the other cannot be opened without it.
+    /// Whether the other library cannot be opened without it.
     pub(crate) needed: bool,
-    /// The name under which the other opens it, if that is not its own, and what to say if the loader cannot be told.
+    /// The name under which the other library opens it, if it is not its own, and the error if the alias cannot be
+    /// added.
     pub(crate) alias: Option<(String, Reason)>,
 }
 
@@ -70,8 +71,8 @@ impl<'a> Closure<'a> {
         Self { tree, loaded: mapped::libraries(), given, system, seen: Vec::new(), files: Vec::new() }
     }
 
-    /// The dependencies of the library `path`, each behind its own, and the file that is to be opened as `path`, which is
-    /// another where one replaces it.
+    /// Returns the dependencies of the library `path`, each after its own dependencies, and the file to open as `path`,
+    /// which differs from `path` if another file replaces it.
     ///
     /// # Errors
     /// [`Reason::OtherInstallation`] if one of them, or the library itself, is of another installation.
@@ -80,7 +81,7 @@ impl<'a> Closure<'a> {
         let name = dynamic.soname.clone().unwrap_or_else(|| own.clone());
         self.seen.push(name.clone());
         let path = match self.conflict(&name, Some(path))? {
-            // One that may replace it.
+            // A library that may replace it.
             Some(other) => other,
             None => path.to_owned(),
         };
@@ -88,7 +89,7 @@ impl<'a> Closure<'a> {
         Ok((self.files, path))
     }
 
-    /// Adds what a library needs, and what that needs. `needed` says whether the library itself is.
+    /// Adds the dependencies of a library, recursively. `needed` says whether the library itself is a required one.
     fn visit(&mut self, path: &Path, dynamic: &Dynamic, needed: bool) -> Result<(), Reason> {
         for name in dynamic.needed.iter().filter(|name| is_rocm(name)) {
             self.add(name, dynamic, path, (true, needed))?;
@@ -101,7 +102,8 @@ impl<'a> Closure<'a> {
         Ok(())
     }
 
-    /// The names with this stem that the library opens, where the loader would not find those of the installation.
+    /// Returns the names with this stem that the library opens, if the dynamic loader would not find those of the
+    /// installation.
     fn names_opened(&self, stem: &str, by: &Path, dynamic: &Dynamic) -> Vec<String> {
         let versioned = |name: &str| name.strip_prefix(stem).is_some_and(|rest| rest.starts_with(".so."));
         let sonames = |names: Vec<String>| -> Vec<String> {
@@ -116,7 +118,7 @@ impl<'a> Closure<'a> {
             let found = self.loader_finds(name, by, dynamic);
             !matches!((self.tree.find(name), found), (Some(own), Some(found)) if same_file(&own, &found))
         });
-        // A name without a number is not that of a library which is open under another.
+        // An unversioned name does not match a library that is loaded under another name.
         let plain = format!("{stem}.so");
         let plain_elsewhere =
             self.loader_finds(&plain, by, dynamic).is_some_and(|found| !self.tree.holds(&found) && is_home_of(&found));
@@ -131,14 +133,14 @@ impl<'a> Closure<'a> {
         if sure || names.is_empty() {
             return names;
         }
-        // Only those that it really opens.
+        // Only names that occur in the file.
         let short = fs::metadata(by).is_ok_and(|file| file.len() <= MOST_BYTES_SEARCHED);
         let bytes = if short { fs::read(by).unwrap_or_default() } else { Vec::new() };
         names.retain(|name| contains(&bytes, name));
         names
     }
 
-    /// Directories of other installations where the loader looks.
+    /// Returns the directories of other installations that the dynamic loader searches.
     fn foreign_homes(&self) -> impl Iterator<Item = &PathBuf> {
         self.given.iter().filter(|dir| is_home(dir) && !self.tree.holds(&dir.join("x")))
     }
@@ -148,10 +150,10 @@ impl<'a> Closure<'a> {
             return Ok(());
         }
         self.seen.push(name.to_owned());
-        // A library that another package names is of that one's directory.
+        // If another package's directory has the library that names it, the name belongs to that directory.
         let beside = || if self.tree.holds(by) { None } else { Tree::of_file(by).find(name) };
         let own = self.tree.find(name).or_else(|| find_in(&run_path(above, by), name)).or_else(beside);
-        // The name without a number, which only development packages have.
+        // The unversioned name, which only development packages have.
         let own = own.or_else(|| name.ends_with(".so").then(|| self.numbered(name)).flatten());
         let file = match self.conflict(name, own.as_deref())? {
             Some(other) => other,
@@ -160,9 +162,9 @@ impl<'a> Closure<'a> {
                 None => return self.judge_absent(name, by, above, linked),
             },
         };
-        // What is wrong with it is told by the loader, for the library that needs it.
+        // The dynamic loader reports any fault of this file, for the library that needs it.
         let Ok(dynamic) = look_at(&file) else { return Ok(()) };
-        // Open or not, the loader looks for it again under another name than its own.
+        // Open or not, the dynamic loader looks for it again if it is named other than by its soname.
         let alias = match self.loader_finds(name, by, above) {
             Some(found)
                 if !linked
@@ -179,13 +181,13 @@ impl<'a> Closure<'a> {
         Ok(())
     }
 
-    /// The file of the installation whose name is this one and a number.
+    /// Returns the file of the installation with this name and a version number.
     fn numbered(&self, name: &str) -> Option<PathBuf> {
         let number = |other: &str| other.strip_prefix(name).is_some_and(|rest| rest.starts_with('.'));
         self.tree.names(number).first().and_then(|name| self.tree.find(name))
     }
 
-    /// The library of another place that serves as `name`, where that is no mistake.
+    /// Returns the library of another directory that may serve as `name`.
     fn conflict(&self, name: &str, own: Option<&Path>) -> Result<Option<PathBuf>, Reason> {
         let replaceable = name.starts_with(REPLACEABLE);
         let clashes = |file: &&PathBuf| {
@@ -209,7 +211,8 @@ impl<'a> Closure<'a> {
         Ok(files.into_iter().find(|file| !is_home_of(file) && !self.tree.holds(file)))
     }
 
-    /// Judges a library that the installation does not have: one of another is an error, none is the loader's to tell.
+    /// Judges a library that the installation lacks. One of another installation is an error; a missing one is left to
+    /// the dynamic loader to report.
     fn judge_absent(&self, name: &str, by: &Path, above: &Dynamic, linked: bool) -> Result<(), Reason> {
         let Some(found) = self.loader_finds(name, by, above) else { return Ok(()) };
         let of_system = found.parent().is_some_and(|dir| self.system.iter().any(|system| system == dir));
@@ -220,7 +223,7 @@ impl<'a> Closure<'a> {
         if other && !self.tree.holds(&found) { Err(self.mixed(name, &found, false)) } else { Ok(()) }
     }
 
-    /// The file that the loader takes if the library `by` asks for `name`.
+    /// Returns the file that the dynamic loader uses if the library `by` asks for `name`.
     fn loader_finds(&self, name: &str, by: &Path, dynamic: &Dynamic) -> Option<PathBuf> {
         let listed = |list: &Option<String>| list.as_deref().map_or_else(Vec::new, |list| expand(list, by));
         let rpath = if dynamic.runpath.is_none() { listed(&dynamic.rpath) } else { Vec::new() };
@@ -240,8 +243,8 @@ impl<'a> Closure<'a> {
     }
 }
 
-/// Looks for libraries that were loaded since `before` and of which the process has another copy, for what the loader did
-/// otherwise than foreseen.
+/// Checks the libraries that were loaded since `before`: a second copy of one means that the dynamic loader did not act
+/// as foreseen.
 pub(crate) fn check_loaded(before: &[PathBuf], tree: &Tree) -> Result<(), Reason> {
     let now = mapped::libraries();
     for new in now.iter().filter(|file| !before.contains(file)) {
@@ -271,23 +274,23 @@ fn file_name(path: &Path) -> String {
     path.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
 
-/// The directories that a library names for its dependencies.
+/// Returns the directories in which a library wants its dependencies to be searched.
 fn run_path(dynamic: &Dynamic, library: &Path) -> Vec<PathBuf> {
     let list = dynamic.runpath.as_deref().or(dynamic.rpath.as_deref());
     list.map_or_else(Vec::new, |list| expand(list, library))
 }
 
-/// The absolute directories of a run path.
+/// Returns the absolute directories of a run path.
 fn expand(list: &str, library: &Path) -> Vec<PathBuf> {
     let origin = library.parent().unwrap_or(Path::new("/")).to_string_lossy();
     let dirs = list.split(':').map(|dir| dir.replace("${ORIGIN}", &origin).replace("$ORIGIN", &origin));
     dirs.map(PathBuf::from).filter(|dir| dir.is_absolute()).collect()
 }
 
-/// Whether the name is in the bytes, with its end.
+/// Returns whether the bytes contain the name with its terminating NUL.
 fn contains(bytes: &[u8], name: &str) -> bool {
     let whole = [name.as_bytes(), b"\0"].concat();
-    // SAFETY: both are slices of these lengths.
+    // SAFETY: both slices have these lengths.
     !unsafe { crate::c::memmem(bytes.as_ptr().cast(), bytes.len(), whole.as_ptr().cast(), whole.len()) }.is_null()
 }
 

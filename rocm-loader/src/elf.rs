@@ -1,5 +1,5 @@
-//! A look at a library's ELF header before the loader sees it: the loader's own messages are few words, and running a
-//! library's initialisers is too late to notice that it is the wrong one.
+//! A look at a library's ELF header before the dynamic loader opens it. The loader's own messages are terse, and once
+//! the initialisers of a wrong library run it is too late.
 
 use std::io::{self, ErrorKind, Read, Seek, SeekFrom};
 
@@ -7,16 +7,16 @@ use crate::report::Reason;
 
 pub mod versions;
 
-/// What the dynamic section says.
+/// The content of the dynamic section.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Dynamic {
-    /// The name that the library gives itself.
+    /// The library's own soname.
     pub soname: Option<String>,
-    /// The libraries that it needs.
+    /// The libraries that it depends on.
     pub needed: Vec<String>,
-    /// Directories that the loader searches for them before those of its user (`DT_RPATH`), separated by colons.
+    /// Directories that are searched for them before the user's (`DT_RPATH`), separated by colons.
     pub rpath: Option<String>,
-    /// Directories that the loader searches for them after those of its user (`DT_RUNPATH`).
+    /// Directories that are searched for them after the user's (`DT_RUNPATH`).
     pub runpath: Option<String>,
 }
 
@@ -31,12 +31,12 @@ const TAG_SONAME: u64 = 14;
 const TAG_RPATH: u64 = 15;
 const TAG_RUNPATH: u64 = 29;
 
-/// Bounds on what is read from a file that may be anything.
+/// Bounds on the sizes read from a file, which may be corrupt.
 const MAX_SEGMENTS: u16 = 256;
 const MAX_DYNAMIC_BYTES: u64 = 64 * 1024;
 const MAX_NAME_BYTES: u64 = 4096;
 
-/// Whether `file` is a shared library for this machine, and what it says of itself.
+/// Checks that `file` is a shared library for this machine, and returns its dynamic section.
 pub fn inspect(file: &mut (impl Read + Seek)) -> Result<Dynamic, Reason> {
     let mut header = Vec::with_capacity(64);
     file.by_ref().take(64).read_to_end(&mut header).map_err(unreadable)?;
@@ -61,7 +61,7 @@ pub fn inspect(file: &mut (impl Read + Seek)) -> Result<Dynamic, Reason> {
     if class != CLASS_64 {
         return Ok(Dynamic::default());
     }
-    // Whatever is odd further in is the loader's to judge.
+    // Faults further into the file are left to the dynamic loader.
     Ok(dynamic(file, &header, little).unwrap_or_default())
 }
 
@@ -87,13 +87,13 @@ pub fn dynamic(file: &mut (impl Read + Seek), header: &[u8], little: bool) -> Op
     Some(found)
 }
 
-/// The dynamic section, and how to follow it into the file.
+/// The dynamic section, and the segments that map its addresses to the file.
 pub struct Table {
     /// Address, offset in the file and size of each loaded segment.
     loads: Vec<(u64, u64, u64)>,
     /// Tag and value.
     entries: Vec<(u64, u64)>,
-    /// Where in the file its strings are.
+    /// File offset of its string table.
     strings: u64,
 }
 
@@ -130,7 +130,7 @@ impl Table {
         self.entries.iter().find(|e| e.0 == tag).map(|e| e.1)
     }
 
-    /// Where in the file that is which is loaded at `address`.
+    /// Returns the file offset of the byte that is loaded at `address`.
     pub fn offset_of(&self, address: u64) -> Option<u64> {
         let &(base, offset, _) =
             self.loads.iter().find(|&&(base, _, size)| address.checked_sub(base).is_some_and(|o| o < size))?;
@@ -155,7 +155,7 @@ pub fn read_up_to(file: &mut (impl Read + Seek), offset: u64, size: u64) -> Opti
 }
 
 fn name_at(file: &mut (impl Read + Seek), offset: u64) -> Option<String> {
-    // Most names are short; a second read serves the rest.
+    // Most names are short; the second read covers the others.
     for size in [128, MAX_NAME_BYTES] {
         let bytes = read_up_to(file, offset, size)?;
         if let Some(end) = bytes.iter().position(|&b| b == 0) {
@@ -184,7 +184,7 @@ fn u64_at(bytes: &[u8], at: usize, little: bool) -> Option<u64> {
     Some(if little { u64::from_le_bytes(value) } else { u64::from_be_bytes(value) })
 }
 
-/// Class, little endian, machine of this program.
+/// Class, little endian and machine of this program.
 pub(crate) const fn native() -> (u8, bool, u16) {
     let class = if cfg!(target_pointer_width = "64") { CLASS_64 } else { 1 };
     let machine = if cfg!(target_arch = "x86_64") {
@@ -249,7 +249,7 @@ mod tests {
     use super::*;
     use std::io::Cursor;
 
-    /// A file whose bytes cannot be had.
+    /// A file whose bytes cannot be read.
     struct Denied;
     impl Read for Denied {
         fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
@@ -282,7 +282,7 @@ mod tests {
         }
     }
 
-    /// This test program is itself an ELF file with libraries that it needs: every mutation of its head is read without a panic.
+    /// This test program is itself an ELF file with dependencies: every mutation of its head is read without a panic.
     #[test]
     #[cfg(target_os = "linux")]
     fn damaged_files_are_survived() {

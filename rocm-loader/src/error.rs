@@ -66,9 +66,9 @@ pub enum Error {
         declared_for: Releases,
         /// The file, or the provider that replaces it.
         found_in: String,
-        /// The releases whose ABI that has.
+        /// The releases whose ABI the library has.
         found: Abi,
-        /// The module of the `-sys` crate that has the function for these, such as `rocm_7_0`.
+        /// The module of the `-sys` crate that has the function for these releases, such as `rocm_7_0`.
         module: Option<&'static str>,
     },
     /// A provider was set after the first function had been resolved.
@@ -105,7 +105,7 @@ pub enum Error {
     },
 }
 
-/// Libraries that the command `rocm-sdk` installs when it is told their names.
+/// Libraries that `rocm-sdk install` installs only if they are named.
 const DEBIANS: [&str; 12] = [
     "hipblas",
     "hipblaslt",

@@ -205,7 +205,7 @@ impl Search {
         }
         match self.find(spec) {
             Ok(found) => Ok(Ok(found)),
-            // One that is there and broken is told.
+            // An optional library that exists but is broken is an error.
             Err(Error::NotFound { .. }) if spec.is_optional() => Ok(Err(SkipReason::Optional)),
             Err(error) => Err(error),
         }

@@ -1,6 +1,6 @@
-//! Where installations of the user's own are: those that `rocm-sdk install` makes, or another program of the same layout.
+//! The user's own installations: made by `rocm-sdk install`, or by another program with the same layout.
 //!
-//! `DIR/REL/usr` is the root of release REL, and `DIR/REL/.packages`, written last, says that it is complete.
+//! `DIR/REL/usr` is the root of release REL, and `DIR/REL/.packages`, written last, marks it as complete.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -8,18 +8,19 @@ use std::path::{Path, PathBuf};
 use crate::search::versioned;
 use crate::version::parse_release;
 
-/// Names the folder of the installations, instead of that in the user's data folder.
+/// The variable that names the folder of the installations, instead of the one in the user's data folder.
 pub const VARIABLE: &str = "ROCM_SDK_INSTALL_DIR";
-/// The file in the folder of a release which says that it is complete, and what it holds.
+/// The file in the folder of a release that marks it as complete and lists its packages.
 pub const STAMP: &str = ".packages";
-/// The loader that goes with an installation's C library, beside it.
+/// The dynamic loader that belongs to an installation's C library and lies next to it.
 pub(crate) const LOADER: &str = "ld-linux-x86-64.so.2";
 /// The root of a release in its folder.
 pub const ROOT: &str = "usr";
 
-/// The folder of the installations: [`VARIABLE`], else `rocm-sdk` in `XDG_DATA_HOME`, else in `~/.local/share`.
+/// Returns the folder of the installations: [`VARIABLE`], otherwise `rocm-sdk` in `XDG_DATA_HOME`, otherwise in
+/// `~/.local/share`.
 ///
-/// Only the variable is taken as it is: the others say nothing where they are no absolute path.
+/// The value of [`VARIABLE`] is taken unchanged. The other two are ignored unless they are absolute paths.
 pub fn directory(get: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
     let variable = |name: &str| get(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     variable(VARIABLE).or_else(|| {
@@ -29,16 +30,16 @@ pub fn directory(get: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
     })
 }
 
-/// The folders of releases in `directory`, complete or not, with their names, newest first. What is not named like a release is something
-/// else.
+/// Returns the folders of releases in `directory`, complete or not, with their names, newest first. Other entries are
+/// skipped.
 pub fn releases(directory: &Path) -> Vec<(String, PathBuf)> {
     let named = |path: PathBuf| Some((path.file_name()?.to_str()?.to_owned(), path));
     let releases = versioned(directory, "").into_iter().filter_map(named);
     releases.filter(|(name, path)| parse_release(name).is_some() && path.is_dir()).collect()
 }
 
-/// How to run a program on the libraries of the installation that the file `path` belongs to, if it has a C library of its own.
-/// `ours` says whether it is one of those here.
+/// Returns how to run a program on the libraries of the installation that the file `path` belongs to, if it has a C
+/// library of its own. `ours` says whether it is one of the user's installations.
 pub fn how_to_run(path: &Path, ours: bool) -> Option<String> {
     let directory = path.parent()?;
     let loader = directory.join(LOADER);

@@ -47,7 +47,7 @@ mod spec;
 mod sys_crate;
 mod variables;
 
-// What `rocm-sdk` stands on. Not for others: it changes without notice.
+// Used by `rocm-sdk`. Not for other crates: it changes without notice.
 #[doc(hidden)]
 pub mod elf;
 #[doc(hidden)]

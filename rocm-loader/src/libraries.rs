@@ -15,7 +15,7 @@
 
 use crate::spec::{LibrarySpec, Soname};
 
-/// Names that contain the minor release on Windows, newest first: `hiprtc0702.dll` is of HIP 7.2.
+/// Windows names contain the minor release, newest first: `hiprtc0702.dll` belongs to HIP 7.2.
 macro_rules! windows_names {
     ($stem:literal, $($more:literal),*) => {
         windows_names!(@releases $stem, [$($more),*],
@@ -40,7 +40,7 @@ macro_rules! library {
     };
 }
 
-/// Where ROCm keeps its own LLVM: the second before ROCm 6, and a link since.
+/// Directories of ROCm's own LLVM: the second is used before ROCm 6, and is a link since.
 #[cfg(windows)]
 const LLVM_DIRS: &[&str] = &["lib/llvm/bin"];
 #[cfg(not(windows))]
@@ -99,7 +99,7 @@ pub static AMD_COMGR: LibrarySpec = LibrarySpec::new(
     "amd_comgr",
     "libamd_comgr.so",
     &[
-        // Its enums are numbered anew.
+        // Its enums are renumbered.
         Soname::new("libamd_comgr.so.3", 6, 10).with_abi_of((6, 4), (10, u32::MAX)),
         Soname::new("libamd_comgr.so.2", 5, 6).with_abi_of((5, 7), (6, 3)),
     ],
@@ -129,7 +129,7 @@ pub static AMD_SMI: LibrarySpec = LibrarySpec::new(
         Soname::new("libamd_smi.so.25", 6, 6).with_abi_of((6, 4), (6, 4)),
         Soname::new("libamd_smi.so.24", 6, 6).with_abi_of((6, 1), (6, 3)),
         Soname::new("libamd_smi.so.23", 6, 6).with_abi_of((6, 0), (6, 0)),
-        // Debian's, of 6.1.
+        // Debian's package, of 6.1.
         Soname::new("libamd_smi.so.0", 6, 6).with_abi_of((6, 1), (6, 1)),
         Soname::new("libamd_smi.so.1", 5, 5),
     ],

@@ -35,7 +35,7 @@ pub struct Library {
     opened_as: String,
     path: Option<PathBuf>,
     soname: Option<String>,
-    /// The HIP runtime that it needs, as it names it.
+    /// The name under which it depends on the HIP runtime.
     runtime: Option<String>,
     release: OnceLock<Option<Release>>,
     abi: OnceLock<Abi>,
@@ -149,7 +149,7 @@ impl Library {
         })
     }
 
-    /// The release of the HIP runtime beside it that it needs.
+    /// Returns the release of the HIP runtime next to it that it depends on.
     fn release_of_runtime(&self) -> Option<Release> {
         let beside = self.path.as_deref()?.parent()?.join(self.runtime.as_deref()?);
         release_of_file(&beside, true).filter(|_| beside.exists())
@@ -171,7 +171,7 @@ impl Library {
 
     /// Returns the address of the symbol `name`, in this library or in one of its dependencies.
     pub fn symbol(&self, name: &CStr) -> Option<NonNull<c_void>> {
-        // SAFETY: only the address is taken, nothing is called or read through it.
+        // SAFETY: only the address is taken; nothing is called or read through it.
         let symbol = unsafe { self.handle.get::<*mut c_void>(name.to_bytes_with_nul()) }.ok()?;
         NonNull::new(*symbol)
     }
@@ -189,14 +189,14 @@ impl Library {
         const { assert!(size_of::<F>() == size_of::<*mut c_void>(), "F must be a function pointer") };
         match self.symbol(name) {
             Some(address) => {
-                // SAFETY: of pointer size, asserted above; the caller vouches for the type.
+                // SAFETY: `F` has the size of a pointer, asserted above; the caller guarantees the type.
                 Ok(unsafe { std::mem::transmute_copy::<NonNull<c_void>, F>(&address) })
             }
             None => Err(self.missing(name, since)),
         }
     }
 
-    /// Opens the same file again with a wider scope; the loader then widens the one that is open.
+    /// Opens the same file again with a wider scope. The dynamic loader then widens the scope of the open library.
     pub fn widen(&self, scope: Scope) -> Result<(), Error> {
         let path = Path::new(&self.opened_as);
         let again =

@@ -45,7 +45,7 @@ impl LibraryName for &String {
     }
 }
 
-/// The short name behind a file name or another spelling.
+/// Returns the short name that corresponds to a file name or to another spelling.
 fn meant_by(name: &str) -> Option<&'static str> {
     let plain = |text: &str| -> String {
         let text = text.to_lowercase();

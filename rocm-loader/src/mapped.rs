@@ -1,8 +1,8 @@
-//! The libraries that the process has loaded, and the directories where its loader looks for more.
+//! The libraries that the process has loaded, and the directories that its dynamic loader searches.
 
 use std::path::{Path, PathBuf};
 
-/// The files of the libraries that the process has loaded, as the loader names them.
+/// Returns the files of the libraries that the process has loaded, as the dynamic loader names them.
 #[cfg(target_os = "linux")]
 pub(crate) fn libraries() -> Vec<PathBuf> {
     use std::ffi::{CStr, OsStr, c_int, c_void};
@@ -11,8 +11,8 @@ pub(crate) fn libraries() -> Vec<PathBuf> {
     use crate::c::{LoadedObject, dl_iterate_phdr};
 
     unsafe extern "C" fn add(object: *mut LoadedObject, _: usize, found: *mut c_void) -> c_int {
-        // SAFETY: the loader passes a live object, whose name is null or NUL-terminated, and the list of the call below, to
-        // which no other reference is in use.
+        // SAFETY: the dynamic loader passes a live object, whose name is null or NUL-terminated, and the list of the call below, to which
+        // no other reference is in use.
         let (name, found) = unsafe { ((*object).name, &mut *found.cast::<Vec<PathBuf>>()) };
         if !name.is_null() {
             // SAFETY: see above.
@@ -30,7 +30,8 @@ pub(crate) fn libraries() -> Vec<PathBuf> {
     found
 }
 
-/// The directories that the loader was given, by `LD_LIBRARY_PATH` or its option `--library-path`, and those built into it.
+/// Returns the directories given to the dynamic loader, by `LD_LIBRARY_PATH` or its option `--library-path`, and its
+/// built-in ones.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 pub(crate) fn loader_directories() -> Vec<PathBuf> {
     serinfo().unwrap_or_else(from_variable)
@@ -47,7 +48,8 @@ fn from_variable() -> Vec<PathBuf> {
     std::env::split_paths(&value).filter(|dir| dir.is_absolute()).collect()
 }
 
-/// The loader's own account: it is of the process's start, whatever has become of the variable.
+/// Asks the dynamic loader itself: its list dates from the start of the process, even if the variable has changed
+/// since.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 fn serinfo() -> Option<Vec<PathBuf>> {
     use std::ffi::{CStr, OsStr, c_char, c_uint};
@@ -55,7 +57,7 @@ fn serinfo() -> Option<Vec<PathBuf>> {
 
     use crate::c::{RTLD_DI_SERINFO, RTLD_DI_SERINFOSIZE, dlinfo};
 
-    /// `Dl_serinfo` up to its list, and an entry of that.
+    /// `Dl_serinfo` up to its list, and an entry of that list.
     #[repr(C)]
     #[derive(Default)]
     struct Head {
@@ -70,14 +72,14 @@ fn serinfo() -> Option<Vec<PathBuf>> {
 
     let program = libloading::os::unix::Library::this().into_raw();
     let mut head = Head::default();
-    // SAFETY: the handle is of the program, and the request writes a size and a count.
+    // SAFETY: the handle is the program's, and the request writes a size and a count.
     if unsafe { dlinfo(program, RTLD_DI_SERINFOSIZE, (&raw mut head).cast()) } != 0 {
         return None;
     }
-    // Of words, for the alignment. The request reads the size and the count from its head.
+    // An array of words, for the alignment. The request reads the size and the count from its head.
     let mut list = vec![0_usize; head.size.max(size_of::<Head>()).div_ceil(size_of::<usize>())];
     let start = list.as_mut_ptr();
-    // SAFETY: it has room for the head and is aligned for it.
+    // SAFETY: the array has room for the head and is aligned for it.
     unsafe { start.cast::<Head>().write(Head { size: head.size, count: head.count }) };
     // SAFETY: as above, with the memory that the loader asked for.
     if unsafe { dlinfo(program, RTLD_DI_SERINFO, start.cast()) } != 0 {
@@ -100,7 +102,7 @@ fn serinfo() -> Option<Vec<PathBuf>> {
     Some(found)
 }
 
-/// Whether two paths lead to one file, which the loader loads once.
+/// Returns whether two paths lead to one file, which the dynamic loader loads once.
 pub(crate) fn same_file(one: &Path, other: &Path) -> bool {
     use std::os::unix::fs::MetadataExt;
     let file = |path: &Path| std::fs::metadata(path).ok().map(|file| (file.dev(), file.ino()));

@@ -1,4 +1,4 @@
-//! Trying one candidate after the other, keeping a record of each.
+//! Tries one candidate after the other, and records each.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -15,17 +15,17 @@ use crate::spec::{LibrarySpec, first_number, number_of_llvm, soname_major};
 use crate::sys;
 use crate::tree::{Tree, is_rocm};
 
-/// What is done with a file that looks right.
+/// The use of a file that passes the checks.
 #[derive(Debug, Clone, Copy)]
 pub enum Purpose {
-    /// It is opened; one that cannot be is passed over.
+    /// Open it. A file that cannot be opened is skipped.
     Open(Scope),
-    /// It is only named.
+    /// Return its path only.
     Find,
 }
 
 impl Purpose {
-    /// Who is to see the symbols of what is opened; `None` if nothing is.
+    /// Returns the visibility of the symbols of an opened library; `None` if nothing is opened.
     fn scope(self) -> Option<Scope> {
         match self {
             Self::Open(scope) => Some(scope),
@@ -34,28 +34,28 @@ impl Purpose {
     }
 }
 
-/// A bound on how many libraries are opened for the sake of one.
+/// Limit on the number of libraries opened for one library.
 const MAX_DEPENDENCIES: usize = 256;
 
-/// A search under way.
+/// A search in progress.
 pub struct Trail {
     spec: &'static LibrarySpec,
     purpose: Purpose,
     attempts: Vec<Attempt>,
     /// The installation that the process uses.
     in_use: Option<Tree>,
-    /// A library was found whose dependencies only another installation has.
+    /// A library was found with a dependency that only another installation has.
     incomplete: bool,
 }
 
-/// What a search came to.
+/// The result of a search.
 pub struct Hit {
-    /// Where the purpose is to open it.
+    /// Set if the purpose is to open the library.
     handle: Option<libloading::Library>,
-    /// The installation that it is of.
+    /// The installation that the library belongs to.
     tree: Option<Tree>,
     origin: Origin,
-    /// The path or soname that the loader was given.
+    /// The path or soname passed to the dynamic loader.
     target: String,
     path: Option<PathBuf>,
     dynamic: Dynamic,
@@ -66,13 +66,13 @@ impl Trail {
         Self { spec, purpose, attempts: Vec::new(), in_use: None, incomplete: false }
     }
 
-    /// Refuses libraries of other installations than this one.
+    /// Rejects libraries of installations other than this one.
     pub(crate) fn within(mut self, tree: Option<&Tree>) -> Self {
         self.in_use = tree.cloned();
         self
     }
 
-    /// Whether an installation was found that lacks what only another one has.
+    /// Returns whether an installation was found that lacks a dependency which another one has.
     pub(crate) fn is_incomplete(&self) -> bool {
         self.incomplete
     }
@@ -81,14 +81,14 @@ impl Trail {
         self.attempts.push(attempt);
     }
 
-    /// What to say when nothing was found.
+    /// Returns the error for a search that found nothing.
     pub fn into_error(self) -> Error {
         let library = self.spec.name();
         let report = Arc::new(Report::new(library, self.attempts));
         nothing_found(library, report)
     }
 
-    /// Whether what is found is opened.
+    /// Returns whether the search opens what it finds.
     fn opens(&self) -> bool {
         self.purpose.scope().is_some()
     }
@@ -109,7 +109,7 @@ impl Trail {
         }
         let wanted = self.wanted_number(&directories);
         let newer_first = wanted.is_some_and(|number| self.is_newer(number));
-        // The newest known release, then releases newer than any known, then the name that tells no release.
+        // The newest known release, then releases newer than any known, then the unversioned name.
         for newer in [newer_first, !newer_first] {
             let paths: Vec<PathBuf> = if newer {
                 directories
@@ -133,12 +133,12 @@ impl Trail {
             .find_map(|path| self.try_file(origin, path))
     }
 
-    /// Whether this major number is newer than any known.
+    /// Returns whether this major number is newer than any known.
     fn is_newer(&self, major: u32) -> bool {
         self.spec.newest_major().is_none_or(|newest| major > newest)
     }
 
-    /// The names to try, in order; those with the number that is wanted first.
+    /// Returns the names to try, in order; those with the number `wanted` first.
     fn names(&self, wanted: Option<u32>) -> Vec<&'static str> {
         let mut names: Vec<_> = self.spec.file_names().collect();
         if wanted.is_some() {
@@ -147,14 +147,15 @@ impl Trail {
         names
     }
 
-    /// The number that the library's companion in one of `directories` needs.
+    /// Returns the number that the library's companion in one of `directories` depends on.
     fn wanted_number(&self, directories: &[PathBuf]) -> Option<u32> {
         let companion = self.spec.companion()?;
         let files = companion.file_names().flat_map(|name| directories.iter().map(move |dir| dir.join(name)));
         number_of_llvm(&files.filter_map(|path| look_at(&path).ok()).next()?.needed)
     }
 
-    /// `libX.so.N` of a major newer than any known, newest first; `libLLVM.so.N.M` where the known names are such.
+    /// Returns the names `libX.so.N` of a major newer than any known, newest first; `libLLVM.so.N.M` if the known names
+    /// have that form.
     fn newer_names(&self, directory: &Path, wanted: Option<u32>) -> Vec<String> {
         let minor_too = self.spec.sonames().iter().any(|s| s.has_minor());
         let major = |name: &str| -> Option<u32> {
@@ -166,7 +167,7 @@ impl Trail {
         names
     }
 
-    /// Looks at the file, then opens it if that is the purpose.
+    /// Checks the file, then opens it if that is the purpose.
     pub fn try_file(&mut self, origin: Origin, path: &Path) -> Option<Hit> {
         let tried = look_at(path).and_then(|dynamic| {
             self.check_major(dynamic.soname.as_deref())?;
@@ -189,7 +190,7 @@ impl Trail {
         }
     }
 
-    /// Opens what a library of ROCm needs.
+    /// Opens the dependencies of a ROCm library.
     fn prepare(&mut self, path: &Path, dynamic: &Dynamic) -> Result<Prepared, Reason> {
         if !is_rocm(self.spec.unversioned()) {
             return Ok(Prepared { file: path.to_owned(), tree: None, loaded: Vec::new() });
@@ -198,7 +199,7 @@ impl Trail {
         let tree = Tree::of_file(path);
         let loaded = loaded();
         let found = dependencies(&tree, path, dynamic);
-        // Told of the library, rather than of the first of its dependencies.
+        // The error names the library rather than the first of its dependencies.
         self.check_in_use(
             path,
             found.iter().flat_map(|(dependencies, _)| dependencies.iter().map(|d| d.file.as_path())),
@@ -213,7 +214,7 @@ impl Trail {
                     std::mem::forget(handle);
                     name_also(dependency)?;
                 }
-                // One that relies on symbols of the library that needs it is opened with that.
+                // If it relies on symbols of the library that needs it, it is opened together with that library.
                 Err(Reason::Loader { .. }) => {}
                 Err(reason) if dependency.needed => return Err(reason),
                 Err(_) => {}
@@ -222,7 +223,7 @@ impl Trail {
         Ok(Prepared { file, tree: Some(tree), loaded })
     }
 
-    /// Refuses a library that belongs neither to the installation that the process uses nor to libraries of that.
+    /// Rejects a library that belongs neither to the installation in use nor to libraries of that installation.
     fn check_in_use<'a>(&self, path: &Path, mut dependencies: impl Iterator<Item = &'a Path>) -> Result<(), Reason> {
         match &self.in_use {
             Some(used) if !used.holds(path) && !dependencies.any(|file| used.holds(file)) => {
@@ -237,8 +238,8 @@ impl Trail {
         }
     }
 
-    /// Asks the system loader for each name, but for those that it would find in one of `refused`; where nothing is to
-    /// be opened, looks in `directories`, which are the loader's.
+    /// Asks the system loader for each name, except names that it would find in one of `refused`. If nothing is to be
+    /// opened, looks in the loader's `directories` instead.
     pub fn try_system(&mut self, refused: &[PathBuf], directories: &[PathBuf]) -> Option<Hit> {
         let origin = Origin::System;
         for name in self.names(self.wanted_number(directories)) {
@@ -267,8 +268,9 @@ impl Trail {
         None
     }
 
-    /// Opens what the loader finds under this name: most likely `file`, whose dependencies are opened first.
-    #[allow(clippy::type_complexity)] // What a hit is made of.
+    /// Opens the library that the dynamic loader finds under this name: most likely `file`, whose dependencies are
+    /// opened first.
+    #[allow(clippy::type_complexity)] // The parts of a hit.
     fn open_by_name(
         &mut self,
         name: &str,
@@ -280,7 +282,7 @@ impl Trail {
             _ => None,
         };
         let opened = match &prepared {
-            // Replaced by another.
+            // Another library replaces it.
             Some((file, found)) if found.file != *file => open_file(&found.file, scope, &mut Vec::new()),
             _ => sys::open_name(name, scope).map_err(|message| sys::explain(name.as_ref(), message)),
         };
@@ -301,14 +303,14 @@ impl Trail {
                 Ok((handle, tree, path, dynamic))
             }
             Err(reason) => {
-                // It stays open: what its initialisers have started may not survive its end.
+                // It stays open: threads and state of its initialisers may not survive closing it.
                 std::mem::forget(handle);
                 Err(reason)
             }
         }
     }
 
-    /// Refuses what calls itself an older major than any of the table: its functions have other signatures.
+    /// Rejects a library whose soname has an older major than any of the table: its functions have other signatures.
     fn check_major(&self, soname: Option<&str>) -> Result<(), Reason> {
         let Some(found) = soname else { return Ok(()) };
         let Some(major) = found.strip_prefix(self.spec.unversioned()).and_then(soname_major) else {
@@ -323,7 +325,7 @@ impl Trail {
         }
     }
 
-    /// What is worth knowing of a library that was opened.
+    /// Returns a remark on an opened library for the report.
     fn note(&self, soname: Option<&str>) -> Option<String> {
         let soname = soname?;
         (!self.spec.knows(soname)).then(|| format!("as {soname}, a release that this table does not know"))
@@ -333,7 +335,7 @@ impl Trail {
         self.attempts.push(Attempt::failed(origin, path.display().to_string(), reason));
     }
 
-    /// The library that was opened, with the record of the search.
+    /// Returns the opened library with the record of the search.
     pub fn into_library(self, hit: Hit) -> Result<Library, Error> {
         let Hit { handle: Some(handle), origin, target, path, dynamic, .. } = hit else {
             return Err(self.into_error());
@@ -342,7 +344,7 @@ impl Trail {
         Ok(Library::new(spec, handle, origin, target, path, dynamic, report))
     }
 
-    /// The file that was found, with the record of the search.
+    /// Returns the file that was found with the record of the search.
     pub fn into_found(self, hit: Hit) -> Result<FoundLibrary, Error> {
         let Hit { path: Some(path), origin, target, dynamic, .. } = hit else {
             return Err(self.into_error());
@@ -365,7 +367,7 @@ impl Trail {
 }
 
 impl Hit {
-    /// The installation that it is of, if it was opened and is a library of ROCm.
+    /// Returns the installation that it belongs to, if it was opened and is a library of ROCm.
     pub(crate) fn tree(&self) -> Option<&Tree> {
         self.tree.as_ref()
     }
@@ -373,16 +375,16 @@ impl Hit {
 
 /// A library whose dependencies are open.
 struct Prepared {
-    /// What is opened.
+    /// The file to open.
     file: PathBuf,
-    /// The installation that it is of, if it is a library of ROCm.
+    /// The installation that it belongs to, if it is a library of ROCm.
     tree: Option<Tree>,
-    /// What the process had loaded before.
+    /// The libraries that the process had loaded before.
     loaded: Vec<PathBuf>,
 }
 
 impl Prepared {
-    /// Checks that the loader has not mixed in a library of another installation.
+    /// Checks that the dynamic loader has not mixed in a library of another installation.
     fn check(&self, opened: Result<libloading::Library, Reason>) -> Result<libloading::Library, Reason> {
         let handle = opened?;
         match self.tree.as_ref().map_or(Ok(()), |tree| check_loaded(&self.loaded, tree)) {
@@ -401,7 +403,7 @@ use {
     crate::mapped::libraries as loaded,
 };
 
-/// Gives a library that is open its other name.
+/// Adds the other name of an open library.
 #[cfg(target_os = "linux")]
 fn name_also(dependency: Dependency) -> Result<(), Reason> {
     let Some((name, reason)) = dependency.alias else { return Ok(()) };
@@ -415,7 +417,7 @@ fn dependencies(tree: &Tree, path: &Path, dynamic: &Dynamic) -> Result<(Vec<Depe
     crate::closure::Closure::new(tree).of(path, dynamic)
 }
 
-/// Windows looks for the dependencies of a library beside it first.
+/// Windows searches the directory of a library first for its dependencies.
 #[cfg(not(target_os = "linux"))]
 mod elsewhere {
     use super::{Dynamic, Path, PathBuf, Reason, Tree};
@@ -444,7 +446,7 @@ mod elsewhere {
 #[cfg(not(target_os = "linux"))]
 use elsewhere::{check_loaded, dependencies, loaded, name_also};
 
-/// What a search that found nothing says: the first thing that was there and would not do, else that nothing was there.
+/// Returns the error for a search that found nothing usable: the first fault, otherwise that nothing was found.
 pub fn nothing_found(library: &'static str, report: Arc<Report>) -> Error {
     let cause = report.first_fault().map(|(attempt, reason)| (attempt.target.clone(), reason.clone()));
     match cause {
@@ -453,9 +455,9 @@ pub fn nothing_found(library: &'static str, report: Arc<Report>) -> Error {
     }
 }
 
-/// Opens a library, and before it those that it needs and the loader does not find, but which lie beside it: packages
-/// of a distribution rely on a place that the loader knows, and are not found where they were unpacked elsewhere.
-/// `above` are those that want this one.
+/// Opens a library. Dependencies that the dynamic loader does not find, but which lie next to the library, are opened
+/// first: packages of a distribution rely on a directory that the loader knows, and are not found if they were unpacked
+/// elsewhere. `above` are the libraries that depend on this one.
 fn open_file(path: &Path, scope: Scope, above: &mut Vec<PathBuf>) -> Result<libloading::Library, Reason> {
     check_versions(path)?;
     for _ in 0..MAX_DEPENDENCIES {
@@ -464,9 +466,9 @@ fn open_file(path: &Path, scope: Scope, above: &mut Vec<PathBuf>) -> Result<libl
             Err(message) => sys::explain(path.as_os_str(), message),
         };
         let Reason::DependencyMissing { dependency, .. } = &reason else { return Err(reason) };
-        // A plain name: what holds a path is not looked for by the loader, either.
+        // A plain name: the dynamic loader does not search for a name that contains a path, either.
         let beside = path.parent().filter(|_| !dependency.contains(['/', '\\'])).map(|dir| dir.join(dependency));
-        // Libraries that want each other in a circle are more than this can put together.
+        // Circular dependencies are not resolved here.
         let beside = beside.filter(|beside| beside != path && !above.contains(beside) && beside.is_file());
         let Some(beside) = beside else { return Err(reason) };
         above.push(path.to_owned());
@@ -478,7 +480,7 @@ fn open_file(path: &Path, scope: Scope, above: &mut Vec<PathBuf>) -> Result<libl
     Err(Reason::Loader { message: "it needs too many libraries that the loader does not find".to_owned() })
 }
 
-/// Looks whether the library wants a newer glibc than this process runs on, ahead of the loader, which looks for
+/// Checks whether the library needs a newer glibc than that of this process. The dynamic loader would look for the
 /// dependencies first.
 fn check_versions(path: &Path) -> Result<(), Reason> {
     let Some(here) = sys::glibc() else { return Ok(()) };
@@ -493,12 +495,12 @@ fn check_versions(path: &Path) -> Result<(), Reason> {
     }
 }
 
-/// Whether the C library of this process is new enough for a library.
+/// Returns whether the C library of this process is new enough for a library.
 pub(crate) fn is_new_enough(path: &Path) -> bool {
     check_versions(path).is_ok()
 }
 
-/// Adds what the installation itself has to offer.
+/// Adds the command that runs a program on the installation itself, if there is one.
 fn with_help(mut reason: Reason, origin: Origin, path: &Path) -> Reason {
     if let Reason::SystemTooOld { run, .. } = &mut reason {
         *run = installs::how_to_run(path, origin == Origin::Installed);
@@ -506,7 +508,7 @@ fn with_help(mut reason: Reason, origin: Origin, path: &Path) -> Reason {
     reason
 }
 
-/// What a file that is a shared library for this machine says of itself.
+/// Returns the dynamic section of a file that is a shared library for this machine.
 pub(crate) fn look_at(path: &Path) -> Result<Dynamic, Reason> {
     let metadata = fs::metadata(path).map_err(elf::unreadable)?;
     if !metadata.is_file() {

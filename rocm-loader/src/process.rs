@@ -12,9 +12,9 @@ use crate::tree::Tree;
 use crate::variables::warn_once;
 
 struct Process {
-    /// `None`: the standard one.
+    /// `None` means the standard search.
     search: Option<Search>,
-    /// A library has been looked for with it.
+    /// Whether a library has been searched for with it.
     used: bool,
 }
 
@@ -66,14 +66,14 @@ pub fn open(spec: &'static LibrarySpec) -> Result<Library, Error> {
     open_with_scope(spec, Scope::Local)
 }
 
-/// The installation that the libraries of this process come from.
+/// The installation that provides the libraries of this process.
 static IN_USE: Mutex<Option<Tree>> = Mutex::new(None);
 
-/// Opens a library of the installation that the process uses. The first one chooses it.
+/// Opens a library of the installation in use. The first call chooses it.
 fn open_with_scope(spec: &'static LibrarySpec, scope: Scope) -> Result<Library, Error> {
     let search = fixed_search();
     warn_once(&search);
-    // Held all the way: two threads must not choose two.
+    // The lock is held to the end: two threads must not choose two installations.
     let mut in_use = IN_USE.lock().unwrap_or_else(PoisonError::into_inner);
     let (library, tree) = search.open_within(spec, scope, in_use.as_ref())?;
     if in_use.is_none() {
@@ -82,7 +82,7 @@ fn open_with_scope(spec: &'static LibrarySpec, scope: Scope) -> Result<Library, 
     Ok(library)
 }
 
-/// The search, which from now on is as it is.
+/// Returns the search, which can no longer be changed afterwards.
 fn fixed_search() -> Search {
     let mut process = lock();
     process.used = true;
@@ -111,7 +111,7 @@ static PRELOADED: Mutex<Vec<(Scope, &'static Library)>> = Mutex::new(Vec::new())
 /// again.
 pub fn preload(library: impl LibraryName, scope: Scope) -> Result<&'static Library, Error> {
     let spec = library.library()?;
-    // Held all the way, so that two threads do not open it twice.
+    // The lock is held to the end, so that two threads do not open the library twice.
     let mut preloaded = PRELOADED.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some((widest, library)) = preloaded.iter_mut().find(|(_, library)| std::ptr::eq(library.spec(), spec)) {
         if *widest < scope {

@@ -1,4 +1,4 @@
-//! Ranges of releases: whose ABI a function is declared for, and whose a library has.
+//! Ranges of releases: the ABI that a function is declared for, and the ABI that a library has.
 
 use std::fmt;
 
@@ -68,10 +68,10 @@ pub struct Abi {
 }
 
 impl Abi {
-    /// A release newer than any known.
+    /// Stands for a release newer than any known.
     pub const NEWEST: Abi = Abi { first: (u32::MAX, u32::MAX), last: (u32::MAX, u32::MAX) };
 
-    /// The release of a library, held to those that use its soname: the soname is the ABI.
+    /// Returns the release of a library, restricted to those that use its soname: the soname determines the ABI.
     pub(crate) fn of(soname: Option<Abi>, release: Option<(u32, u32)>) -> Abi {
         match (soname, release) {
             (Some(range), Some(release)) => {
@@ -122,7 +122,7 @@ mod tests {
     fn the_soname_rules_over_the_release_beside_it() {
         let seven = Abi { first: (7, 0), last: (10, u32::MAX) };
         let one = |release| Abi { first: release, last: release };
-        // Comgr 3 beside a HIP of 6.4.
+        // Comgr 3 next to a HIP of 6.4.
         assert_eq!(Abi::of(Some(seven), Some((6, 4))), one((7, 0)));
         assert_eq!(Abi::of(Some(seven), Some((7, 2))), one((7, 2)));
         assert_eq!(Abi::of(Some(seven), None), seven);

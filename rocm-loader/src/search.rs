@@ -154,7 +154,7 @@ impl Search {
         self.steps().into_iter().filter_map(Result::ok).collect()
     }
 
-    /// Installations and refusals, in order.
+    /// Returns the installations and the rejected values, in order.
     pub fn steps(&self) -> Vec<Result<Installation, Attempt>> {
         let mut found = Candidates::default();
         for root in &self.roots {
@@ -187,7 +187,7 @@ impl Search {
         found.0
     }
 
-    /// The installations of the user's own.
+    /// Adds the user's own installations.
     fn add_installed(&self, found: &mut Candidates) {
         let Some(directory) = self.environment.as_ref().and_then(|get| installs::directory(|name| get(name))) else {
             return;
@@ -212,7 +212,7 @@ impl Search {
         }
     }
 
-    /// An absolute path from a variable; what is wrong with it goes to `found`.
+    /// Returns the absolute path in a variable. A wrong value is recorded in `found`.
     fn variable(&self, name: &str, origin: Origin, found: &mut Candidates) -> Option<PathBuf> {
         let value = self.environment.as_ref()?(name).filter(|v| !v.is_empty())?;
         let path = PathBuf::from(value);
@@ -227,22 +227,22 @@ impl Search {
         }
     }
 
-    /// What a variable says, if this search heeds it and it is not empty.
+    /// Returns the value of a variable, if this search reads variables and it is not empty.
     pub fn heeded(&self, name: &str) -> Option<OsString> {
         self.value(name).filter(|v| !v.is_empty())
     }
 
-    /// What a variable says, if this search heeds it.
+    /// Returns the value of a variable, if this search reads variables.
     pub(crate) fn value(&self, name: &str) -> Option<OsString> {
         self.environment.as_ref().filter(|_| !self.set_uid)?(name)
     }
 
-    /// Whether the program counts as set-uid.
+    /// Returns whether the program is treated as set-uid.
     pub fn is_set_uid(&self) -> bool {
         self.set_uid
     }
 
-    /// The directories of `LD_LIBRARY_PATH` that depend on the current directory; an empty entry is the current
+    /// Returns the directories of `LD_LIBRARY_PATH` that depend on the current directory; an empty entry is the current
     /// directory.
     fn relative_loader_dirs(&self) -> Vec<PathBuf> {
         let relative = |dir: PathBuf| (!dir.is_absolute()).then(|| Path::new(".").join(dir));
@@ -250,7 +250,8 @@ impl Search {
         value.map_or_else(Vec::new, |v| std::env::split_paths(&v).filter_map(relative).collect())
     }
 
-    /// The directories where the system loader looks, as far as files tell: for a search that opens nothing.
+    /// Returns the directories that the system loader searches, as far as files state them. For a search that opens
+    /// nothing.
     fn loader_dirs(&self) -> Vec<PathBuf> {
         let value = self.heeded("LD_LIBRARY_PATH").filter(|_| !cfg!(windows));
         let mut dirs: Vec<PathBuf> =
@@ -276,9 +277,9 @@ impl Search {
         }
     }
 
-    /// Opens a library for a process that uses the installation `tree`, or none yet: then the one with the HIP runtime
-    /// that the search finds comes first, so that it does not depend on the order of the first calls which one it is.
-    /// Returns the installation of the library, too.
+    /// Opens a library for a process that uses the installation `tree`. If there is none yet, the installation with the
+    /// HIP runtime that the search finds is tried first, so that the choice does not depend on the order of the first
+    /// calls. Returns the installation of the library, too.
     pub(crate) fn open_within(
         &self,
         spec: &'static LibrarySpec,
@@ -305,7 +306,7 @@ impl Search {
         }
     }
 
-    /// Goes through the places until one of them has it.
+    /// Searches the places in order until one has the library.
     pub fn follow(&self, trail: &mut Trail) -> Option<Hit> {
         self.follow_steps(self.steps(), trail)
     }
@@ -318,7 +319,7 @@ impl Search {
                     if let Some(hit) = trail.try_installation(&installation) {
                         return Some(hit);
                     }
-                    // Whoever names an installation wants no other in its place.
+                    // A user who names an installation does not want another in its place.
                     if trail.is_incomplete() && matches!(installation.origin, Origin::Explicit | Origin::Variable(_)) {
                         return None;
                     }
@@ -328,7 +329,7 @@ impl Search {
         self.follow_system(trail)
     }
 
-    /// The last step alone.
+    /// Runs the last step alone.
     pub fn follow_system(&self, trail: &mut Trail) -> Option<Hit> {
         if !self.system {
             return None;
@@ -380,7 +381,7 @@ impl Candidates {
     }
 }
 
-/// ROCm's wheels in a Python environment: of the newest Python first, the core before the libraries.
+/// Returns ROCm's wheels in a Python environment: of the newest Python first, the core before the libraries.
 fn wheels(prefix: &Path) -> Vec<PathBuf> {
     let sites: Vec<PathBuf> = if cfg!(windows) {
         vec![prefix.join("Lib").join("site-packages")]
@@ -390,12 +391,12 @@ fn wheels(prefix: &Path) -> Vec<PathBuf> {
     sites.iter().flat_map(|site| wheels_beside(site)).collect()
 }
 
-/// Where a Python environment has its packages, for messages.
+/// Returns the package directory of a Python environment, for messages.
 fn sites(prefix: &Path) -> PathBuf {
     prefix.join(if cfg!(windows) { "Lib/site-packages" } else { "lib/python*/site-packages" })
 }
 
-/// ROCm's wheels in a `site-packages`, the core before the libraries. A build may give the names a suffix.
+/// Returns ROCm's wheels in a `site-packages`, the core before the libraries. A build may add a suffix to their names.
 pub fn wheels_beside(site: &Path) -> Vec<PathBuf> {
     let of = |prefix: &str| {
         let mut names = names_in(site, |name| name.starts_with(prefix));
@@ -406,7 +407,7 @@ pub fn wheels_beside(site: &Path) -> Vec<PathBuf> {
     names.map(|name| site.join(name)).filter(|wheel| wheel.is_dir()).collect()
 }
 
-/// The entries `PREFIXVERSION` of a directory, newest version first, those whose version says nothing last.
+/// Returns the entries `PREFIXVERSION` of a directory, newest version first; entries without a valid version come last.
 pub fn versioned(directory: &Path, prefix: &str) -> Vec<PathBuf> {
     let mut names = names_in(directory, |name| name.starts_with(prefix));
     let version = |name: &str| -> Option<Version> { parse_release(&name[prefix.len()..]) };
@@ -414,8 +415,8 @@ pub fn versioned(directory: &Path, prefix: &str) -> Vec<PathBuf> {
     names.into_iter().map(|name| directory.join(name)).collect()
 }
 
-/// The system's own library directories: those that `ld.so.conf` names, then those built into the loader; on Windows,
-/// its system directory.
+/// Returns the system's own library directories: those in `ld.so.conf`, then the loader's built-in ones; on Windows,
+/// the system directory.
 pub(crate) fn system_library_dirs(root: &Path, windows: Option<OsString>) -> Vec<PathBuf> {
     if cfg!(windows) {
         return windows.map(|root| PathBuf::from(root).join("System32")).into_iter().collect();
@@ -435,7 +436,7 @@ pub(crate) fn system_library_dirs(root: &Path, windows: Option<OsString>) -> Vec
     once
 }
 
-/// Reads `ld.so.conf`: a directory a line, `include` with a pattern in the last part of its path, `#` comments.
+/// Reads `ld.so.conf`: one directory per line, `include` with a pattern in the last part of its path, `#` comments.
 fn read_loader_configuration(root: &Path, file: &Path, depth: u32, dirs: &mut Vec<PathBuf>) {
     const DEEPEST: u32 = 4;
     let Ok(text) = text_file::read(file) else { return };
@@ -458,7 +459,7 @@ fn read_loader_configuration(root: &Path, file: &Path, depth: u32, dirs: &mut Ve
     }
 }
 
-/// Whether `text` is `pattern`, in which `*` stands for any number of characters.
+/// Returns whether `text` matches `pattern`, in which `*` stands for any number of characters.
 pub fn matches_wildcards(pattern: &str, text: &str) -> bool {
     let mut parts = pattern.split('*');
     let first = parts.next().unwrap_or("");
@@ -479,7 +480,7 @@ pub fn matches_wildcards(pattern: &str, text: &str) -> bool {
     true
 }
 
-/// The names in a directory, those that are Unicode, in no order; none if it cannot be read.
+/// Returns the Unicode names in a directory that `wanted` accepts, in no particular order; none if it cannot be read.
 pub fn names_in(directory: &Path, wanted: impl Fn(&str) -> bool) -> Vec<String> {
     all_names(directory, &wanted)
 }
@@ -489,7 +490,7 @@ fn all_names(directory: &Path, wanted: &dyn Fn(&str) -> bool) -> Vec<String> {
     entries.filter_map(|entry| entry.file_name().into_string().ok()).filter(|name| wanted(name)).collect()
 }
 
-/// Whether this process gained privileges when it was started, so that its environment is another's.
+/// Returns whether this process gained privileges when it was started, so that another user controls its environment.
 #[cfg(target_os = "linux")]
 pub fn runs_set_uid() -> bool {
     // SAFETY: getauxval only reads the auxiliary vector.

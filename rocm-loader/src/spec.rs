@@ -11,7 +11,7 @@ pub struct Soname {
     pub first: u32,
     /// Last major release of ROCm known to have it.
     pub last: u32,
-    /// The releases whose ABI it stands for, if that is not all of these.
+    /// The releases whose ABI it stands for, if they are not all of the above.
     abi: Option<Abi>,
 }
 
@@ -32,12 +32,12 @@ impl Soname {
     pub const fn abi(&self) -> Abi {
         match self.abi {
             Some(abi) => abi,
-            // One newer than any known may still use the newest name.
+            // A release newer than any known may still use the newest name.
             None => Abi { first: (self.first, 0), last: (self.last, u32::MAX) },
         }
     }
 
-    /// Whether more than a major number follows: `libLLVM.so.22.1`.
+    /// Returns whether a minor number follows the major one: `libLLVM.so.22.1`.
     pub fn has_minor(&self) -> bool {
         self.file.rsplit_once(".so.").is_some_and(|(_, number)| number.contains('.'))
     }
@@ -216,18 +216,18 @@ impl LibrarySpec {
     }
 }
 
-/// `".7.2.53211"` (what follows `libX.so`) -> 7.
+/// Returns the major number in the part after `libX.so`: `".7.2.53211"` -> 7.
 pub fn soname_major(suffix: &str) -> Option<u32> {
     suffix.strip_prefix('.')?.split('.').next()?.parse().ok()
 }
 
-/// The first number in a library's name: 22 of `libLLVM.so.22.1`, `libclang-cpp.so.22.1`, `libLLVM-22.so.1`.
+/// Returns the first number in a library's name: 22 of `libLLVM.so.22.1`, `libclang-cpp.so.22.1`, `libLLVM-22.so.1`.
 pub fn first_number(file: &str) -> Option<u32> {
     let digits = file.find(|c: char| c.is_ascii_digit()).map(|at| &file[at..])?;
     digits.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok()
 }
 
-/// The number of LLVM that a library needs, by its dependencies.
+/// Returns the release of LLVM that a library depends on, from its dependencies.
 pub fn number_of_llvm(needed: &[String]) -> Option<u32> {
     needed
         .iter()

@@ -1,4 +1,4 @@
-//! The platform's loader, through libloading.
+//! The platform's dynamic loader, through libloading.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -21,22 +21,22 @@ pub fn open_name(name: &str, scope: Scope) -> Result<Library, String> {
 #[cfg(unix)]
 fn open(name: &OsStr, scope: Scope) -> Result<Library, String> {
     use libloading::os::unix;
-    // RTLD_NOW: what a library lacks shows here and not in the middle of a later call, where the loader ends the process.
+    // RTLD_NOW: an undefined symbol is reported now, and not in the middle of a later call, where the loader ends the process.
     let flags = unix::RTLD_NOW
         | match scope {
             Scope::Local => unix::RTLD_LOCAL,
             Scope::Global => unix::RTLD_GLOBAL,
         };
-    // SAFETY: opening runs the initialisers of a ROCm library (the name is from a table of them or given as one), which have
-    // no precondition; `Library` never closes it.
+    // SAFETY: opening runs the initialisers of a ROCm library (the name comes from a table of them, or the caller declares it as one),
+    // which have no precondition; `Library` never closes it.
     unsafe { unix::Library::open(Some(name), flags) }.map(Into::into).map_err(|e| e.to_string())
 }
 
-/// Whether the loader has loaded a library that it knows by this name.
+/// Returns whether the dynamic loader has loaded a library that it knows by this name.
 #[cfg(target_os = "linux")]
 pub(crate) fn is_loaded(name: &str) -> bool {
     use libloading::os::unix;
-    // SAFETY: nothing is loaded, so no initialiser runs; what is loaded stays so.
+    // SAFETY: nothing is loaded, so no initialiser runs; a loaded library stays loaded.
     let found = unsafe { unix::Library::open(Some(name), unix::RTLD_NOW | crate::c::RTLD_NOLOAD) };
     found.map(std::mem::forget).is_ok()
 }
@@ -44,7 +44,7 @@ pub(crate) fn is_loaded(name: &str) -> bool {
 #[cfg(windows)]
 pub fn open_path(path: &Path, _: Scope) -> Result<Library, String> {
     use libloading::os::windows;
-    // Its dependencies lie beside it.
+    // Its dependencies lie in the same directory.
     let flags = windows::LOAD_WITH_ALTERED_SEARCH_PATH;
     // SAFETY: as above.
     unsafe { windows::Library::load_with_flags(path, flags) }.map(Into::into).map_err(|e| e.to_string())
@@ -53,13 +53,13 @@ pub fn open_path(path: &Path, _: Scope) -> Result<Library, String> {
 #[cfg(windows)]
 pub fn open_name(name: &str, _: Scope) -> Result<Library, String> {
     use libloading::os::windows;
-    // Not the current directory.
+    // Without the current directory.
     let flags = windows::LOAD_LIBRARY_SEARCH_DEFAULT_DIRS;
     // SAFETY: as above.
     unsafe { windows::Library::load_with_flags(name, flags) }.map(Into::into).map_err(|e| e.to_string())
 }
 
-/// Tells an absent library from an absent dependency by the loader's words.
+/// Distinguishes a missing library from a missing dependency by the loader's message.
 pub fn explain(target: &OsStr, message: String) -> Reason {
     match absent_name(&message) {
         Some(name) if OsStr::new(name) == target => Reason::NotThere,
@@ -71,7 +71,7 @@ pub fn explain(target: &OsStr, message: String) -> Reason {
     }
 }
 
-/// The library that lacks a version of its symbols, and the version, by the loader's words.
+/// Returns the library that lacks a symbol version, and the version, from the loader's message.
 fn absent_version(message: &str) -> Option<(&str, &str)> {
     // glibc: "/lib/x86_64-linux-gnu/libc.so.6: version `GLIBC_2.38' not found (required by /y/liby.so)"
     let (library, rest) = message.split_once(": version `")?;
@@ -80,7 +80,7 @@ fn absent_version(message: &str) -> Option<(&str, &str)> {
     Some((library.rsplit('/').next().unwrap_or(library), version))
 }
 
-/// What to say of a version of a library's symbols that this process has not.
+/// Returns the error for a symbol version that no library of this process has.
 pub fn too_old(library: &str, version: &str) -> Reason {
     let (needed, found) = match version.strip_prefix("GLIBC_") {
         Some(number) => (format!("glibc {number}"), glibc().map(|(major, minor)| format!("{major}.{minor}"))),
@@ -89,10 +89,10 @@ pub fn too_old(library: &str, version: &str) -> Reason {
     Reason::SystemTooOld { needed, found, run: None }
 }
 
-/// Version of the C library that this process runs on, where it is glibc.
+/// Returns the version of the C library of this process, if it is glibc.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 pub fn glibc() -> Option<(u32, u32)> {
-    // SAFETY: it has no precondition and returns a static text.
+    // SAFETY: it has no precondition and returns a static string.
     let version = unsafe { std::ffi::CStr::from_ptr(crate::c::gnu_get_libc_version()) };
     glibc_number(version.to_str().ok()?)
 }
@@ -102,13 +102,13 @@ pub fn glibc() -> Option<(u32, u32)> {
     None
 }
 
-/// `2.38` as numbers, also of the version of a symbol: `GLIBC_2.2.5`.
+/// Parses `2.38` into numbers, and symbol versions: `GLIBC_2.2.5`.
 pub fn glibc_number(text: &str) -> Option<(u32, u32)> {
     let mut numbers = text.strip_prefix("GLIBC_").unwrap_or(text).split('.').map(|number| number.parse().ok());
     Some((numbers.next()??, numbers.next()??))
 }
 
-/// The library that the loader did not find.
+/// Returns the library that the dynamic loader did not find.
 fn absent_name(message: &str) -> Option<&str> {
     // glibc: "libx.so.1: cannot open shared object file: No such file or directory"
     if let Some((name, _)) = message.split_once(": cannot open shared object file: No such file") {
@@ -119,12 +119,12 @@ fn absent_name(message: &str) -> Option<&str> {
     rest.split_once(": No such file").map(|(name, _)| name)
 }
 
-/// The file behind an open library, which it gives back.
+/// Returns the file of an open library, and the library itself.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 pub fn path_of(library: Library) -> (Library, Option<PathBuf>) {
     let handle = libloading::os::unix::Library::from(library).into_raw();
     let path = path_of_handle(handle);
-    // SAFETY: the handle has just come out of a library.
+    // SAFETY: the handle was taken from a library just now.
     (unsafe { libloading::os::unix::Library::from_raw(handle) }.into(), path)
 }
 
@@ -133,7 +133,7 @@ fn path_of_handle(handle: *mut std::ffi::c_void) -> Option<PathBuf> {
     use std::ffi::{CStr, OsString, c_char, c_void};
     use std::os::unix::ffi::OsStringExt;
 
-    /// The public head of glibc's `struct link_map`.
+    /// The public part of glibc's `struct link_map`.
     #[repr(C)]
     struct LinkMap {
         address: usize,
@@ -144,7 +144,7 @@ fn path_of_handle(handle: *mut std::ffi::c_void) -> Option<PathBuf> {
     }
 
     let mut map: *const LinkMap = std::ptr::null();
-    // SAFETY: the handle is of an open library, and RTLD_DI_LINKMAP writes one pointer.
+    // SAFETY: the handle is an open library's, and RTLD_DI_LINKMAP writes one pointer.
     let failed = unsafe { crate::c::dlinfo(handle, crate::c::RTLD_DI_LINKMAP, (&raw mut map).cast()) };
     if failed != 0 || map.is_null() {
         return None;

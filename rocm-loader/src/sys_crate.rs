@@ -78,11 +78,11 @@ macro_rules! sys_level {
     };
 }
 
-/// A row of a `-sys` crate's table: function, the first release that has it, the first that has it no more.
+/// A row of a `-sys` crate's table: function, first release that has it, first release that no longer has it.
 type Row = (&'static str, &'static str, Option<&'static str>);
 
-/// Functions that are not the same at every level: the module of the first level that has this form of them, the first
-/// and the last level, the releases whose ABI it has, and the names in alphabetical order.
+/// Functions that differ between levels: the module of the first level that has this form, the first and the last
+/// level, the releases whose ABI it has, and the names in alphabetical order.
 pub type Form = (&'static str, (u32, u32), (u32, u32), Releases, &'static [&'static str]);
 
 #[doc(hidden)]
@@ -113,7 +113,7 @@ pub fn __symbol_error(
     let declared_for = match (declared_for, at_level) {
         (Some(releases), _) => releases,
         (None, true) => return None,
-        // No form of this level: the module does not have it.
+        // The module of this level has no form of the function.
         (None, false) => forms.first()?.3,
     };
     let found = binding.abi()?;

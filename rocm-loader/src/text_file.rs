@@ -1,15 +1,15 @@
-//! Small text files of an installation: what is in their place may be anything.
+//! Small text files of an installation. Anything may lie at their paths.
 
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, Read as _};
 use std::path::Path;
 
-/// More than any of them has.
+/// Larger than any such file.
 const MOST_BYTES: u64 = 16 * 1024 * 1024;
 
-/// The text in a regular file of a reasonable size.
+/// Reads the text of a regular file of a reasonable size.
 pub fn read(path: &Path) -> io::Result<String> {
-    // Before it is opened: a pipe would keep us waiting for a writer.
+    // Checked before the file is opened: opening a pipe would block until it has a writer.
     let metadata = fs::metadata(path)?;
     if !metadata.is_file() {
         return Err(io::Error::new(ErrorKind::InvalidInput, "not a regular file"));

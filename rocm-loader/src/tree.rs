@@ -1,4 +1,5 @@
-//! One ROCm installation as the loader sees it: its library directories, and what in them is ROCm's.
+//! One ROCm installation as the dynamic loader sees it: its library directories, and which files in them belong to
+//! ROCm.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,20 +10,20 @@ use crate::search::{Installation, names_in, system_library_dirs, wheels_beside};
 /// The library directories of one installation. A process loads ROCm's libraries from one only.
 #[derive(Debug, Clone)]
 pub(crate) struct Tree {
-    /// As they are named; those that exist.
+    /// The existing directories, as they were named.
     dirs: Vec<PathBuf>,
-    /// Without symbolic links.
+    /// The same without symbolic links.
     real: Vec<PathBuf>,
 }
 
-/// Where an installation has libraries, beside [`Installation::library_dirs`]. The longer come first.
+/// Further library directories of an installation, besides [`Installation::library_dirs`]. Longer paths come first.
 const MORE_DIRS: &[&str] = &["lib/rocm_sysdeps/lib", "lib/host-math/lib", "lib/llvm/lib", "llvm/lib", "hip/lib"];
 
-/// Roots that an installation shares with the system's other packages.
+/// Roots that an installation shares with other packages of the system.
 const SYSTEM_ROOTS: &[&str] = &["/", "/usr", "/usr/local"];
 
 impl Tree {
-    /// The installation at `root`; of a wheel, all of its environment.
+    /// Returns the installation at `root`. For a wheel it covers the whole Python environment.
     pub(crate) fn at(root: &Path) -> Self {
         let wheels = root.file_name().is_some_and(|name| name.to_string_lossy().starts_with("_rocm_sdk_"));
         let roots = match root.parent().filter(|_| wheels).map(wheels_beside) {
@@ -40,7 +41,7 @@ impl Tree {
         Self::of(dirs)
     }
 
-    /// The installation that the library `file` is in.
+    /// Returns the installation that contains the library `file`.
     pub(crate) fn of_file(file: &Path) -> Self {
         let dir = file.parent().unwrap_or(Path::new("/"));
         if system_dirs().iter().any(|system| system == dir) {
@@ -72,7 +73,7 @@ impl Tree {
         tree
     }
 
-    /// Whether a library is in one of its directories, itself or as a link.
+    /// Returns whether a library is in one of its directories, directly or through a link.
     pub(crate) fn holds(&self, file: &Path) -> bool {
         let real = |path: &Path| fs::canonicalize(path).is_ok_and(|real| self.real.contains(&real));
         file.parent().is_some_and(real) || fs::canonicalize(file).is_ok_and(|file| file.parent().is_some_and(real))
@@ -82,12 +83,12 @@ impl Tree {
         Self::at(root).real.iter().any(|dir| self.real.contains(dir))
     }
 
-    /// The file of this name in it.
+    /// Returns its file of this name.
     pub(crate) fn find(&self, name: &str) -> Option<PathBuf> {
         find_in(&self.dirs, name)
     }
 
-    /// The names in it that `wanted` accepts, in no order.
+    /// Returns the names in it that `wanted` accepts, in no particular order.
     pub(crate) fn names(&self, wanted: impl Fn(&str) -> bool) -> Vec<String> {
         let mut names: Vec<String> = self.dirs.iter().flat_map(|dir| names_in(dir, &wanted)).collect();
         names.sort();
@@ -95,25 +96,27 @@ impl Tree {
         names
     }
 
-    /// How to name it in a message: a directory with its HIP runtime, or the first.
+    /// Returns the directory that names it in messages: one with its HIP runtime, otherwise the first.
     pub(crate) fn name(&self) -> String {
         let dir = self.dirs.iter().find(|dir| is_home(dir)).or(self.dirs.first());
         dir.map_or_else(|| "another directory".to_owned(), |dir| dir.display().to_string())
     }
 }
 
-/// Whether two libraries are of one installation, so that a process can use both. What Debian puts in several of the system's
-/// directories is one.
+/// Returns whether two libraries belong to one installation, so that a process can use both. Debian spreads one
+/// installation over several of the system's directories.
 pub fn is_one_installation(one: &Path, other: &Path) -> bool {
     Tree::of_file(one).holds(other) || Tree::of_file(other).holds(one)
 }
 
-/// Whether the loader's directory `dir` is one of a ROCm installation, but not of that of the library `file`.
+/// Returns whether the directory `dir` of the dynamic loader belongs to a ROCm installation other than that of the
+/// library `file`.
 pub fn is_of_another_installation(dir: &Path, file: &Path) -> bool {
     is_home(dir) && !is_one_installation(&dir.join("libamdhip64.so"), file)
 }
 
-/// The directories that hold the system's packages. A directory of `/opt` that `ld.so.conf` names is not one of them.
+/// Returns the directories that hold the system's packages. A directory of `/opt` that `ld.so.conf` names is not one of
+/// them.
 pub(crate) fn system_dirs() -> Vec<PathBuf> {
     let mut dirs = system_library_dirs(Path::new("/"), None);
     dirs.retain(|dir| ["/lib", "/lib64", "/usr"].iter().any(|of_system| dir.starts_with(of_system)));
@@ -124,14 +127,14 @@ pub(crate) fn find_in(dirs: &[PathBuf], name: &str) -> Option<PathBuf> {
     dirs.iter().map(|dir| dir.join(name)).find(|file| file.is_file())
 }
 
-/// Whether a directory is one of a ROCm installation: it has the HIP runtime or Comgr, and not only what replaces a single
-/// library.
+/// Returns whether a directory belongs to a ROCm installation: it has the HIP runtime or Comgr, and not only a
+/// replacement of a single library.
 pub(crate) fn is_home(dir: &Path) -> bool {
     let of_rocm = |name: &str| ["libamdhip64.so", "libamd_comgr.so"].iter().any(|library| name.starts_with(library));
     !names_in(dir, of_rocm).is_empty()
 }
 
-/// Whether a library of this file name is ROCm's or that of ROCm's LLVM, and not one of the system's.
+/// Returns whether a library of this file name belongs to ROCm or to ROCm's LLVM, and not to the system.
 pub(crate) fn is_rocm(name: &str) -> bool {
     const OURS: &[&str] = &[
         "libamd_",
@@ -145,16 +148,17 @@ pub(crate) fn is_rocm(name: &str) -> bool {
         "liborigami",
         "librpp",
     ];
-    // RocksDB begins like ROCm.
+    // RocksDB's name has the same prefix as ROCm's.
     is_llvm(name) || OURS.iter().any(|start| name.starts_with(start)) && !name.starts_with("librocks")
 }
 
-/// Whether it is LLVM's or Clang's, of which other software brings copies of other releases.
+/// Returns whether it belongs to LLVM or Clang. Other software brings copies of other releases.
 pub(crate) fn is_llvm(name: &str) -> bool {
     ["libLLVM", "libclang"].iter().any(|start| name.starts_with(start))
 }
 
-/// Whether two libraries of these file names cannot be in one process: any two HIP runtimes, but only equal releases of LLVM.
+/// Returns whether libraries of these two file names cannot be in one process: any two HIP runtimes, or two releases of
+/// LLVM.
 pub(crate) fn clash(one: &str, other: &str) -> bool {
     let stem = |name: &str| name.split_once(".so").map_or(name, |(stem, _)| stem).to_owned();
     if is_llvm(one) || is_llvm(other) { one == other } else { stem(one) == stem(other) }
@@ -171,7 +175,7 @@ mod tests {
         {
             assert!(is_rocm(ours), "{ours}");
         }
-        // AMD is an ordering of SuiteSparse, too.
+        // SuiteSparse has an ordering called AMD, too.
         for other in ["libamd.so.3", "librocksdb.so.9", "libc.so.6", "libdrm_amdgpu.so.1", "libnuma.so.1", "libz.so.1"]
         {
             assert!(!is_rocm(other), "{other}");

@@ -1,4 +1,4 @@
-//! Variables that should name a ROCm installation, and name none.
+//! Variables that should name a ROCm installation, but do not.
 
 use std::ffi::OsString;
 use std::fmt;
@@ -14,7 +14,7 @@ use crate::tree::{Tree, is_llvm, is_rocm};
 /// The variables whose value is the root of an installation.
 const VARIABLES: [&str; 2] = ["ROCM_PATH", "HIP_PATH"];
 
-/// Files of an installation that may have no library.
+/// Files that identify an installation without libraries.
 const FILES: &[&str] =
     &[".info/version", ".info/version-dev", "include/hip/hip_version.h", "bin/hipconfig", "bin/hipcc", "bin/rocminfo"];
 
@@ -96,12 +96,13 @@ fn judge(root: &Path) -> Result<(), Reason> {
     }
 }
 
-/// Tells of them on stderr, a line each, once in the process: whoever set one would else not learn that it has no effect.
+/// Reports them on stderr, one line each, once per process: the user would otherwise not learn that the variable has no
+/// effect.
 pub(crate) fn warn_once(search: &Search) {
     static TOLD: Once = Once::new();
     TOLD.call_once(|| {
         for wrong in search.wrong_variables() {
-            // With stderr closed there is nobody to tell.
+            // A closed stderr is ignored.
             let _ = writeln!(io::stderr(), "rocm-loader: warning: {wrong}");
         }
     });

@@ -63,7 +63,7 @@ impl Release {
         (self.version.major, self.version.minor) >= (u64::from(major), u64::from(minor))
     }
 
-    /// Major and minor number in ROCm's count.
+    /// Returns the major and minor number in ROCm's numbering.
     pub fn rocm(&self) -> (u64, u64) {
         match (self.numbering, self.version.major, self.version.minor) {
             (Numbering::Hip, 7, minor @ 15..) => (10, minor - 15),
@@ -164,7 +164,8 @@ pub fn release_at(root: &Path) -> Option<Release> {
     wheel_release(root).or_else(|| read("version")).or_else(|| read("version-dev"))
 }
 
-/// Of the package with the same name, in whatever case, else of the core's: a build may give the directory a suffix.
+/// Reads the release of the package with the same name, ignoring case, otherwise that of the core package: a build may
+/// add a suffix to the directory.
 fn wheel_release(root: &Path) -> Option<Release> {
     let package = root.file_name()?.to_str()?.strip_prefix('_').filter(|n| n.starts_with("rocm_sdk_"))?;
     let mut infos: Vec<_> = fs::read_dir(root.parent()?).ok()?.flatten().collect();
@@ -182,8 +183,9 @@ fn wheel_release(root: &Path) -> Option<Release> {
     of(package).or_else(|| of("rocm_sdk_core"))
 }
 
-/// The release of the installation that the library file `path` belongs to: `.info` in one of the directories above it,
-/// as named and with links resolved, else, if the file is numbered by HIP, its own name.
+/// Returns the release of the installation that the library file `path` belongs to: from `.info` in one of the
+/// directories above it, as named and with links resolved, otherwise, if the file is numbered by HIP, from its own
+/// name.
 pub fn release_of_file(path: &Path, numbered_by_hip: bool) -> Option<Release> {
     let resolved = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     // ROOT/lib/libX.so, ROOT/lib/x86_64-linux-gnu/libX.so, ROOT/core/lib/libX.so

@@ -1,6 +1,6 @@
-//! Generated functions: resolved once, to a library or a provider, and never a panic where there is neither.
+//! Generated functions resolve once, to a library or a provider, and never panic if there is neither.
 #![cfg(unix)]
-#![allow(unreachable_pub, missing_docs)] // As a -sys crate declares its functions.
+#![allow(unreachable_pub, missing_docs)] // Like the functions of a -sys crate.
 
 mod support;
 
@@ -12,7 +12,7 @@ use std::sync::{Barrier, Once};
 use rocm_loader::{Binding, Error, LibrarySpec, Missing, MissingValue, Provider, Search, Soname, bindings};
 use support::Tree;
 
-/// A status as a -sys crate has it.
+/// A status type like that of a -sys crate.
 #[repr(transparent)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Status(pub c_uint);
@@ -56,7 +56,7 @@ pub static FULL_BINDING: Binding = Binding::new(&FULL);
 pub static ABSENT_BINDING: Binding = Binding::new(&ABSENT);
 pub static COUNTED_BINDING: Binding = Binding::new(&COUNTED);
 
-/// One installation for all tests of this process, with a library that counts how often it was opened in a file.
+/// Makes one installation for all tests of this process, with a library that counts in a file how often it is opened.
 fn installation() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
@@ -93,7 +93,7 @@ bindings! { binding = crate::FULL_BINDING;
     "5.7" pub fn fullStatus(out: *mut c_int) -> Status;
     /// `a * b + c`.
     "5.7" pub fn fullScale(a: c_double, b: f32, c: c_int) -> c_double;
-    /// A structure in and out by value.
+    /// Takes and returns a structure by value.
     "6.2" pub fn fullTurn(d: Dim3) -> Dim3;
     /// Calls back.
     "6.2" pub fn fullCall(f: Option<unsafe extern "C" fn(value: c_int, data: *mut c_void) -> c_int>, data: *mut c_void) -> c_int;
@@ -104,13 +104,13 @@ bindings! { binding = crate::FULL_BINDING;
     "5.7" pub fn fullName() -> *const c_char;
     #[allow(clippy::too_many_arguments)]
     "5.7" pub fn fullMany(a: c_char, b: i16, c: c_int, d: i64, e: c_double, f: f32, g: *const c_char, h: c_uint, i: c_int, j: c_int) -> i64;
-    /// Of an API level that is off: not declared.
+    /// Belongs to an API level that is off: not declared.
     #[cfg(any())]
     "10.0" pub fn fullNewer(gone: NoSuchType) -> Status;
     /// The variant of the level that is on.
     #[cfg(all())]
     "5.7" pub fn fullNewer() -> Status;
-    /// Not in the library.
+    /// Missing from the library.
     "7.1" pub fn fullMissing(a: c_int) -> Status;
     "7.1" pub fn fullMissingNothing();
     "7.1" pub fn fullMissingSize() -> usize;
@@ -156,7 +156,7 @@ fn arguments_and_results_of_every_kind_get_through() {
     }
 }
 
-/// They can stand where C wants a function pointer.
+/// The functions can be used as C function pointers.
 #[test]
 fn functions_have_the_c_abi() {
     let _: unsafe extern "C" fn(*mut c_int) -> Status = fullStatus;
@@ -305,7 +305,7 @@ fn a_provider_takes_the_librarys_place_and_is_asked_once_a_function() {
     assert!(matches!(PROVIDED_BINDING.load(), Err(Error::Provided { provider, .. }) if provider == "counting"));
     let error = PROVIDED_BINDING.symbol_error(c"providedNot", "6.4").unwrap();
     assert_eq!(error.to_string(), "providedNot is missing from counting: it needs ROCm 6.4 or newer");
-    // The same again is no error, another one is.
+    // Setting the same provider again is not an error, setting another is.
     PROVIDED_BINDING.set_provider(&PROVIDER).unwrap();
     let error = PROVIDED_BINDING.set_provider(&OTHER).unwrap_err();
     assert!(

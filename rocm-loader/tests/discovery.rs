@@ -1,4 +1,4 @@
-//! Where libraries are found, and in which order.
+//! The places where libraries are found, and their order.
 #![cfg(unix)]
 
 mod support;
@@ -45,7 +45,7 @@ fn every_place_tried_is_in_the_error() {
     assert!(message.contains("ROCM_PATH"), "{message}");
 }
 
-/// Five installations, one a step of the order: each wins once those before it are gone.
+/// Five installations, one per step of the order: each is used once those before it are removed.
 #[test]
 fn the_order_of_places() {
     let tree = Tree::new();
@@ -169,7 +169,7 @@ fn relative_paths_are_refused() {
     let tree = Tree::new();
     tree.stub("lib/libstub.so.7", "libstub.so.7", 7);
     for name in ["ROCM_PATH", "HIP_PATH", "VIRTUAL_ENV", "CONDA_PREFIX"] {
-        // These exist, seen from the current directory of a test.
+        // These directories exist relative to the current directory of a test.
         for relative in [".", "src/..", "tests"] {
             let search = with_variables(&[(name, relative.into())]);
             let error = search.open(&STUB).unwrap_err();
@@ -187,7 +187,7 @@ fn relative_paths_are_refused() {
     }
     let error = Search::nowhere().root("lib").open(&STUB).unwrap_err();
     assert_eq!(error.report().unwrap().attempts()[0].failure, Some(Reason::RelativePath));
-    // What follows a refused variable is still looked at.
+    // Variables after a rejected one are still read.
     let search = with_variables(&[("ROCM_PATH", "rocm".into()), ("HIP_PATH", tree.root().into())]);
     let library = search.open(&STUB).unwrap();
     assert_eq!(library.origin(), Origin::Variable("HIP_PATH"));
@@ -212,7 +212,7 @@ fn a_set_uid_program_ignores_the_environment() {
     assert_eq!((id(&library), library.origin()), (6, Origin::Opt));
     let ignored = &library.report().attempts()[0];
     assert_eq!((ignored.origin, ignored.failure.as_ref()), (Origin::Variable("ROCM_PATH"), Some(&Reason::SetUid)));
-    // What the code says counts all the same.
+    // A path given in code is used all the same.
     assert_eq!(id(&search.set_uid(true).root(tree.root()).open(&STUB).unwrap()), 7);
 }
 
@@ -318,7 +318,7 @@ fn the_release_of_an_open_library() {
     let library = Search::nowhere().opt(Some(tree.path("opt"))).open(&STUB).unwrap();
     assert_eq!(library.release().unwrap().to_string(), "ROCm 6.4.3+128");
     assert!(library.check_level((6, 4)).is_ok() && library.check_level((7, 0)).is_err());
-    // One that says nothing is not refused for it.
+    // An installation that does not state its release is not rejected.
     tree.stub("mute/lib/libstub.so.7", "libstub.so.7", 7);
     let library = Search::nowhere().root(tree.path("mute")).open(&STUB).unwrap();
     assert_eq!(library.release(), None);

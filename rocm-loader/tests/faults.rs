@@ -1,4 +1,4 @@
-//! Every way in which a library can be there and be of no use, and what is said then.
+//! Every way in which an existing library can be unusable, and the message for it.
 #![cfg(target_os = "linux")]
 
 mod support;
@@ -8,7 +8,7 @@ use std::fs;
 use rocm_loader::{Error, Library, Reason, Scope, Search};
 use support::{STUB, Tree, id};
 
-/// The reason that a search of `tree` gives, and its message.
+/// Returns the reason and the message of a search of `tree`.
 fn fault(tree: &Tree) -> (Reason, String) {
     let error = Search::nowhere().root(tree.root()).open(&STUB).unwrap_err();
     let message = error.to_string();
@@ -80,7 +80,7 @@ fn a_library_cut_short() {
     let content = fs::read(&path).unwrap();
     fs::write(&path, &content[..40]).unwrap();
     assert!(matches!(fault(&tree).0, Reason::NotElf { found: "a truncated ELF file" }));
-    // Whole header, nothing behind it: the loader's words.
+    // A complete header and nothing after it: the loader's own message.
     fs::write(&path, &content[..100]).unwrap();
     assert!(matches!(fault(&tree).0, Reason::Loader { .. }));
 }
@@ -101,7 +101,8 @@ fn a_file_in_the_place_of_a_directory() {
     assert!(message.contains("not a directory"), "{message}");
 }
 
-/// Root can read everything, so this looks with another user's eyes: file access checks go by the thread's own fsuid.
+/// Root can read everything, so this test takes another user's identity: file access is checked against the thread's
+/// fsuid.
 #[test]
 fn a_file_that_may_not_be_read() {
     use std::os::unix::fs::PermissionsExt;
@@ -130,7 +131,7 @@ fn an_older_major_than_any_known() {
     assert!(message.contains("libstub.so.4 is too old: libstub.so.5 or newer is needed"), "{message}");
 }
 
-/// A file that was renamed is judged by what it says of itself.
+/// A renamed file is judged by its own soname.
 #[test]
 fn a_renamed_older_major() {
     let tree = Tree::new();
@@ -152,7 +153,7 @@ fn a_missing_dependency_is_named() {
     assert!(message.contains("needs libneeded_by_stub.so.1, which was not found"), "{message}");
 }
 
-/// What a library lacks shows when it is opened, not in the middle of a later call.
+/// An undefined symbol is reported when the library is opened, not in the middle of a later call.
 #[test]
 fn an_undefined_symbol_shows_at_once() {
     let tree = Tree::new();

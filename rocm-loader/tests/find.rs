@@ -19,12 +19,12 @@ fn with_variables(variables: &[(&str, PathBuf)]) -> Search {
     Search::nowhere().environment(move |name| variables.get(name).cloned())
 }
 
-/// Whether a file of `folder` is mapped into this process.
+/// Returns whether a file of `folder` is mapped into this process.
 fn is_loaded(folder: &Path) -> bool {
     std::fs::read_to_string("/proc/self/maps").unwrap().contains(folder.to_str().unwrap())
 }
 
-/// Each layout that ROCm comes in, and the place of one library in it.
+/// Each layout of a ROCm package, and the path of one library in it.
 #[test]
 fn every_layout() {
     let tree = Tree::new();
@@ -59,7 +59,7 @@ fn every_layout() {
     assert_eq!(found.get("hipblas").and_then(|l| l.soname_major()), Some(3));
     assert!(found.get("hipfft").is_none() && found.skipped().is_empty());
 
-    // Of several releases side by side, the newest.
+    // The newest of several releases side by side.
     let opt = Search::nowhere().opt(Some(tree.path("opt")));
     assert_eq!(opt.find("hipblas").unwrap().path(), tree.path("opt/rocm-7.2.0/lib/libhipblas.so.3"));
     assert_eq!(opt.find("LLVM").unwrap().path(), tree.path("opt/rocm-6.4.3/llvm/lib/libLLVM.so.19.0git"));
@@ -94,7 +94,7 @@ fn the_loaders_directories() {
     assert!(relative.find(&STUB).is_err());
 }
 
-/// The C library is where the loader finds it, in directories that only the system's configuration or habit tells.
+/// The C library is found in the loader's directories, which only the system's configuration or convention gives.
 #[test]
 fn the_systems_own_directories() {
     static LIBC: LibrarySpec = LibrarySpec::new("c", "libc.so", &[Soname::new("libc.so.6", 5, 10)], &[]);
@@ -130,7 +130,7 @@ fn what_a_library_needs() {
     assert!(found.needed().contains(&"libbase.so.1".to_owned()), "{:?}", found.needed());
 }
 
-/// Of several LLVMs side by side, as distributions have them, the one that Comgr is built with.
+/// If several LLVMs are installed, as distributions do, the one that Comgr is built with is found.
 #[test]
 fn the_llvm_of_comgr() {
     let tree = Tree::new();
@@ -158,7 +158,7 @@ fn the_llvm_of_comgr() {
         }
         assert_eq!(installation.open(&libraries::LLVM).unwrap().soname(), Some(needed));
     }
-    // One newer than any known.
+    // A release newer than any known.
     comgr("libamd_comgr.so.3", "libLLVM.so.24.1");
     assert_eq!(found(&installation, "LLVM"), "libLLVM.so.24.1");
 }
@@ -211,7 +211,7 @@ fn half_installed() {
     assert_eq!(found.skipped()[0].to_string(), "rocdxg: optional, not in this installation");
     assert!(matches!(search.find_libraries(["amdhip64", "hipfft"]), Err(Error::NotFound { library: "hipfft", .. })));
     assert!(search.find_libraries(Vec::<&str>::new()).unwrap().libraries().is_empty());
-    // An optional library that is there and broken is no absent one.
+    // An optional library that exists but is broken does not count as missing.
     tree.write("lib/librocdxg.so.1", "text");
     assert!(matches!(search.find_libraries(["rocdxg"]), Err(Error::Unusable { library: "rocdxg", .. })));
 }
@@ -226,7 +226,7 @@ fn files_that_will_not_do() {
     let other = if cfg!(target_arch = "aarch64") { 62_u16 } else { 183 };
     tree.patched("lib/libstub.so.7", "libstub.so.7", 18, &other.to_ne_bytes());
     assert!(matches!(fault(&tree).0, Reason::WrongArchitecture { .. }));
-    // One that would do, in an older place, is taken; the report keeps the fault.
+    // A usable library in a later directory is taken; the report keeps the fault.
     tree.stub("lib64/libstub.so.6", "libstub.so.6", 6);
     let found = Search::nowhere().root(tree.root()).find(&STUB).unwrap();
     assert_eq!(found.path(), tree.path("lib64/libstub.so.6"));
@@ -256,7 +256,7 @@ fn dangling_links_lead_nowhere() {
     assert_eq!(search.find(&STUB).unwrap().path(), tree.path("lib/libstub.so.7"));
 }
 
-/// As another user than root, who reads every file.
+/// Runs as a user other than root, since root can read every file.
 #[test]
 fn unreadable_files() {
     const TREE: &str = "ROCM_SDK_TEST_TREE";
@@ -271,7 +271,7 @@ fn unreadable_files() {
     std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o000)).unwrap();
     std::fs::set_permissions(tree.root(), std::fs::Permissions::from_mode(0o755)).unwrap();
     let program = tree.path("program");
-    // Not by this process: a file that it has open for writing while another test starts a program cannot be started.
+    // Copied by another process: a file that this process has open for writing cannot be executed while another test forks.
     let copied = std::process::Command::new("cp").arg(std::env::current_exe().unwrap()).arg(&program).status();
     assert!(copied.unwrap().success());
     let mut command = std::process::Command::new(&program);
@@ -294,12 +294,12 @@ fn the_search_of_the_process() {
     }
     let found = find_libraries([String::from("hipfft")]).unwrap();
     assert_eq!(found.libraries()[0].origin(), Origin::Variable("ROCM_PATH"));
-    // Looking does not fix the search.
+    // `find` does not fix the search.
     rocm_loader::set_root("/no/such/rocm").unwrap();
     assert!(find_libraries([&libraries::HIPFFT]).is_ok());
 }
 
-/// Every library of a real release that is in its tree is found there and is what it should be.
+/// Every library in the tree of a real release is found there, with the expected names.
 #[test]
 fn real_releases() {
     let trees = std::env::var_os("ROCM_RS_TREES").map(PathBuf::from);

@@ -1,4 +1,4 @@
-//! The table of libraries, held to what Debian ships.
+//! Compares the table of libraries with Debian's packages.
 #![cfg(target_os = "linux")]
 
 use std::collections::BTreeSet;
@@ -28,7 +28,7 @@ fn short_names_are_unique_and_found() {
     assert!(libraries::by_short_name("nccl").is_none() && libraries::by_short_name("").is_none());
 }
 
-/// The names, their order, and what the wheels' package says of each.
+/// The names, their order, and the properties that the wheels' package states of each.
 #[test]
 fn the_names_of_the_python_package() {
     let core = "amdhip64 hipfile hiprtc roctx64 rocprofiler-sdk rocprofiler-sdk-roctx roctracer64 rocm_sysdeps_liblzma \
@@ -65,7 +65,7 @@ fn major_of<'a>(file: &'a str, unversioned: &str) -> Option<&'a str> {
     file.strip_prefix(unversioned)?.strip_prefix('.')?.split('.').next()
 }
 
-/// Every library of ours that Debian has is in the table with the number that the real file has.
+/// Every library of this workspace that Debian packages is in the table, with the number of the real file.
 #[test]
 fn the_files_of_debians_packages() {
     let mut checked = BTreeSet::new();
@@ -75,7 +75,7 @@ fn the_files_of_debians_packages() {
             let file = file.file_name().into_string().unwrap();
             for spec in libraries::ALL {
                 let known = match major_of(&file, spec.unversioned()) {
-                    // Debian's own names for LLVM and Clang have the number before `.so`; its LLVM may be newer than ROCm's.
+                    // Debian's own names of LLVM and Clang have the number before `.so`; its LLVM may be newer than ROCm's.
                     _ if ["LLVM", "clang"].contains(&spec.name()) => continue,
                     Some(major) => spec.knows(&format!("{}.{major}", spec.unversioned())),
                     None => continue,
@@ -99,7 +99,8 @@ fn the_files_of_debians_packages() {
     }
 }
 
-/// The name of Debian's package for a soname: `libhipblas.so.3` is in `libhipblas3`, `libroctx64.so.4` in `libroctx64-4`.
+/// Returns the name of Debian's package for a soname: `libhipblas.so.3` is in `libhipblas3`, `libroctx64.so.4` in
+/// `libroctx64-4`.
 fn debian_package(soname: &str) -> Option<String> {
     let (stem, number) = soname.split_once(".so.")?;
     let stem = stem.to_lowercase().replace('_', "-");
@@ -121,7 +122,7 @@ fn the_names_of_debians_packages() {
     assert!(missing.is_empty(), "{missing:?}");
 }
 
-/// The same for whatever Debian has today, where `cargo xtask rocm fetch` left its package lists.
+/// The same for Debian's current package lists, if `cargo xtask rocm fetch` has stored them.
 #[test]
 fn the_package_lists_of_today() {
     let lists = trees().join("../debian/lists");
@@ -144,7 +145,7 @@ fn the_package_lists_of_today() {
     let mut seen = 0;
     for spec in libraries::ALL.iter().filter(|s| !["LLVM", "clang"].contains(&s.name())) {
         for number in packages.iter().filter_map(|package| numbered(package, spec)) {
-            // A number above all of the table is a newer release, which the search takes by itself.
+            // A number above those of the table is a newer release, which the search accepts.
             let newer = spec.newest_major().is_some_and(|newest| number > newest);
             assert!(newer || spec.known_major(number).is_some(), "{} {number}", spec.unversioned());
             seen += 1;

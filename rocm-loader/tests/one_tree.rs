@@ -1,6 +1,7 @@
-//! Two ROCm installations in reach of one process: its libraries come from one of them, or are an error that names both.
+//! Two ROCm installations that one process can find: its libraries come from one of them, or the result is an error
+//! that names both.
 //!
-//! Each test runs itself again in a process of its own, whose loader was told of another installation.
+//! Each test runs itself again in another process, whose dynamic loader is given another installation.
 #![cfg(all(target_os = "linux", target_env = "gnu"))]
 
 mod support;
@@ -12,9 +13,9 @@ use std::sync::OnceLock;
 use rocm_loader::{Binding, Error, Library, LibrarySpec, Reason, Scope, Search, libraries, preload};
 use support::{Tree, in_child, is_child};
 
-/// Which installation's runtime, Comgr, LLVM and HSA a library uses, as digits.
+/// Returns the installations whose runtime, Comgr, LLVM and HSA a library uses, as digits.
 fn what(library: &Library) -> i32 {
-    // SAFETY: every library of these trees that is asked defines it so.
+    // SAFETY: every library of these trees that is queried defines it with this signature.
     let function = unsafe { library.function::<unsafe extern "C" fn() -> i32>(c"what", "5.7") }.unwrap();
     // SAFETY: it has no precondition.
     unsafe { function() }
@@ -23,11 +24,11 @@ fn what(library: &Library) -> i32 {
 const PARTS: &[&str] =
     &["libLLVM.so.22.1", "libamd_comgr.so.3", "libhsa-runtime64.so.1", "libamdhip64.so.7", "librocblas.so.5"];
 
-/// What stands for the number of an installation in its libraries.
+/// Placeholder for the number of an installation in its libraries.
 const NUMBER: i32 = 0x5a1e_77c3;
 
-/// The libraries of an installation, each with its bytes. Comgr needs LLVM, HIP needs HSA and opens Comgr by name, rocBLAS
-/// needs HIP, hipBLAS rocBLAS. None of them names a directory for what it needs.
+/// Returns the libraries of an installation, each with its bytes. Comgr depends on LLVM, HIP depends on HSA and opens
+/// Comgr by name, rocBLAS depends on HIP, hipBLAS on rocBLAS. None of them names a directory for its dependencies.
 fn built() -> &'static [(&'static str, Vec<u8>)] {
     static BUILT: OnceLock<Vec<(&str, Vec<u8>)>> = OnceLock::new();
     BUILT.get_or_init(|| {
@@ -77,7 +78,7 @@ fn built() -> &'static [(&'static str, Vec<u8>)] {
     })
 }
 
-/// An installation, whose libraries all say that they are of `id`.
+/// Makes an installation whose libraries all report `id`.
 fn installation(tree: &Tree, name: &str, id: i32) {
     for (file, bytes) in built() {
         let mut bytes = bytes.clone();
@@ -87,7 +88,7 @@ fn installation(tree: &Tree, name: &str, id: i32) {
     }
 }
 
-/// The files of one library that the process has loaded.
+/// Returns the files of one library that the process has loaded.
 fn loaded(name: &str) -> Vec<String> {
     let maps = fs::read_to_string("/proc/self/maps").unwrap();
     let mut files: Vec<String> = maps
@@ -100,7 +101,7 @@ fn loaded(name: &str) -> Vec<String> {
     files
 }
 
-/// Runs `test` again with `ROCM_PATH` and `LD_LIBRARY_PATH` of these directories of `tree`.
+/// Runs `test` again with `ROCM_PATH` and `LD_LIBRARY_PATH` set to these directories of `tree`.
 fn again(test: &str, tree: &Tree, rocm: &str, loader: &[&str]) {
     let loader: Vec<String> = loader.iter().map(|dir| tree.path(dir).display().to_string()).collect();
     let before = std::env::var("LD_LIBRARY_PATH").unwrap_or_default();
@@ -119,7 +120,8 @@ fn root() -> PathBuf {
     PathBuf::from(std::env::var_os("TREE").unwrap())
 }
 
-/// What an error says of a mixture: the library, where it is from or would be from, and whether it is loaded.
+/// Returns the parts of an error about a mixture: the library, the file it came or would come from, and whether it is
+/// loaded.
 fn mixture(error: &Error) -> (String, String, String, bool) {
     let report = error.report().unwrap_or_else(|| panic!("{error}"));
     let (_, reason) = report.first_fault().unwrap_or_else(|| panic!("{error}"));
@@ -137,7 +139,7 @@ fn another_installation_in_the_loaders_path_is_not_mixed_in() {
         installation(&tree, "b", 2);
         return again(TEST, &tree, "a", &["b/lib"]);
     }
-    // The library first that needs the runtime, which some programs ask for first.
+    // First the library that depends on the runtime: some programs ask for it first.
     assert_eq!(what(&Search::standard().open(&libraries::HIPBLAS).unwrap()), 111_111);
     assert_eq!(what(&Search::standard().open(&libraries::AMDHIP64).unwrap()), 1111);
     for part in PARTS {
@@ -145,7 +147,7 @@ fn another_installation_in_the_loaders_path_is_not_mixed_in() {
     }
 }
 
-/// The same libraries by the system loader alone: the first directory that has the runtime is the one.
+/// The same libraries through the system loader alone: the first directory with the runtime is the installation.
 #[test]
 fn two_installations_in_the_loaders_path() {
     const TEST: &str = "two_installations_in_the_loaders_path";
@@ -186,7 +188,7 @@ fn a_dependency_that_only_another_installation_has_is_an_error() {
     assert_eq!(loaded("librocblas"), [""; 0], "nothing of it is loaded");
 }
 
-/// What a library opens in the course of its work counts, too.
+/// Libraries that are opened by name (`dlopen`) count, too.
 #[test]
 fn a_library_by_name_that_only_another_installation_has_is_an_error() {
     const TEST: &str = "a_library_by_name_that_only_another_installation_has_is_an_error";
@@ -201,8 +203,8 @@ fn a_library_by_name_that_only_another_installation_has_is_an_error() {
     assert_eq!(mixture(&error).0, "libamd_comgr.so.3");
 }
 
-/// A name without a number, which the loader does not know a loaded library by; whether the installation has a file of that
-/// name or not.
+/// The dynamic loader does not know a loaded library by its unversioned name, whether or not the installation has a
+/// file of that name.
 #[test]
 fn a_library_by_its_name_without_a_number_is_not_mixed_in() {
     const TEST: &str = "a_library_by_its_name_without_a_number_is_not_mixed_in";
@@ -223,7 +225,7 @@ fn a_library_by_its_name_without_a_number_is_not_mixed_in() {
     assert_eq!(loaded("libamdhip64"), [root().join("a/lib/libamdhip64.so.7").display().to_string()]);
 }
 
-/// One that nobody opens by name is no matter: an installation may be without.
+/// A library that is opened by name and exists nowhere is not an error: an installation may lack it.
 #[test]
 fn a_library_that_nobody_has_is_the_librarys_own_affair() {
     const TEST: &str = "a_library_that_nobody_has_is_the_librarys_own_affair";
@@ -236,7 +238,7 @@ fn a_library_that_nobody_has_is_the_librarys_own_affair() {
     assert_eq!(what(&Search::standard().open(&libraries::AMDHIP64).unwrap()), 1991);
 }
 
-/// A software GPU's, in a directory of its own; wherever that is in the path.
+/// A software GPU's HSA library, in a directory of its own, anywhere in the path.
 #[test]
 fn what_replaces_hsa_wins() {
     const TEST: &str = "what_replaces_hsa_wins";
@@ -264,7 +266,7 @@ fn the_first_library_chooses_the_installation_of_the_process() {
         installation(&tree, "home/rocm-sdk/7.2/usr", 2);
         tree.write("home/rocm-sdk/7.2/.packages", "");
         fs::remove_file(tree.path("a/lib/libhipblas.so.3")).unwrap();
-        // Which has neither the runtime nor anything else, or LLVM alone.
+        // A directory without the runtime or any library, or with LLVM alone.
         tree.write("c/lib/nothing", "");
         for (rocm, first) in [("a", "hip"), ("a", "blas"), ("c", "hip"), ("c", "blas")] {
             in_child(
@@ -292,7 +294,7 @@ fn the_first_library_chooses_the_installation_of_the_process() {
         assert_eq!(loaded("libamdhip64").len(), 1);
         return;
     }
-    // Whichever was first, the runtime's installation is that of ROCM_PATH or the whole other one; never both.
+    // Whichever was opened first, the runtime is from ROCM_PATH's installation, or everything is from the other one; never both.
     match std::env::var("FIRST").unwrap().as_str() {
         "hip" => {
             assert_eq!(what(HIP.load().unwrap()), 1111);
@@ -310,7 +312,7 @@ fn the_first_library_chooses_the_installation_of_the_process() {
     assert_eq!(loaded("libamdhip64").len(), 1);
 }
 
-/// A runtime that other software of the process has loaded.
+/// A runtime that other code of the process has loaded.
 #[test]
 fn what_other_software_has_loaded_is_not_mixed_with() {
     const TEST: &str = "what_other_software_has_loaded_is_not_mixed_with";
@@ -321,7 +323,7 @@ fn what_other_software_has_loaded_is_not_mixed_with() {
         return again(TEST, &tree, "a", &[]);
     }
     let theirs = Library::open(&libraries::AMDHIP64, root().join("b/lib/libamdhip64.so.7"), Scope::Local).unwrap();
-    // The same runtime serves, since the loader has it under its name.
+    // The same runtime can be used, since the loader has it under its name.
     assert_eq!(what(&Search::standard().open(&libraries::AMDHIP64).unwrap()), 2222);
     let (library, found, wanted, loaded_already) = mixture(&Search::standard().open(&libraries::HIPBLAS).unwrap_err());
     assert!(loaded_already && library == "libamdhip64.so.7", "{library}");
@@ -329,7 +331,7 @@ fn what_other_software_has_loaded_is_not_mixed_with() {
     assert_eq!((what(&theirs), loaded("libamdhip64").len(), loaded("librocblas").len()), (2222, 1, 0));
 }
 
-/// The same files by other names: links, a tree of links, a hard link.
+/// The same files under other names: links, a tree of links, a hard link.
 #[test]
 fn links_to_one_installation_are_that_installation() {
     const TEST: &str = "links_to_one_installation_are_that_installation";
@@ -356,7 +358,7 @@ fn links_to_one_installation_are_that_installation() {
     }
 }
 
-/// Each package in a directory of its own, with the directories of its dependencies in it, as Spack and Nix have them.
+/// Each package in a directory of its own that names the directories of its dependencies, as in Spack and Nix.
 #[test]
 fn packages_that_name_their_dependencies_are_one_installation() {
     const TEST: &str = "packages_that_name_their_dependencies_are_one_installation";
@@ -376,7 +378,7 @@ fn packages_that_name_their_dependencies_are_one_installation() {
     assert_eq!(what(preload(&libraries::HIPBLAS, Scope::Local).unwrap_or_else(|e| panic!("{e}"))), 301_111);
 }
 
-/// Libraries of other projects are not ROCm's business.
+/// Libraries of other projects do not count as ROCm's.
 #[test]
 fn other_libraries_come_from_wherever_they_are() {
     const TEST: &str = "other_libraries_come_from_wherever_they_are";
@@ -392,7 +394,7 @@ fn other_libraries_come_from_wherever_they_are() {
     assert_eq!((what(HIP.load().unwrap()), what(MINE.load().unwrap())), (1111, 7));
 }
 
-/// Many threads at once ask for libraries of two installations: all get those of one.
+/// Many threads ask for libraries of two installations at once: all get those of one.
 #[test]
 fn threads_choose_one_installation() {
     const TEST: &str = "threads_choose_one_installation";

@@ -1,4 +1,4 @@
-//! Libraries opened ahead of those that need them, and the search of the whole process.
+//! Libraries opened before those that depend on them, and the search of the whole process.
 #![cfg(target_os = "linux")]
 
 mod support;
@@ -9,7 +9,8 @@ use support::{STUB, Tree, id, in_child, is_child};
 static BASE: LibrarySpec = LibrarySpec::new("base", "libbase.so", &[Soname::new("libbase.so.1", 5, 10)], &[]);
 static USER: LibrarySpec = LibrarySpec::new("user", "libuser.so", &[Soname::new("libuser.so.1", 5, 10)], &[]);
 
-/// A library whose symbols come from another that it does not name; so only one that is open globally serves it.
+/// A library whose symbols are in another library that it does not depend on by name: it needs that library to be open
+/// globally.
 #[test]
 fn global_symbols_serve_libraries_opened_later() {
     if !is_child() {

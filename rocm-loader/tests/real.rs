@@ -1,7 +1,8 @@
-//! Real ROCm releases, where `ROCM_RS_TREES` names a folder of unpacked ones (`cargo xtask rocm fetch`, `cargo xtask test`). Their
-//! libraries need a newer C library than most hosts have, so each test runs itself again through the release's own loader.
+//! Real ROCm releases, if `ROCM_RS_TREES` names a folder of unpacked ones (`cargo xtask rocm fetch`, `cargo xtask
+//! test`). Their libraries need a newer C library than most hosts have, so each test runs itself again through the
+//! release's own loader.
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
-#![allow(unreachable_pub, missing_docs)] // As a -sys crate declares its functions.
+#![allow(unreachable_pub, missing_docs)] // Like the functions of a -sys crate.
 
 mod support;
 
@@ -22,7 +23,7 @@ bindings! { binding = crate::BINDING;
     "99.9" pub fn hipOfTheFuture() -> c_int;
 }
 
-/// The unpacked release, if there is one.
+/// Returns the unpacked release, if it exists.
 fn tree(release: &str) -> Option<PathBuf> {
     let trees = PathBuf::from(std::env::var_os("ROCM_RS_TREES")?);
     Some(trees.join(release).join("usr")).filter(|usr| usr.is_dir())
@@ -47,12 +48,12 @@ fn check(test: &str, release: &str, major: u32, comgr: u32) {
     assert_eq!(library.soname_major(), Some(major));
     assert!(library.is_known_release() && library.path().unwrap().starts_with(&usr));
 
-    // Debian has no .info: the number is in the file's name, and HIP itself says the same.
+    // Debian has no .info: the number is in the file's name, and HIP itself reports the same one.
     let found = library.release().unwrap();
     assert_eq!(found.numbering, Numbering::Hip);
     assert_eq!(format!("{}.{}", found.version.major, found.version.minor), release);
     let mut encoded = 0;
-    // SAFETY: it writes one int; the other takes any value and returns a static text.
+    // SAFETY: the first writes one int; the second takes any value and returns a static string.
     let (status, text) = unsafe { (hipRuntimeGetVersion(&mut encoded), CStr::from_ptr(hipGetErrorString(0))) };
     assert_eq!((status, text), (0, c"no error"));
     assert_eq!(hip_version(encoded).as_ref(), Some(&found.version));
@@ -60,7 +61,7 @@ fn check(test: &str, release: &str, major: u32, comgr: u32) {
     assert!(library.check_level((found.version.major as u32, found.version.minor as u32)).is_ok());
     assert!(matches!(library.check_level((99, 0)), Err(Error::TooOld { .. })));
     assert!(BINDING.has(c"hipMalloc") && !BINDING.has(c"hipOfTheFuture"));
-    // SAFETY: there is no such function to be called.
+    // SAFETY: the function does not exist, so nothing is called.
     assert_eq!(unsafe { hipOfTheFuture() }, -1);
 
     let search = Search::standard();
@@ -88,8 +89,9 @@ fn rocm_5_7() {
     check("rocm_5_7", "5.7", 5, 2);
 }
 
-/// Two copies of one release, the other of which the loader was told of first, as a cluster's `module load` does: all
-/// that is loaded is of one, also what the HIP runtime opens by name. Two copies of LLVM would end the process.
+/// Two copies of one release, the second of which is first in the loader's path, as after a cluster's `module load`:
+/// all loaded libraries are of one copy, including those that the HIP runtime opens by name. Two copies of LLVM would
+/// abort the process.
 #[test]
 fn two_copies_of_a_release_are_not_mixed() {
     const TEST: &str = "two_copies_of_a_release_are_not_mixed";
@@ -106,7 +108,7 @@ fn two_copies_of_a_release_are_not_mixed() {
         for part in parts {
             std::fs::copy(here.join(part), lib.join(part)).unwrap();
         }
-        // By which HIPRTC's linker opens the runtime.
+        // HIPRTC's linker opens the runtime by this name.
         std::os::unix::fs::symlink("libamdhip64.so.7", lib.join("libamdhip64.so")).unwrap();
         let mut command = Command::new(here.join("ld-linux-x86-64.so.2"));
         let path = format!("{}:{}", lib.display(), here.display());
@@ -117,7 +119,7 @@ fn two_copies_of_a_release_are_not_mixed() {
         assert!(output.status.success() && said.contains("1 passed"), "{said}");
         return;
     }
-    // Ahead of the runtime that it needs.
+    // Opened before the runtime that it depends on.
     let search = Search::standard();
     for spec in [&libraries::HIPRTC, &libraries::AMD_COMGR, &libraries::LLVM, &libraries::AMDHIP64] {
         search.open(spec).unwrap_or_else(|e| panic!("{e}"));
@@ -126,9 +128,9 @@ fn two_copies_of_a_release_are_not_mixed() {
     let mut devices = 0;
     // SAFETY: it writes one int.
     let _ = unsafe { hipGetDeviceCount(&mut devices) };
-    // As HIPRTC does.
+    // HIPRTC does the same.
     let by_name = CString::new("libamdhip64.so").unwrap();
-    // SAFETY: a C string; the library is loaded already.
+    // SAFETY: a C string; the library is already loaded.
     assert!(!unsafe { libc::dlopen(by_name.as_ptr(), libc::RTLD_NOW) }.is_null());
     let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
     for part in parts {
@@ -141,7 +143,7 @@ fn two_copies_of_a_release_are_not_mixed() {
     }
 }
 
-/// Without its loader a release opens or is refused with the host loader's words; it does not end the process.
+/// Without its own loader a release opens, or is rejected with the host loader's message; it does not end the process.
 #[test]
 fn a_release_too_new_for_this_host_is_an_error() {
     let Some(usr) = tree("7.2") else {

@@ -1,4 +1,4 @@
-//! A form of a function is called in libraries of its own releases only.
+//! A form of a function is only called in libraries of its own releases.
 #![cfg(target_os = "linux")]
 #![allow(missing_docs, unreachable_pub, reason = "a test")]
 
@@ -23,7 +23,7 @@ impl MissingValue for Status {
     }
 }
 
-/// A `-sys` crate of one function that ROCm 7.0 changed, and one that it dropped.
+/// A `-sys` crate with one function that ROCm 7.0 changed, and one that it dropped.
 mod forms_sys {
     use super::*;
 
@@ -75,11 +75,11 @@ mod forms_sys {
     }
 }
 
-/// Answers with its arguments, which are garbage where it is called in another form.
+/// Returns its arguments, which are garbage if it is called in another form.
 const SOURCE: &str =
     "int changed(int a, int b) { return a; } int dropped(void) { return 5; } int same(void) { return 6; }";
 
-/// In a process of its own: a library of this name in an installation of this release.
+/// In a separate process: an installation of this release has a library of this name.
 fn installed(file: &str, release: Option<&str>) {
     let tree = Tree::new();
     tree.library(&format!("lib/{file}"), file, SOURCE);
@@ -87,7 +87,7 @@ fn installed(file: &str, release: Option<&str>) {
     set_search(Search::nowhere().root(tree.keep())).unwrap();
 }
 
-/// What both forms, and what neither release changed, answer; what is said of the forms.
+/// Returns the results of both forms and of an unchanged function, and the errors of the forms.
 fn answers() -> ([u32; 3], [Option<String>; 2]) {
     use forms_sys::{rocm_6_4, rocm_7_2};
     // SAFETY: the functions only return an argument.
@@ -133,7 +133,7 @@ cases! {
     a_release_newer_than_any_known_has_the_newest_form: "libforms.so.7", Some("12.1.0") => [801, 2, 6], Abi { first: (10, u32::MAX), last: (10, u32::MAX) };
 }
 
-/// Where the library's installation states a release that no crate declares, that can be asked for.
+/// If the library's installation states a release that no crate declares, the program can query it.
 #[test]
 fn a_newer_release_is_reported() {
     if !is_child() {
@@ -161,8 +161,8 @@ fn what_a_level_lacks_is_told() {
     }
     use forms_sys::{rocm_6_4, rocm_7_2};
     installed("libforms.so.7", Some("7.2.4"));
-    // The library still exports it: its ABI is no longer promised.
-    // SAFETY: takes nothing.
+    // The library still exports it, but its ABI is no longer promised.
+    // SAFETY: it takes no arguments.
     assert_eq!(unsafe { rocm_6_4::dropped() }, Status(801));
     let error = rocm_6_4::symbol_error(c"dropped").unwrap().to_string();
     assert!(error.contains("of ROCm 7.2, which does not declare it"), "{error}");
@@ -171,7 +171,7 @@ fn what_a_level_lacks_is_told() {
     );
     // Without a level the answer is about the form that was called.
     assert!(forms_sys::symbol_error(c"changed").is_none());
-    // SAFETY: returns its argument.
+    // SAFETY: it returns its argument.
     assert_eq!(unsafe { rocm_6_4::changed(1) }, Status(801));
     let error = forms_sys::symbol_error(c"changed").unwrap().to_string();
     assert!(error.contains("use rocm_7_0::changed"), "{error}");

@@ -1,4 +1,5 @@
-//! A program that was started with other rights than its user has must not trust the environment: with a real one.
+//! A program that was started with more rights than its user has must not trust the environment: tested with a real
+//! set-uid program.
 #![cfg(target_os = "linux")]
 
 mod support;

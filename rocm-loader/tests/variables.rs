@@ -1,4 +1,4 @@
-//! `ROCM_PATH` and `HIP_PATH` that name no installation: one line on stderr, once in a process.
+//! `ROCM_PATH` and `HIP_PATH` that name no installation are reported in one line on stderr, once per process.
 #![cfg(target_os = "linux")]
 
 mod support;
@@ -11,7 +11,7 @@ use support::{CHILD, Tree, is_child};
 static HIP: Binding = Binding::new(&libraries::AMDHIP64);
 static BLAS: Binding = Binding::new(&libraries::HIPBLAS);
 
-/// The warnings of a program that uses two libraries, by a binding and otherwise, from threads.
+/// Returns the warnings of a program that uses two libraries, through a binding and directly, from several threads.
 fn warnings(test: &str, variables: &[(&str, &str)]) -> Vec<String> {
     let mut command = Command::new(std::env::current_exe().unwrap());
     command.env_remove("ROCM_PATH").env_remove("HIP_PATH").env(CHILD, "1").envs(variables.iter().copied());

@@ -1,7 +1,7 @@
-//! The few functions of the C library that are needed beside std's. The crate `libc` has them, but it is not worth its build
-//! to those who use none of the tools. `tests::declared_as_in_libc` holds them to it.
+//! The few functions of the C library that std does not offer. The crate `libc` has them, but its build is not worth
+//! its time for users without the tools. `tests::declared_as_in_libc` compares these declarations with it.
 
-/// What `prctl`, `waitid` and `killpg` are told.
+/// Constants for `prctl`, `waitid` and `killpg`.
 #[cfg(target_os = "linux")]
 pub(crate) use of_children::*;
 
@@ -22,14 +22,14 @@ mod of_children {
     pub(crate) struct SigInfo([c_int; 32]);
 
     impl SigInfo {
-        /// 0 where nothing was written.
+        /// 0 if nothing was written.
         pub(crate) fn signal(&self) -> c_int {
             self.0[0]
         }
     }
 }
 
-/// May be read, may be written (`access`).
+/// Flags of `access`: readable, writable.
 #[cfg(all(target_os = "linux", feature = "doctor"))]
 pub(crate) const R_OK: std::ffi::c_int = 4;
 #[cfg(all(target_os = "linux", feature = "doctor"))]

@@ -1,4 +1,4 @@
-//! Programs that are given a while to answer: the one way in which this crate and its command start one.
+//! Runs programs with a time limit. This crate and its command start all programs this way.
 
 use std::io::Read;
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -7,28 +7,29 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// How much of what a process writes is kept: the last part.
+/// Maximum size of the output that is kept: the last part.
 const KEPT: usize = 1 << 20;
-/// How long what a process wrote is waited for once it has ended: one that it has started may hold the pipe.
+/// How long to wait for the rest of the output after the process has ended: a process that it started may hold the
+/// pipe.
 const AFTERWARDS: Duration = Duration::from_secs(2);
 const LONGEST_PAUSE: Duration = Duration::from_millis(20);
 
-/// What a process wrote, and how it ended.
+/// The output of a process, and its end.
 #[derive(Debug)]
 pub struct Ended {
-    /// The last mebibyte of what it wrote to stdout.
+    /// The last mebibyte of stdout.
     pub stdout: String,
-    /// The same of stderr.
+    /// The last mebibyte of stderr.
     pub stderr: String,
-    /// Its exit status; `None` if it had not ended by the limit and was killed.
+    /// The exit status; `None` if it was killed at the limit.
     pub status: Option<ExitStatus>,
 }
 
-/// Runs the command to its end or the limit, with no input. What it has started ends with it, on Unix, unless that has left
-/// its process group.
+/// Runs the command to its end or the limit, without input. On Unix, the processes that it started are ended with it,
+/// unless they left its process group.
 ///
 /// # Errors
-/// In words, if the process cannot be started or waited for.
+/// A message, if the process cannot be started or waited for.
 pub fn run(mut command: Command, limit: Duration) -> Result<Ended, String> {
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     #[cfg(unix)]
@@ -37,20 +38,20 @@ pub fn run(mut command: Command, limit: Duration) -> Result<Ended, String> {
     let until = Instant::now().checked_add(limit);
     let (stdout, stderr) = (Kept::of(child.stdout.take()), Kept::of(child.stderr.take()));
     let in_time = has_ended(&mut child, until);
-    // The child is waited for afterwards: until then its number, which is the group's, is given to nobody else.
+    // The child is reaped afterwards: until then its number, which is also that of the group, is not reused.
     end(&mut child);
     let status = child.wait().map_err(|error| format!("waiting for it failed: {error}"))?;
     let until = Instant::now() + AFTERWARDS;
     Ok(Ended { stdout: stdout.text(until), stderr: stderr.text(until), status: in_time.then_some(status) })
 }
 
-/// Makes the process that the command starts end with the thread that starts it, on Linux: for threads that wait for it.
+/// On Linux, makes the command's process end with the thread that starts it: for threads that wait for the process.
 #[cfg(unix)]
 pub fn end_with_this_thread(command: &mut Command) {
     #[cfg(target_os = "linux")]
     {
         use std::os::unix::process::CommandExt as _;
-        // SAFETY: between fork and exec it makes one system call and nothing else.
+        // SAFETY: between fork and exec it only makes one system call.
         unsafe {
             command.pre_exec(|| {
                 crate::c::prctl(crate::c::PR_SET_PDEATHSIG, crate::c::SIGKILL);
@@ -62,7 +63,7 @@ pub fn end_with_this_thread(command: &mut Command) {
     let _ = command;
 }
 
-/// Waits until the process has ended, and on Linux leaves it to be waited for; `false` if it has not by then.
+/// Waits until the process has ended, and on Linux leaves it as a zombie; `false` if it has not ended by then.
 fn has_ended(child: &mut Child, until: Option<Instant>) -> bool {
     let mut pause = Duration::from_millis(1);
     loop {
@@ -82,9 +83,9 @@ fn ended(child: &mut Child) -> bool {
     use crate::c;
     let mut info = c::SigInfo::default();
     let options = c::WEXITED | c::WNOHANG | c::WNOWAIT;
-    // SAFETY: `info` has the size of the struct that is written, and the child is ours.
+    // SAFETY: `info` has the size of the structure that is written, and the child belongs to this process.
     let failed = unsafe { c::waitid(c::P_PID, child.id(), &raw mut info, options) } != 0;
-    // Nothing is written where the process still runs.
+    // Nothing is written while the process still runs.
     failed || info.signal() != 0
 }
 
@@ -93,18 +94,18 @@ fn ended(child: &mut Child) -> bool {
     !matches!(child.try_wait(), Ok(None))
 }
 
-/// Kills the process, and on Linux all that is left of its group.
+/// Kills the process, and on Linux the rest of its group.
 fn end(child: &mut Child) {
     #[cfg(target_os = "linux")]
     if let Ok(group) = i32::try_from(child.id()) {
-        // SAFETY: it sends a signal to the group that the child was made the head of.
+        // SAFETY: it sends a signal to the process group that the child leads.
         unsafe { crate::c::killpg(group, crate::c::SIGKILL) };
     }
-    // Of one that has ended already it does nothing.
+    // It has no effect on a process that has already ended.
     let _ = child.kill();
 }
 
-/// The last part of what comes out of a pipe.
+/// The last part of a pipe's output.
 struct Kept {
     bytes: Arc<Mutex<Vec<u8>>>,
     /// Disconnected at the end of the pipe.
@@ -112,7 +113,8 @@ struct Kept {
 }
 
 impl Kept {
-    /// Reads in a thread of its own: a read cannot be given a limit. It ends with the last process that has the pipe.
+    /// Reads in a separate thread, since a read has no time limit. The thread ends when the last process closes the
+    /// pipe.
     fn of(pipe: Option<impl Read + Send + 'static>) -> Self {
         let bytes = Arc::new(Mutex::new(Vec::new()));
         let (sender, end) = mpsc::channel();
@@ -130,12 +132,12 @@ impl Kept {
                 }
             }
         };
-        // Without a thread the pipe is closed, and nothing was said.
+        // If the thread cannot be started, the pipe is closed and the output is empty.
         let _ = thread::Builder::new().name("rocm-sdk child".to_owned()).spawn(read);
         Self { bytes, end }
     }
 
-    /// What has come by then, or by the end of the pipe.
+    /// Returns the output up to this time, or to the end of the pipe.
     fn text(self, until: Instant) -> String {
         let left = until.saturating_duration_since(Instant::now());
         let (Ok(()) | Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected)) = self.end.recv_timeout(left);
@@ -171,7 +173,7 @@ mod tests {
 
     #[test]
     fn the_limit_holds_and_what_was_said_is_told() {
-        // A busy machine may need longer to start a shell: then it gets more time.
+        // A busy machine may need longer to start a shell, so the time is increased.
         for seconds in [1, 4, 16, 64, 256] {
             let ended = shell("echo before; sleep 100000", Duration::from_secs(seconds));
             assert_eq!(ended.status, None);
@@ -182,26 +184,25 @@ mod tests {
         panic!("the shell says nothing");
     }
 
-    /// A process that is left behind and holds the pipe.
+    /// A process is left behind and holds the pipe.
     #[test]
     #[cfg(target_os = "linux")]
     fn what_is_left_behind_holds_nobody_up() {
         let stat = |pid: &str| std::fs::read_to_string(std::path::Path::new("/proc").join(pid).join("stat"));
-        // What nobody has waited for yet is a zombie.
+        // A process that was not reaped is a zombie.
         let lives = |pid: &str| stat(pid).is_ok_and(|stat| !stat.contains(") Z "));
         let ended = shell("sleep 100000 & echo $!", Duration::MAX);
         assert!(ended.status.is_some_and(|status| status.success()));
-        // Killed with the group.
+        // It is killed with the group.
         while lives(ended.stdout.trim()) {
             thread::sleep(Duration::from_millis(1));
         }
-        // One that has a session of its own is left alone, and not waited for. The sixth field of `stat` is the
-        // session.
+        // A process in another session is neither killed nor waited for. The sixth field of `stat` is the session.
         let own = "setsid sleep 100000 & until test \"$(cut -d' ' -f6 /proc/$!/stat)\" = $!; do :; done; echo $!";
         let ended = shell(own, Duration::MAX);
         let pid = ended.stdout.trim();
         assert!(ended.status.is_some_and(|status| status.success()) && lives(pid), "{ended:?}");
-        // SAFETY: it sends a signal to the session's group, which lives.
+        // SAFETY: it sends a signal to the session's group, which exists.
         assert_eq!(unsafe { crate::c::killpg(pid.parse().unwrap(), crate::c::SIGKILL) }, 0);
     }
 }

@@ -9,7 +9,7 @@ use crate::error::Error;
 use crate::layout::Layout;
 use rocm_loader::text_file;
 
-/// Where the two files are, below a root.
+/// The paths of the two files, below a root.
 const INFO: &str = "share/therock/dist_info.json";
 const MANIFEST: &str = "share/therock/therock_manifest.json";
 const TARGETS: &str = "dist_amdgpu_targets";
@@ -146,7 +146,7 @@ fn source(module: &Value) -> Option<(&str, Option<&str>)> {
     Some((module.get("submodule_path")?.as_str()?, module.get("pin_sha").and_then(Value::as_str)))
 }
 
-/// The object in a file; `None` if there is no file.
+/// Returns the object in a file; `None` if the file does not exist.
 fn read(path: &Path) -> Result<Option<Map<String, Value>>, Error> {
     let failed = |why: String| Error::Distribution { path: path.to_owned(), why };
     let text = match text_file::read(path) {

@@ -289,7 +289,7 @@ pub fn target_family() -> Result<TargetFamily, Error> {
     TargetDetection::new(process_search()).family()
 }
 
-/// The programs of an installation that list GPUs.
+/// Returns the programs of an installation that list GPUs.
 fn tools_of(layout: &Layout) -> Vec<PathBuf> {
     let llvm = layout.llvm().join("bin");
     let bin = |root: &Path| root.join("bin");
@@ -307,7 +307,7 @@ fn tools_of(layout: &Layout) -> Vec<PathBuf> {
     seen.into_iter().map(|(path, _)| path).collect()
 }
 
-/// The GPUs among the driver's nodes, by the nodes' numbers.
+/// Returns the GPUs among the driver's nodes, by the nodes' numbers.
 fn gpus_of_driver(nodes: &Path, failures: &mut Vec<(PathBuf, String)>) -> Vec<GpuTarget> {
     let mut numbers: Vec<u32> = names_in(nodes, |_| true).iter().filter_map(|name| name.parse().ok()).collect();
     numbers.sort_unstable();
@@ -320,7 +320,7 @@ fn gpus_of_driver(nodes: &Path, failures: &mut Vec<(PathBuf, String)>) -> Vec<Gp
                 match version.map(|v| v.trim().parse::<u32>()) {
                     Some(Ok(version)) => targets.extend(GpuTarget::of_driver(version)),
                     Some(Err(error)) => failures.push((path, format!("gfx_target_version: {error}"))),
-                    // A driver too old to tell.
+                    // The driver is too old to have this field.
                     None => {}
                 }
             }
@@ -330,16 +330,16 @@ fn gpus_of_driver(nodes: &Path, failures: &mut Vec<(PathBuf, String)>) -> Vec<Gp
     targets
 }
 
-/// What a distribution has packages for.
+/// The families that a distribution has packages for.
 #[derive(Debug, Default)]
 struct Families {
-    /// Empty if that is not known.
+    /// Empty if unknown.
     available: Vec<String>,
     default: Option<String>,
 }
 
-/// `_rocm_sdk_libraries_gfx94X_dcgpu` is the directory of a family's wheel; of those for one target each, which have
-/// none of their own, `rocm_sdk_device_gfx942-7.13.0.dist-info` is.
+/// Returns the family in the name of a wheel's directory: `_rocm_sdk_libraries_gfx94X_dcgpu`. Wheels for one target
+/// each have no such directory, but `rocm_sdk_device_gfx942-7.13.0.dist-info`.
 fn family_of_wheel(name: &str) -> Option<String> {
     let device = || Some(name.strip_prefix("rocm_sdk_device_")?.strip_suffix(".dist-info")?.split_once('-')?.0);
     let family = name.strip_prefix("_rocm_sdk_libraries_").or_else(device).filter(|name| name.starts_with("gfx"))?;
@@ -347,7 +347,8 @@ fn family_of_wheel(name: &str) -> Option<String> {
 }
 
 impl Families {
-    /// Of wheels: what the package `rocm_sdk` says, else the wheels that are there.
+    /// Returns the families of wheels: those that the package `rocm_sdk` names, otherwise those of the installed
+    /// wheels.
     fn of(layout: &Layout) -> Self {
         let Some(site) = layout.root().parent().filter(|_| layout.kind() == LayoutKind::Wheels) else {
             return Self::default();
@@ -366,7 +367,7 @@ impl Families {
         families
     }
 
-    /// The lines that the build appends to `_dist_info.py`: `DEFAULT_TARGET_FAMILY = 'X'`,
+    /// Parses the lines that the build appends to `_dist_info.py`: `DEFAULT_TARGET_FAMILY = 'X'`,
     /// `AVAILABLE_TARGET_FAMILIES.append('X')`.
     fn told_by(python: &str) -> Self {
         let quoted = |text: &str| -> Option<String> {
@@ -389,8 +390,8 @@ impl Families {
         families
     }
 
-    /// The available family that has this target: `gfx942` is in `gfx94X-all`, `gfx94X-dcgpu`, `gfx942-dcgpu`,
-    /// `gfx942`, `gfx94X`, `dcgpu-all`; the first of these.
+    /// Returns the available family that contains this target: the first of `gfx94X-all`, `gfx94X-dcgpu`,
+    /// `gfx942-dcgpu`, `gfx942`, `gfx94X`, `dcgpu-all` for `gfx942`.
     fn of_target(&self, target: &GpuTarget) -> Option<String> {
         let name = &target.name;
         if self.available.is_empty() {
@@ -407,7 +408,7 @@ impl Families {
             any,
             format!("{kind}-all"),
         ];
-        // An available one may have a feature, `gfx942:xnack+`.
+        // An available family may have a feature, `gfx942:xnack+`.
         let available =
             |name: &String| self.available.iter().find(|family| family.split(':').next() == Some(name.as_str()));
         names.iter().find_map(available).cloned()

@@ -14,7 +14,7 @@ use rocm_loader::search::{Installation, Search, names_in, wheels_beside};
 use rocm_loader::version::{Release, release_at};
 use rocm_loader::{LibrarySpec, number_of_llvm};
 
-/// How an installation is laid out.
+/// The kind of an installation's layout.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum LayoutKind {
@@ -45,12 +45,12 @@ pub struct Layout {
     library_roots: Vec<PathBuf>,
 }
 
-/// Libraries that no other software than ROCm has.
+/// Returns whether only ROCm has this library.
 fn tell_tale(spec: &&&'static LibrarySpec) -> bool {
     !["LLVM", "clang"].contains(&spec.name())
 }
 
-/// Other files of an installation that may have no library.
+/// Other files that identify an installation without libraries.
 const TELL_TALE_FILES: &[&str] =
     &[".info/version", ".info/version-dev", "include/hip/hip_version.h", "bin/hipconfig", "bin/rocminfo"];
 
@@ -76,7 +76,7 @@ impl Layout {
             return Err(Reason::NotAnInstallation);
         }
         let lib = with_libraries.filter(|_| !cfg!(windows)).unwrap_or_else(|| root.join("lib"));
-        // ROCm 7.10 and later: all in `core`, of which `/opt/rocm` is but the parent.
+        // ROCm 7.10 and later: everything is in `core`, and `/opt/rocm` is only its parent.
         let root = if lib == root.join("core/lib") { root.join("core") } else { root.clone() };
         let kind = match lib.parent() {
             Some(parent) if parent == root => LayoutKind::Prefix,
@@ -85,7 +85,7 @@ impl Layout {
         Ok(Self { library_roots: vec![root.clone()], root, kind, origin, lib })
     }
 
-    /// Of a wheel its whole environment; `None` inside if only directories are left of it.
+    /// Returns the whole environment of a wheel; the inner option is `None` if only directories are left of it.
     fn of_wheel(wheel: &Path, origin: Origin) -> Option<Option<Self>> {
         let site = wheel.parent()?;
         wheel.file_name()?.to_str()?.strip_prefix("_rocm_sdk_")?;
@@ -154,7 +154,7 @@ impl Layout {
         of_comgr.or(numbered.first()).map_or(own, |(_, path)| path.clone())
     }
 
-    /// The major number of the LLVM that Comgr needs.
+    /// Returns the major number of the LLVM that Comgr depends on.
     fn llvm_of_comgr(&self) -> Option<u32> {
         number_of_llvm(self.search().find(&libraries::AMD_COMGR).ok()?.needed())
     }
@@ -178,7 +178,7 @@ impl Layout {
     }
 }
 
-/// Whether a directory has a library of ROCm, whatever is behind its name.
+/// Returns whether a directory contains a library of ROCm by name, even a broken one.
 fn has_library(directory: &Path) -> bool {
     let specs: Vec<_> = libraries::ALL.iter().filter(tell_tale).collect();
     let of = |name: &str, spec: &LibrarySpec| {
@@ -190,7 +190,8 @@ fn has_library(directory: &Path) -> bool {
     !names_in(directory, |name| specs.iter().any(|spec| of(name, spec))).is_empty()
 }
 
-/// The devel tree of the wheels in a `site-packages`, if it is expanded: the archive goes when that is complete.
+/// Returns the devel tree of the wheels in a `site-packages`, if it is expanded: the archive is removed when it is
+/// complete.
 fn expanded_devel(site: &Path) -> Option<PathBuf> {
     let package = site.join("rocm_sdk_devel");
     if ["_devel.tar", "_devel.tar.xz"].iter().any(|archive| package.join(archive).exists()) {
@@ -201,7 +202,7 @@ fn expanded_devel(site: &Path) -> Option<PathBuf> {
     names.into_iter().map(|name| site.join(name)).find(|tree| tree.is_dir())
 }
 
-/// `llvm-NN` in a directory, newest first.
+/// Returns the entries `llvm-NN` of a directory, newest first.
 fn versioned_llvm(directory: &Path) -> Vec<(u32, PathBuf)> {
     let number = |name: &str| -> Option<u32> { name.strip_prefix("llvm-")?.parse().ok() };
     let mut found: Vec<_> = names_in(directory, |name| number(name).is_some())
@@ -212,7 +213,7 @@ fn versioned_llvm(directory: &Path) -> Vec<(u32, PathBuf)> {
     found
 }
 
-/// What a [`Search`] tells of the whole installation.
+/// Queries of a [`Search`] about the whole installation.
 pub trait SearchExt {
     /// Returns the first installation that contains something of ROCm, in the order of the search. The last step
     /// searches the system loader's directories for the HIP runtime.
@@ -275,11 +276,12 @@ impl SearchExt for Search {
     }
 }
 
-/// The root of the installation that the library file belongs to: `/usr` for `/usr/lib/x86_64-linux-gnu/libX.so`.
+/// Returns the root of the installation that the library file belongs to: `/usr` for
+/// `/usr/lib/x86_64-linux-gnu/libX.so`.
 fn root_above(library: &Path) -> Option<PathBuf> {
     let directory = library.parent()?;
     let roots = directory.ancestors().skip(1).map(Path::to_owned);
-    // `/lib` is a link to `/usr/lib` on most systems, and what else there is is under `/usr`.
+    // `/lib` is a link to `/usr/lib` on most systems, and all other files are under `/usr`.
     let usual = |root: PathBuf| if root == Path::new("/") { PathBuf::from("/usr") } else { root };
     let real = fs::canonicalize(directory).ok()?;
     let same = |dir: PathBuf| fs::canonicalize(dir).is_ok_and(|dir| dir == real);
@@ -318,8 +320,8 @@ pub fn version() -> Result<Release, Error> {
 mod tests {
     use super::*;
 
-    /// `/lib` leads to `/usr/lib` on most systems, and the installation is then in `/usr` whichever of them the loader
-    /// names.
+    /// `/lib` is a link to `/usr/lib` on most systems, and the installation is then in `/usr`, whichever of them the
+    /// loader reports.
     #[test]
     fn the_root_above_a_library_of_the_system() {
         for directory in

@@ -1,4 +1,4 @@
-//! The command `rocm-sdk`: finds, checks and prepares a ROCm installation. `rocm-sdk --help` tells the rest.
+//! The command `rocm-sdk`: finds, checks and prepares a ROCm installation. See `rocm-sdk --help`.
 
 mod cli;
 

@@ -113,8 +113,8 @@ impl Probe {
         Self { library: spec.name().to_owned(), found, reason, steps }
     }
 
-    /// One that could not be carried out: opening the library ended the process, or took too long. What is told of
-    /// where it is comes from looking at files alone.
+    /// Returns the probe of a library that could not be opened: opening it ended the process, or took too long. Its
+    /// location comes from looking at files alone.
     pub fn crashed(search: &Search, spec: &'static LibrarySpec, reason: &str) -> Self {
         let found = search.find(spec).ok();
         let target = match &found {
@@ -162,7 +162,7 @@ impl Fault {
             | Reason::Unfinished { .. }
             | Reason::RelativePath
             | Reason::SetUid => None,
-            // Of a newer loader.
+            // A reason added by a newer version of the loader crate.
             _ => Some(Self::Refused),
         }
     }

@@ -1,12 +1,12 @@
-//! The variables by which programs find an installation.
+//! The variables that programs use to find an installation.
 
 use std::ffi::OsString;
 use std::path::Path;
 
-/// Returns the variables to set for a program that is to use the installation at `root`, with their values: `ROCM_PATH` and
-/// `ROCM_HOME`, which clients such as `CuPy` read instead, `PATH` with the installation's programs and compilers at the end, and if its
-/// `hipcc` is there, `HIPCC_LINK_FLAGS_APPEND` unless that is set: the machine's linker must not look for what the
-/// installation's libraries need in the machine's older C library.
+/// Returns the variables to set for a program that uses the installation at `root`, with their values: `ROCM_PATH`;
+/// `ROCM_HOME`, which clients such as `CuPy` read instead; `PATH` with the installation's programs and compilers at the
+/// end; and, if it contains `hipcc`, `HIPCC_LINK_FLAGS_APPEND` unless that is set. With it, the machine's linker does
+/// not search the machine's older C library for symbols that the installation's libraries need.
 pub fn variables(root: &Path) -> Vec<(&'static str, OsString)> {
     let mut variables = with_path(root, std::env::var_os("PATH"));
     if root.join("bin/hipcc").is_file() && std::env::var_os(LINKER).is_none() {
@@ -26,7 +26,7 @@ fn with_path(root: &Path, path: Option<OsString>) -> Vec<(&'static str, OsString
     let more: Vec<_> = own.into_iter().filter(|bin| bin.is_dir() && !folders.contains(bin)).collect();
     if !more.is_empty() {
         folders.extend(more);
-        // A folder with a colon in its name cannot be on the path.
+        // A folder with a colon in its name cannot be in the path.
         variables.extend(std::env::join_paths(folders).ok().map(|path| ("PATH", path)));
     }
     variables

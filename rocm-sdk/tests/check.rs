@@ -1,4 +1,4 @@
-//! What `rocm-sdk test` finds: on installations of every kind that are right, and for everything that can be wrong.
+//! The findings of `rocm-sdk test`, on correct installations of every kind, and for every possible fault.
 #![cfg(all(feature = "check", target_os = "linux"))]
 
 #[path = "../../rocm-loader/tests/support/mod.rs"]
@@ -15,7 +15,7 @@ use rocm_sdk::check::{self, Check, Report, Verdict};
 use rocm_sdk::{Error, LoadError, Search};
 use support::{Tree, until_ended};
 
-/// Not a test of its own: what the processes do that the others start.
+/// Not a test of its own: the child processes of the other tests run it.
 #[test]
 fn child() {
     check::serve();
@@ -28,7 +28,7 @@ fn this_test() -> Command {
 }
 
 fn checker(search: Search) -> Check {
-    // Only what is to hang has a limit that can be reached.
+    // Only tests of hanging libraries have a limit that can be reached.
     Check::new(search).myself(this_test).time_limit(Duration::MAX)
 }
 
@@ -40,7 +40,7 @@ fn run(root: &Path) -> Report {
     report
 }
 
-/// The verdict on the one thing that is named so, and its detail.
+/// Returns the verdict and the detail of the only outcome with this name.
 #[track_caller]
 fn verdict(report: &Report, name: &str) -> (Verdict, String) {
     let found: Vec<_> = report.outcomes.iter().filter(|outcome| outcome.name == name).collect();
@@ -65,7 +65,7 @@ fn is_ok(report: &Report, name: &str) {
     assert_eq!(verdict(report, name), (Verdict::Ok, String::new()), "{name}");
 }
 
-/// Like `/opt/rocm`, with what every installation has.
+/// Makes an installation like `/opt/rocm`, with the parts that every installation has.
 fn prefix() -> Tree {
     let tree = Tree::new();
     tree.write(".info/version", "7.2.4");
@@ -92,7 +92,7 @@ const SCRIPTS: [(&str, &str); 14] = [
     ("rocm-smi", "ROCm System Management Interface"),
 ];
 
-/// A Python environment with the wheels of AMD.
+/// Makes a Python environment with AMD's wheels.
 fn wheels() -> Tree {
     let tree = Tree::new();
     let site = |path: &str| format!("{SITE}/{path}");
@@ -108,7 +108,7 @@ fn wheels() -> Tree {
     tree.stub(&core("lib/libamdhip64.so.7"), "libamdhip64.so.7", 1);
     tree.stub(&core("lib/libhiprtc.so.7"), "libhiprtc.so.7", 2);
     tree.stub(&core("lib/llvm/lib/libdeep.so"), "", 3);
-    // One that needs the other wheel's.
+    // A library that depends on one in the other wheel.
     let directory = tree.path(&core("lib"));
     tree.library_with(
         &site("_rocm_sdk_libraries_gfx94X_dcgpu/lib/librocblas.so.5"),
@@ -223,7 +223,7 @@ fn programs_that_ask_the_driver_may_fail_without_one() {
     skips(&report, "runs: hipcc --help", "not installed");
 }
 
-/// One bad library, and others that must not suffer for it.
+/// A bad library does not affect others.
 #[test]
 fn each_bad_library_is_told_and_harms_no_other() {
     let tree = prefix();
@@ -319,8 +319,8 @@ fn each_bad_library_is_told_and_harms_no_other() {
     assert!(!report.outcomes.iter().any(|o| o.name == "loads: lib/libamdhip64.so"));
 }
 
-/// They are ended at the limit. A busy machine may need longer to load the one that hangs at its end: then it gets more
-/// time.
+/// They are killed at the limit. A busy machine may need longer to load the library that hangs at exit, so the time is
+/// increased.
 #[test]
 fn libraries_that_hang_are_ended() {
     let tree = prefix();
@@ -351,7 +351,7 @@ fn an_installation_of_amd_s_packages() {
     tree.script("lib/llvm/bin/amdclang", "echo 'OVERVIEW: clang LLVM compiler'");
     let report = run(tree.root());
     assert!(report.is_success(), "{report}");
-    // What a program leaves behind is ended.
+    // A process that a program leaves behind is killed.
     until_ended(&fs::read_to_string(tree.path("bin/hipcc.pid")).unwrap());
     assert_eq!((report.layout.as_str(), report.release.as_deref()), ("prefix", Some("7.2.4")));
     for name in ["has its libraries", "has headers", "has programs", "runs: hipcc --help", "runs: amdclang --help"] {
@@ -361,7 +361,7 @@ fn an_installation_of_amd_s_packages() {
     skips(&report, "has CMake packages", "not installed");
 }
 
-/// A check that is ended, at whatever library it is.
+/// A check that is killed during the check of any library.
 #[test]
 fn what_a_check_has_started_ends_with_it() {
     const TEST: &str = "what_a_check_has_started_ends_with_it";
@@ -405,7 +405,7 @@ fn odd_paths() {
 
 #[test]
 fn half_an_installation() {
-    // Of the runtime only the run-time compiler is there; then it is there and no library.
+    // Only the run-time compiler is installed, and not the runtime.
     let tree = Tree::new();
     tree.write(".info/version", "7.2.4");
     tree.stub("lib/libhiprtc.so.7", "libhiprtc.so.7", 1);
@@ -418,7 +418,7 @@ fn half_an_installation() {
     let report = run(tree.root());
     fails(&report, "has shared libraries", "there is none");
 
-    // No release anywhere.
+    // An installation without a release.
     let tree = Tree::new();
     tree.stub("lib/libamdhip64.so.7", "libamdhip64.so.7", 1);
     let report = run(tree.root());
@@ -438,7 +438,7 @@ fn nothing_installed_is_an_error() {
     assert!(matches!(error, Error::Load(LoadError::NotFound { .. })), "{error}");
 }
 
-/// Among the system's own libraries only ROCm's are looked at.
+/// Among the system's own libraries, only ROCm's are checked.
 #[test]
 fn libraries_of_others_are_left_alone() {
     let tree = Tree::new();
@@ -465,7 +465,7 @@ fn a_program_that_cannot_be_started_again_is_told_once() {
         assert_eq!(report.failures().count(), 1, "{report}");
         assert!(!report.outcomes.iter().any(|o| o.name.starts_with("loads: ")));
     }
-    // One that does not serve: it ends well and has not answered.
+    // A program that does not call `serve`: it succeeds without an answer.
     let check = Check::new(Search::nowhere().root(tree.root())).myself(|| Command::new("/bin/true"));
     fails(&check.run(&mut |_| {}).unwrap(), "a process can be started for each library", "exited with 0");
 }
@@ -516,7 +516,7 @@ fn the_devel_tree() {
     is_ok(&report, "the devel tree has llvm/bin/clang++");
     is_ok(&report, "the devel tree has the files of libraries_gfx94X_dcgpu");
     skips(&report, "exists: lib/librccl.so.1", "a wheel that is not installed");
-    // From its own place too.
+    // From its own directory too.
     let of_devel = |o: &&check::Outcome| o.group == "devel" && o.name.starts_with("loads: ");
     let loaded: Vec<_> = report.outcomes.iter().filter(of_devel).map(|o| o.name.as_str()).collect();
     assert_eq!(loaded, ["loads: lib/libamdhip64.so", "loads: lib/librocblas.so.5"]);
@@ -535,14 +535,14 @@ fn the_devel_tree() {
     fails(&report, name, "lib/librocblas.so.5: another file there; `rocm-sdk init`");
     fails(&report, "the devel tree has lib/cmake/hip/hip-config.cmake", "no lib/cmake");
 
-    // Libraries for GPUs of another family beside those that the devel tree goes with.
+    // Libraries for GPUs of another family than that of the devel tree.
     tree.stub(&site("_rocm_sdk_libraries_gfx110X/lib/librocblas.so.5"), "librocblas.so.5", 5);
     let report = run(&core_of(&tree));
     skips(&report, "the devel tree has the files of libraries_gfx110X", "another GPU family");
     fails(&report, name, "missing there");
 }
 
-/// As where Debian's packages are unpacked: all is started by way of the loader that is there.
+/// Debian's packages, unpacked: everything is started through their loader.
 #[test]
 #[cfg(target_env = "gnu")]
 fn an_installation_with_a_c_library_of_its_own() {
@@ -593,7 +593,7 @@ fn an_installation_with_a_c_library_of_its_own() {
     fails(&report, "runs: amdlld -flavor ld.lld --help", "SIGSEGV");
 }
 
-/// Debian's packages, unpacked: with a C library of their own, newer than this machine's.
+/// Debian's packages, unpacked, with their own C library, which is newer than this machine's.
 #[test]
 #[cfg(target_arch = "x86_64")]
 fn real_releases_pass() {
@@ -615,11 +615,11 @@ fn real_releases_pass() {
         let mut loaded = 0;
         for outcome in &report.outcomes {
             let Some(library) = outcome.name.strip_prefix("loads: ") else { continue };
-            // The system's loader and our reading of the same files agree.
+            // The system's loader and this crate's prediction agree.
             let (needs, missing) = verdict(&report, &format!("has its dependencies: {library}"));
             assert_eq!(outcome.verdict, needs, "{library}: {:?}, {missing}", outcome.detail);
             loaded += usize::from(outcome.verdict == Verdict::Ok);
-            // Packages may have been fetched without what they need: then it is missing indeed.
+            // Packages may have been fetched without their dependencies, which are then really missing.
             for line in missing.lines() {
                 let (name, _) = line.split_once(" is not found").expect(line);
                 assert!(!usr.join("lib/x86_64-linux-gnu").join(name).exists(), "{line}");

@@ -1,4 +1,4 @@
-//! `doctor` on machines of every kind, made of files.
+//! `doctor` on machines of every kind, which consist of files.
 #![cfg(all(feature = "cli", target_os = "linux"))]
 
 mod cli_common;
@@ -12,13 +12,13 @@ use cli_common::{Ended, Run, json, on, rocm_sdk};
 use serde_json::Value;
 use support::Tree;
 
-/// Who asks: no owner of a file, and in the groups of numbers given.
+/// Sets the user: not the owner of any file, and in the groups with these numbers.
 fn user(tree: &Tree, gids: &str) {
     let status = format!("Name:\tx\nUid:\t4242\t4242\t4242\t4242\nGid:\t4242\t4242\t4242\t4242\nGroups:\t{gids} \n");
     tree.write("proc/self/status", status);
 }
 
-/// The group that files of this test have.
+/// Returns the group of this test's files.
 fn gid(tree: &Tree) -> u32 {
     fs::metadata(tree.root()).unwrap().gid()
 }
@@ -27,7 +27,7 @@ fn mode(tree: &Tree, path: &str, mode: u32) {
     fs::set_permissions(tree.path(path), fs::Permissions::from_mode(mode)).unwrap();
 }
 
-/// A machine with an MI250X, its driver and ROCm 7.2.4, where all is well.
+/// Makes a machine with an MI250X, its driver and ROCm 7.2.4, without problems.
 fn machine() -> Tree {
     let tree = Tree::new();
     let owner = fs::metadata(tree.root()).unwrap();
@@ -48,7 +48,7 @@ fn machine() -> Tree {
     tree.write(&format!("{pci}/device"), "0x7408\n");
     tree.write(&format!("{pci}/class"), "0x038000\n");
     tree.link("../../../bus/pci/drivers/amdgpu", &format!("{pci}/driver"));
-    // Neither is a GPU of AMD's.
+    // Neither is an AMD GPU.
     for (address, vendor, class) in [("0000:00:01.0", "0x1002", "0x060400"), ("0000:02:00.0", "0x10de", "0x030000")] {
         tree.write(&format!("sys/bus/pci/devices/{address}/vendor"), vendor);
         tree.write(&format!("sys/bus/pci/devices/{address}/class"), class);
@@ -61,7 +61,7 @@ fn machine() -> Tree {
     tree
 }
 
-/// The HIP runtime and its compiler.
+/// Writes the HIP runtime and its compiler.
 fn rocm(tree: &Tree, root: &str, release: &str, major: u32) {
     for name in ["amdhip64", "hiprtc"] {
         let soname = format!("lib{name}.so.{major}");
@@ -70,7 +70,7 @@ fn rocm(tree: &Tree, root: &str, release: &str, major: u32) {
     tree.write(&format!("{root}/.info/version"), release);
 }
 
-/// The errors and warnings: `severity: problem -> what to do`, with the tree's path as T.
+/// Returns the errors and warnings: `severity: problem -> what to do`, with the tree's path as T.
 fn problems(tree: &Tree, run: Run) -> (Option<i32>, Vec<String>) {
     let ended = run.arg("--json").end();
     assert_eq!(ended.stderr, "");
@@ -86,7 +86,7 @@ fn problems(tree: &Tree, run: Run) -> (Option<i32>, Vec<String>) {
     (ended.code, told)
 }
 
-/// The one problem that there is.
+/// Returns the only problem.
 #[track_caller]
 fn problem(tree: &Tree, run: Run) -> String {
     let (_, mut told) = problems(tree, run);
@@ -166,7 +166,7 @@ fn the_same_as_data() {
     assert_eq!(diagnosis["libraries"].as_array().unwrap().len(), rocm_sdk::libraries::ALL.len());
 }
 
-/// In the order of the driver's numbers, each with what it says of itself.
+/// GPUs are listed in the order of the driver's numbers, each with its properties.
 #[test]
 fn several_gpus() {
     let tree = machine();
@@ -190,7 +190,7 @@ GPUs
     assert!(told.starts_with("error: HIP_VISIBLE_DEVICES=1 hides every GPU"), "{told}");
 }
 
-/// Each with what is to be done.
+/// Each problem with what to do.
 #[test]
 fn device_nodes_that_may_not_be_opened() {
     let tree = machine();
@@ -199,25 +199,25 @@ fn device_nodes_that_may_not_be_opened() {
         format!("error: me may not open {node} (mode {mode}, owner chief, group render) -> {todo}")
     };
     let both = |todo: &str| vec![denied("/dev/kfd", "660", todo), denied("/dev/dri/renderD128", "660", todo)];
-    // No member of the group.
+    // Not a member of the group.
     user(&tree, "4444");
     assert_eq!(problems(&tree, doctor(&tree)).1, both("`sudo usermod -a -G render me`, then log out and in again"));
-    // A member since.
+    // A member since the last login.
     tree.write("etc/group", format!("render:x:{group}:you,me\n"));
     let since = "me is in the group render since after this session began: log out and in again";
     assert_eq!(problems(&tree, doctor(&tree)).1, both(since));
-    // A group that has no name in a container.
+    // A group without a name, as in a container.
     tree.write("etc/group", "me:x:4242:\n");
     let (_, told) = problems(&tree, doctor(&tree));
     let todo = format!("start the container with `--group-add {group}`: the group has no name in here");
     assert!(told.len() == 2 && told.iter().all(|line| line.ends_with(&todo)), "{told:#?}");
-    // No group at all.
+    // No groups at all.
     tree.write("etc/group", format!("render:x:{group}:\n"));
     user(&tree, &group.to_string());
     mode(&tree, "dev/kfd", 0o600);
     let told = problem(&tree, doctor(&tree));
     assert!(told.starts_with("error: me may not open /dev/kfd (mode 600") && told.contains("udev"), "{told}");
-    // Nor is root's a group to join.
+    // The group of root cannot be joined, either.
     mode(&tree, "dev/kfd", 0o660);
     tree.write("etc/group", format!("root:x:{group}:\n"));
     user(&tree, "4444");
@@ -225,7 +225,7 @@ fn device_nodes_that_may_not_be_opened() {
     assert!(told.len() == 2 && told.iter().all(|line| line.contains("udev")), "{told:#?}");
     tree.write("etc/group", format!("render:x:{group}:\n"));
     user(&tree, &group.to_string());
-    // Reading alone will not do; and whoever owns it needs no group.
+    // Read access alone is not enough; and the owner needs no group.
     mode(&tree, "dev/kfd", 0o444);
     assert!(problem(&tree, doctor(&tree)).contains("may not open /dev/kfd (mode 444"));
     mode(&tree, "dev/kfd", 0o600);
@@ -247,7 +247,7 @@ fn device_nodes_that_are_missing() {
     let render =
         format!("error: /dev/dri/renderD128 is missing, which the gfx90a at 0000:c1:00.0 needs -> {container}");
     assert_eq!(told, [expected, render]);
-    // What Docker makes of a device that is missing, given as a volume.
+    // Docker creates this for a missing device that is mounted as a volume.
     let tree = machine();
     fs::remove_file(tree.path("dev/kfd")).unwrap();
     fs::create_dir(tree.path("dev/kfd")).unwrap();
@@ -274,7 +274,7 @@ fn drivers_that_are_missing() {
     let told = problem(&tree, doctor(&tree));
     let expected = "error: there is an AMD GPU at 0000:c1:00.0, but the kernel driver amdgpu is not loaded -> `sudo modprobe amdgpu`";
     assert!(told.starts_with(expected), "{told}");
-    // An MI300X shows nothing and says so.
+    // An MI300X has no display, and states that class.
     tree.write(&format!("{pci}/class"), "0x120000\n");
     assert!(problem(&tree, doctor(&tree)).starts_with(expected));
     tree.link("../drivers/vfio-pci", &format!("{pci}/driver"));
@@ -317,16 +317,16 @@ fn nothing_installed() {
 #[test]
 fn half_installed() {
     let tree = machine();
-    // No compiler.
+    // Without the compiler.
     fs::remove_file(tree.path("opt/rocm/lib/libhiprtc.so.7")).unwrap();
     let told = problem(&tree, doctor(&tree));
     assert!(told.starts_with("warning: the run-time compiler (hiprtc) is not found"), "{told}");
-    // A link whose file did not come.
+    // A link whose target is missing.
     tree.link("libhiprtc.so.7.2.70204", "opt/rocm/lib/libhiprtc.so.7");
     let (code, told) = problems(&tree, doctor(&tree));
     let link = "error: T/opt/rocm/lib/libhiprtc.so.7 leads to libhiprtc.so.7.2.70204, which does not exist -> ";
     assert!(code == Some(1) && told.len() == 2 && told[0].starts_with(link), "{told:#?}");
-    // A place that is named, is there, and has nothing.
+    // A named place that exists but is empty.
     let tree = machine();
     fs::create_dir_all(tree.path("empty/lib")).unwrap();
     let told = problem(&tree, doctor(&tree).env("ROCM_PATH", tree.path("empty")));
@@ -339,9 +339,9 @@ fn half_installed() {
         told,
         "warning: opt/rocm [ROCM_PATH]: rejected: a relative path -> set ROCM_PATH to an absolute path, or `unset` it"
     );
-    // That nothing was installed by this command is no problem.
+    // It is not a problem if this command has installed nothing.
     assert_eq!(problems(&tree, doctor(&tree).env("ROCM_SDK_INSTALL_DIR", tree.path("none"))), (Some(0), vec![]));
-    // An installation that was cut off.
+    // An interrupted installation.
     tree.write("mine/6.4/usr/lib/libamdhip64.so.6", "");
     let told = problem(&tree, doctor(&tree).env("ROCM_SDK_INSTALL_DIR", tree.path("mine")));
     assert!(
@@ -353,7 +353,7 @@ fn half_installed() {
 #[test]
 fn libraries_that_are_no_use() {
     let tree = machine();
-    // Passed over for a better one.
+    // A broken library is skipped for a working one.
     tree.write("bad/lib/libamdhip64.so.7", "hello");
     let told = problem(&tree, doctor(&tree).env("ROCM_PATH", tree.path("bad")));
     let expected = "warning: T/bad/lib/libamdhip64.so.7: not a shared library but text; T/opt/rocm/lib/libamdhip64.so.7 is used instead -> ";
@@ -373,7 +373,7 @@ fn libraries_that_are_no_use() {
     assert!(told.starts_with("error: T/opt/rocm/lib/libhiprtc.so.7: opening it ended the process: signal: "), "{told}");
 }
 
-/// A system where the C library of this machine is in its usual place, so that dependencies resolve there.
+/// Copies this machine's C library to its usual place in the system, so that dependencies resolve there.
 fn with_c_library(tree: &Tree) {
     let maps = fs::read_to_string("/proc/self/maps").unwrap();
     for name in ["libc.so", "ld-linux"] {
@@ -386,7 +386,8 @@ fn with_c_library(tree: &Tree) {
     }
 }
 
-/// HIPRTC needs Comgr, and Comgr an LLVM that is nowhere: the cause is told once, with all that it breaks.
+/// HIPRTC depends on Comgr, and Comgr on an LLVM that does not exist: the cause is reported once, with everything that
+/// it breaks.
 #[test]
 #[cfg(target_env = "gnu")]
 fn a_dependency_that_is_missing() {
@@ -403,10 +404,10 @@ fn a_dependency_that_is_missing() {
     let told = problem(&tree, doctor(&tree));
     let expected = "error: libLLVM.so.22.1 is not found by the loader: libamd_comgr.so.3 needs it, so amd_comgr and hiprtc are of no use -> ";
     assert!(told.starts_with(expected) && told.contains("Debian's libllvm"), "{told}");
-    // In another directory of the installation it is found, though the loader does not look there.
+    // In another directory of the installation it is found, although the loader does not search there.
     tree.stub("opt/rocm/llvm/lib/libLLVM.so.22.1", "libLLVM.so.22.1", 0);
     assert_eq!(problems(&tree, doctor(&tree)), (Some(0), vec![]));
-    // Other projects' libraries are left to the loader.
+    // Libraries of other projects are left to the loader.
     tree.stub("built/libquite_other.so.4", "libquite_other.so.4", 0);
     link("opt/rocm/lib/libhiprtc.so.7", "libhiprtc.so.7", &tree.path("built/libquite_other.so.4"));
     tree.stub("opt/rocm/llvm/lib/libquite_other.so.4", "libquite_other.so.4", 0);
@@ -414,12 +415,12 @@ fn a_dependency_that_is_missing() {
     assert!(told.ends_with(" -> it is in T/opt/rocm/llvm/lib: put that into LD_LIBRARY_PATH"), "{told}");
     let run = doctor(&tree).env("LD_LIBRARY_PATH", tree.path("opt/rocm/llvm/lib"));
     assert_eq!(problems(&tree, run), (Some(0), vec![]));
-    // Not where a C library would come along.
+    // Not found if a C library would be loaded with it.
     tree.write("opt/rocm/llvm/lib/libc.so.6", "");
     assert!(problem(&tree, doctor(&tree)).contains("install the package that has libquite_other.so.4"));
 }
 
-/// Another runtime than the one that programs open comes with a library of an older release.
+/// A library of an older release depends on another runtime than the one that programs open.
 #[test]
 fn two_runtimes_in_one_program() {
     let tree = machine();
@@ -434,12 +435,12 @@ fn two_runtimes_in_one_program() {
     let twice = "error: amdhip64 twice in one program: T/opt/rocm/lib/libamdhip64.so.7 by the search, and \
                  T/opt/rocm-6.4.3/lib/libamdhip64.so.6 with hipblas -> ";
     assert!(code == Some(1) && told[0].starts_with(releases) && told[1].starts_with(twice), "{told:#?}");
-    // One that has both is well.
+    // An installation that has both is fine.
     let run = doctor(&tree).env("ROCM_PATH", tree.path("opt/rocm-6.4.3"));
     assert_eq!(problems(&tree, run), (Some(0), vec![]));
 }
 
-/// The same release twice: a program uses one of them only.
+/// The same release twice: a program uses only one of them.
 #[test]
 fn libraries_of_two_installations() {
     let tree = machine();
@@ -450,7 +451,7 @@ fn libraries_of_two_installations() {
     assert!(told.starts_with(expected) && told.contains(" -> set ROCM_PATH to one installation"), "{told}");
     let run = doctor(&tree).env("ROCM_PATH", tree.path("opt/rocm-7.2.4"));
     assert_eq!(problems(&tree, run), (Some(0), vec![]));
-    // One that names the runtime's directory goes with it.
+    // A library that names the runtime's directory belongs to the runtime's installation.
     let hip = tree.path("opt/rocm/lib/libamdhip64.so.7").display().to_string();
     let rpath = format!("-Wl,-rpath,{}", tree.path("opt/rocm/lib").display());
     std::fs::remove_file(blas).unwrap();
@@ -461,7 +462,7 @@ fn libraries_of_two_installations() {
     assert_eq!(problems(&tree, run), (Some(0), vec![]));
 }
 
-/// What a cluster's `module load` leaves.
+/// The state after a cluster's `module load`.
 #[test]
 fn another_installation_in_the_loaders_path() {
     let tree = machine();
@@ -471,7 +472,7 @@ fn another_installation_in_the_loaders_path() {
     let expected = "warning: LD_LIBRARY_PATH has T/module/rocm/lib, of another ROCm than the HIP runtime T/opt/rocm/lib/libamdhip64.so.7: ";
     assert!(told.starts_with(expected), "{told}");
     assert_eq!(problems(&tree, run().env("ROCM_PATH", tree.path("module/rocm"))), (Some(0), vec![]));
-    // What only the other has is an error that names both.
+    // A library that only the other installation has is an error that names both.
     let base = tree.stub("module/rocm/lib/librocblas.so.5", "librocblas.so.5", 0).display().to_string();
     tree.library_with("opt/rocm/lib/libhipblas.so.3", "libhipblas.so.3", "int f;", &["-Wl,--no-as-needed", &base]);
     let (code, told) = problems(&tree, run());
@@ -483,7 +484,7 @@ fn another_installation_in_the_loaders_path() {
     );
 }
 
-/// Compilers, whose symbols have versions, go together.
+/// Several copies of compilers, whose symbols have versions, can be loaded together.
 #[test]
 fn copies_that_do_no_harm() {
     let tree = machine();
@@ -493,7 +494,7 @@ fn copies_that_do_no_harm() {
     let flags = ["-Wl,--no-as-needed", &llvm, &rpath];
     tree.library_with("opt/rocm/lib/libamd_comgr.so.3", "libamd_comgr.so.3", "int f;", &flags);
     assert_eq!(problems(&tree, doctor(&tree)), (Some(0), vec![]));
-    // One that is broken is not ROCm's.
+    // A broken file is not ROCm's.
     tree.write("opt/rocm/lib/llvm/lib/libclang.so.22.1", "no library");
     tree.write("opt/rocm/lib/llvm/lib/libclang.so", "no library");
     let (code, told) = problems(&tree, doctor(&tree));
@@ -505,7 +506,7 @@ fn copies_that_do_no_harm() {
     );
 }
 
-/// What has come since is used all the same, and said.
+/// A newer release is used all the same, and reported.
 #[test]
 fn a_release_newer_than_any_known() {
     let tree = machine();
@@ -516,7 +517,7 @@ fn a_release_newer_than_any_known() {
     assert!(code == Some(0) && told.len() == 1 && told[0].starts_with(newer), "{told:#?}");
 }
 
-/// Of one major release it may go well.
+/// Different releases with the same major number may work together.
 #[test]
 fn releases_that_differ_a_little() {
     let tree = machine();
@@ -529,7 +530,7 @@ fn releases_that_differ_a_little() {
     );
 }
 
-/// A library made on a newer system, and one with all of that system beside it.
+/// A library built on a newer system, and one with all of that system's libraries next to it.
 #[test]
 #[cfg(all(target_env = "gnu", target_arch = "x86_64"))]
 fn a_c_library_that_is_too_old() {
@@ -576,7 +577,7 @@ fn variables_that_hide_gpus() {
     assert!(told("LD_LIBRARY_PATH", "").is_empty() && told("LD_LIBRARY_PATH", "/x:/y").is_empty());
 }
 
-/// Whatever the machine that runs this is like.
+/// Runs on this machine, whatever its state.
 #[test]
 fn this_machine_is_survived() {
     let Ended { code, stdout, stderr } = rocm_sdk("doctor").end();
@@ -604,7 +605,7 @@ fn a_distribution_for_other_gpus() {
     assert!(problem(&tree, doctor(&tree)).starts_with("warning: T/opt/rocm/share/therock/dist_info.json"));
 }
 
-/// The system loader knows it, and not what it needs.
+/// The system loader finds it, but not its dependency.
 #[test]
 #[cfg(target_env = "gnu")]
 fn a_library_of_the_system_that_lacks_another() {
@@ -616,7 +617,7 @@ fn a_library_of_the_system_that_lacks_another() {
     let problem =
         diagnosis["problems"].as_array().unwrap().iter().find(|p| p["problem"].as_str().unwrap().contains("libnuma"));
     let Some(problem) = problem else {
-        // This machine has it.
+        // This machine has the dependency.
         return assert!(
             std::process::Command::new("ldconfig")
                 .arg("-p")
@@ -631,7 +632,7 @@ fn a_library_of_the_system_that_lacks_another() {
     assert_eq!(problem["todo"], "install it: Debian's libnuma1; Fedora's numactl-libs");
 }
 
-/// What scripts read: a name that goes or changes breaks them.
+/// Scripts read these names: removing or changing one breaks them.
 #[test]
 fn the_names_in_its_json() {
     let tree = machine();
@@ -654,7 +655,7 @@ fn the_names_in_its_json() {
     assert_eq!(cli_common::keys(&text), expected, "{text}");
 }
 
-/// A compiler as far as it is asked, and what it says of itself.
+/// Makes a fake compiler that answers the queries.
 fn rust(tree: &Tree, release: &str, targets: &str) -> std::path::PathBuf {
     let said = format!("rustc {release}\nrelease: {release}\nhost: x86_64-unknown-linux-gnu");
     let script = format!(
@@ -664,7 +665,7 @@ fn rust(tree: &Tree, release: &str, targets: &str) -> std::path::PathBuf {
     tree.program("rust/bin/rustc", script)
 }
 
-/// What it says of kernels in Rust, as text and as JSON, with the tree's path as T.
+/// Returns the report on kernels in Rust, as text and as JSON, with the tree's path as T.
 fn kernels(tree: &Tree, rustc: &std::path::Path) -> (String, Value) {
     let run = |arguments: &str| {
         let run = rocm_sdk(arguments).env("HIP_KERNEL_RUSTC", rustc).env("ROCM_PATH", tree.path("none"));
@@ -699,6 +700,6 @@ fn what_kernels_in_rust_need() {
         "available": true, "compiler": "T/rust/bin/rustc", "release": "1.96.0", "source": source, "missing": null,
     });
     assert_eq!(diagnosis, expected);
-    // Another system's compiler is not asked.
+    // Another system's compiler is not queried.
     assert_eq!(json(&on(tree.root(), "doctor --json").end().stdout)["rust_kernels"], Value::Null);
 }

@@ -1,4 +1,4 @@
-//! `env`: what shells make of its lines, whatever the installation's path is.
+//! `env`: shells evaluate its lines correctly, whatever the installation's path is.
 #![cfg(all(feature = "cli", target_os = "linux"))]
 
 mod cli_common;
@@ -37,7 +37,7 @@ const HOSTILE: &[&[u8]] = &[
     b"no text \xff\xfe",
 ];
 
-/// An installation with all that `env` looks for.
+/// Makes an installation with everything that `env` looks for.
 fn install(root: &Path) {
     for dir in ["bin", "lib/cmake"] {
         fs::create_dir_all(root.join(dir)).unwrap();
@@ -53,7 +53,7 @@ fn has(shell: &str) -> bool {
     there
 }
 
-/// The variables after a shell has run `line`, in which `$ROCM_SDK` and `$ROOT` say what to run.
+/// Returns the variables after a shell has run `line`, in which `$ROCM_SDK` and `$ROOT` name the program and the root.
 fn after(shell: &str, line: &str, root: &Path, variables: &[(&str, &str)]) -> HashMap<OsString, OsString> {
     let mut command = Command::new(shell);
     if shell.ends_with("csh") {
@@ -61,7 +61,7 @@ fn after(shell: &str, line: &str, root: &Path, variables: &[(&str, &str)]) -> Ha
     }
     command.args(["-c", &format!("{line}; /usr/bin/env -0")]);
     let run = Run::new(command).env("ROCM_SDK", cli_common::PROGRAM);
-    // Two ways to name it: not every shell can pass on every word.
+    // Two ways to pass the root: not every shell can pass every word.
     let run = run.env("ROOT", root).env("HIP_PATH", root).env("LC_ALL", "C.UTF-8");
     let run = variables.iter().fold(run, |run, (name, value)| run.env(name, *value));
     let output = run.output();
@@ -113,7 +113,7 @@ const POSIX: &str = "eval \"$(\"$ROCM_SDK\" --root \"$ROOT\" env --shell sh)\"";
 #[test]
 fn sh() {
     check("sh", POSIX);
-    // Scripts that want to know of unset variables and failures.
+    // Scripts that stop at unset variables and failures.
     check("sh", &format!("set -eu; {POSIX}"));
 }
 
@@ -147,7 +147,7 @@ fn tcsh() {
     check("tcsh", "eval \"`$ROCM_SDK env --shell csh`\"");
 }
 
-/// Without the shell, its lines are compared as text.
+/// Compares the lines as text, without the shells.
 #[test]
 fn lines_for_each_shell() {
     let tree = Tree::new();
@@ -237,7 +237,7 @@ fn directories_that_are_not_there_are_left_out() {
     assert_eq!(said, format!("set -gx ROCM_PATH '{root}'\n{lib}"));
 }
 
-/// A colon cannot be in PATH, nor bytes that are no Unicode in PowerShell, nor a line end in what csh evaluates.
+/// A colon cannot be in PATH, nor bytes that are not Unicode in PowerShell, nor a line end in text that csh evaluates.
 #[test]
 fn what_cannot_be_said_is_told() {
     let tree = Tree::new();
@@ -254,7 +254,7 @@ fn what_cannot_be_said_is_told() {
     assert!(rocm_sdk("env --shell csh --root").arg(&root).fails().contains("line end"));
 }
 
-/// Its directories in PATH or LD_LIBRARY_PATH would end every program of the shell with a crash.
+/// Its directories in PATH or LD_LIBRARY_PATH would crash every program of the shell.
 #[test]
 fn a_tree_with_its_own_c_library() {
     let tree = Tree::new();

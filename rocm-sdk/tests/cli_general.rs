@@ -1,4 +1,4 @@
-//! What holds for every subcommand: help, versions, exit codes, output that nobody reads.
+//! Properties of every subcommand: help, versions, exit codes, output to a closed pipe.
 #![cfg(all(feature = "cli", target_os = "linux"))]
 
 mod cli_common;
@@ -38,7 +38,7 @@ fn every_subcommand_has_its_help() {
         assert!(own.contains(&format!("Usage: rocm-sdk {command}")), "{own}");
         assert!(rocm_sdk(&format!("{command} -h")).says().lines().count() <= own.lines().count());
     }
-    // What the command is to itself is not for users.
+    // Internal subcommands are hidden from users.
     assert!(!all.contains("__open"), "{all}");
 }
 
@@ -84,7 +84,7 @@ fn a_full_disk_is_an_error() {
     }
 }
 
-/// Its output is never coloured but for the help on a terminal, where `NO_COLOR` counts.
+/// Its output is never coloured except the help on a terminal, where `NO_COLOR` applies.
 #[test]
 fn no_colours_in_a_pipe() {
     let tree = Tree::new();
@@ -120,12 +120,12 @@ fn nothing_installed_by_this_command() {
     let error = run("install 3.14").fails();
     assert!(error.contains("3.14") && error.contains("7.2"), "{error}");
     assert!(!folder.exists());
-    // With no home there is no folder either.
+    // Without a home directory there is no folder either.
     let error = rocm_sdk("list").fails();
     assert!(error.contains("ROCM_SDK_INSTALL_DIR"), "{error}");
 }
 
-/// `list`, `remove` and the search of what an installation left, and one that was cut off.
+/// `list`, `remove` and the search find complete installations, and `remove` an interrupted one.
 #[test]
 fn an_installation_is_listed_found_and_removed() {
     let tree = Tree::new();
@@ -152,7 +152,7 @@ fn an_installation_is_listed_found_and_removed() {
     assert!(run("remove 7.2").fails().contains("7.2"));
 }
 
-/// The program takes the command's place: its output and exit code are the program's own.
+/// The program replaces the command: its output and exit code are the program's own.
 #[test]
 #[cfg(all(target_arch = "x86_64", target_env = "gnu"))]
 fn a_program_runs_on_an_installation() {
@@ -163,12 +163,12 @@ fn a_program_runs_on_an_installation() {
     let root = tree.path("installs/7.2/usr").display().to_string();
     let ended = run(&["7.2", "--", "sh", "-c", "echo \"$ROCM_PATH $1\"; exit 7", "sh", "--help"]);
     assert_eq!((ended.code, ended.stdout, ended.stderr), (Some(7), format!("{root} --help\n"), String::new()));
-    // Also without the dashes between.
+    // Also without the dashes in between.
     assert_eq!(run(&["7.2", "sh", "-c", "exit 3"]).code, Some(3));
     let ended = run(&["7.2", "--", "no-such-program"]);
     assert_eq!(ended.code, Some(1));
     assert!(ended.stderr.starts_with("ERROR: ") && ended.stderr.contains("no-such-program"), "{}", ended.stderr);
-    // This command itself, which starts itself again for each library.
+    // The command itself, which starts itself again for each library.
     let ended = run(&["7.2", "--", cli_common::PROGRAM, "libs", "amdhip64", "--root", &root]);
     assert_eq!((ended.code, ended.stdout.as_str(), ended.stderr.as_str()), (Some(1), "amdhip64  not found\n", ""));
 }
@@ -181,7 +181,7 @@ fn a_damaged_installation_is_an_error() {
     assert!(error.contains(tree.path("installs/7.2/.packages").to_str().unwrap()), "{error}");
 }
 
-/// What AMD's own prints: the text of `dist_info.json` as it is.
+/// AMD's own command prints the same: the text of `dist_info.json`.
 #[test]
 fn targets_of_a_distribution() {
     let tree = Tree::new();
@@ -203,7 +203,7 @@ fn targets_of_a_distribution() {
     assert_eq!(of_wheels().says(), "gfx1100;gfx1101\n");
 }
 
-/// Each outcome is shown as it comes; the exit code says whether all is well.
+/// Each outcome is shown at once; the exit code says whether all passed.
 #[test]
 fn the_self_test() {
     let tree = Tree::new();
@@ -235,7 +235,7 @@ fn the_self_test() {
     assert_eq!(keys(&ended.stdout).join(" "), names);
 }
 
-/// A set-uid program must not work on a folder that another user's environment names.
+/// A set-uid program must not use a folder that another user's environment names.
 #[test]
 fn a_set_uid_command_installs_and_runs_nothing() {
     use std::io::Write as _;
@@ -264,7 +264,7 @@ fn a_set_uid_command_installs_and_runs_nothing() {
     }
 }
 
-/// What is read may be anything: nobody writes into a pipe, and a device has no end.
+/// Files that are read may be anything: a pipe without a writer, or a device that never ends.
 #[test]
 fn odd_files_in_an_installation_hold_nobody_up() {
     for odd in [".info/version", "share/therock/dist_info.json"] {

@@ -1,4 +1,4 @@
-//! `libs`: each library, found or not, whole or broken.
+//! `libs`: each library, found or missing, intact or broken.
 #![cfg(all(feature = "cli", target_os = "linux"))]
 
 mod cli_common;
@@ -42,7 +42,7 @@ fn whole_output_of_three_libraries() {
          hipfft    not found\n"
     );
     assert_eq!((ended.code, ended.stdout, ended.stderr.as_str()), (Some(1), expected, ""));
-    // Without names, one that is missing is no failure.
+    // Without names, a missing library is not a failure.
     assert_eq!(libs(&root, "").code, Some(0));
     assert_eq!(libs(&root, "amdhip64 rccl").code, Some(0));
 }
@@ -93,7 +93,7 @@ fn the_steps_are_told_when_asked_for() {
     assert!(order.is_sorted() && order[3] == lines.len() - 1, "{said}");
 }
 
-/// What is there and of no use is told with its cause, and is a failure even when nobody asked for it by name.
+/// A broken library is reported with its cause, and is a failure even if it was not named.
 #[test]
 fn broken_libraries() {
     let tree = Tree::new();
@@ -146,7 +146,8 @@ fn broken_libraries() {
     assert_eq!(faults, ["not-a-library", "dependency-missing", "crashed", "refused"].map(Some));
 }
 
-/// Each alone, in whatever order: what one needs of its installation is found where the loader does not look.
+/// Each library is opened alone, in any order: its dependencies are found in the installation, where the loader does
+/// not search.
 #[test]
 fn one_library_does_not_need_another_to_be_open() {
     let tree = Tree::new();
@@ -158,20 +159,20 @@ fn one_library_does_not_need_another_to_be_open() {
     let found = format!("LLVM       libLLVM.so.20.1    release unknown  path given in code  {llvm}\n");
     assert!(ended.stdout.contains(&found), "{}", ended.stdout);
     assert_eq!(ended.code, Some(0));
-    // One of another directory of the installation is not looked for.
+    // Another directory of the installation is not searched.
     std::fs::create_dir_all(tree.path("rocm/elsewhere")).unwrap();
     std::fs::rename(&llvm, tree.path("rocm/elsewhere/libLLVM.so.20.1")).unwrap();
     let ended = libs(&tree.path("rocm"), "amd_comgr");
     assert!(ended.stdout.contains("libamd_comgr.so.3: needs libLLVM.so.20.1, which was not found"), "{}", ended.stdout);
     assert_eq!(ended.code, Some(1));
     std::fs::rename(tree.path("rocm/elsewhere/libLLVM.so.20.1"), &llvm).unwrap();
-    // Where it says itself where to look, all is well.
+    // If the library has a run path, it works.
     let needs = ["-Wl,--no-as-needed", &llvm, "-Wl,-rpath,$ORIGIN/llvm/lib"];
     tree.library_with("rocm/lib/libamd_comgr.so.3", "libamd_comgr.so.3", "int f;", &needs);
     assert_eq!(libs(&tree.path("rocm"), "LLVM amd_comgr").code, Some(0));
 }
 
-/// Libraries are known to write to stdout when they are opened, and to crash at the end of the process.
+/// Some libraries write to stdout when they are opened, and crash at the end of the process.
 #[test]
 fn what_a_library_says_and_how_it_ends_does_no_harm() {
     let tree = Tree::new();
@@ -184,7 +185,7 @@ fn what_a_library_says_and_how_it_ends_does_no_harm() {
     assert_eq!((ended.code, ended.stderr.as_str()), (Some(0), ""));
 }
 
-/// What was not looked at may be the cause.
+/// A rejected variable may be the cause.
 #[test]
 fn a_refused_variable_is_told() {
     let tree = Tree::new();
@@ -203,7 +204,7 @@ fn a_library_that_takes_too_long() {
     assert_eq!((ended.code, ended.stdout, ended.stderr.as_str()), (Some(1), expected, ""));
 }
 
-/// One that leaves a process behind, which holds the pipe.
+/// A library that leaves a process behind, which holds the pipe.
 #[test]
 fn a_library_that_starts_a_program() {
     let tree = Tree::new();
@@ -217,7 +218,7 @@ fn a_library_that_starts_a_program() {
     );
     tree.library("rocm/lib/libamdhip64.so.7", "libamdhip64.so.7", &c);
     assert_eq!(libs(&tree.path("rocm"), "amdhip64 --time-limit 100000").code, Some(0));
-    // It is ended with the process that opened the library.
+    // It is killed with the process that opened the library.
     support::until_ended(&fs::read_to_string(log).unwrap());
 }
 
@@ -229,7 +230,7 @@ fn unknown_names() {
     assert!(error.contains("cublas"), "{error}");
 }
 
-/// Of another user; root may read everything, so root asks as nobody.
+/// A file of another user; root can read everything, so root runs the command as nobody.
 #[test]
 fn unreadable() {
     use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
@@ -287,7 +288,7 @@ fn libraries_of_every_wheel() {
     assert_eq!((ended.code, ended.stdout), (Some(0), expected("path given in code")));
 }
 
-/// Nothing but the system loader knows it.
+/// Only the system loader finds it.
 #[test]
 #[cfg(target_env = "gnu")]
 fn a_library_of_the_system() {
@@ -299,7 +300,7 @@ fn a_library_of_the_system() {
     assert_eq!(run("amdhip64").says(), format!("amdhip64  libamdhip64.so.7  HIP 7.2.53211  system loader  {path}\n"));
 }
 
-/// What cannot be looked into is not empty.
+/// A folder that cannot be read does not count as empty.
 #[test]
 fn an_unreadable_folder_of_installations() {
     use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
@@ -333,7 +334,7 @@ fn an_unreadable_folder_of_installations() {
     }
 }
 
-/// What scripts read: a name that goes or changes breaks them.
+/// Scripts read these names: removing or changing one breaks them.
 #[test]
 fn the_names_in_its_json() {
     let tree = Tree::new();

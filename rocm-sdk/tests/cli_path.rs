@@ -15,7 +15,7 @@ use wheels::{Archive, Site};
 
 const KINDS: [&str; 6] = ["--root", "--bin", "--cmake", "--lib", "--include", "--llvm"];
 
-/// What `path` says of each kind, relative to `root`.
+/// Returns the output of `path` for each option, relative to `root`.
 fn paths(root: &Path, run: impl Fn(&str) -> Run) -> [String; 6] {
     KINDS.map(|kind| {
         let said = run(&format!("path {kind}")).says();
@@ -26,7 +26,7 @@ fn paths(root: &Path, run: impl Fn(&str) -> Run) -> [String; 6] {
     })
 }
 
-/// An installation as AMD's packages make it.
+/// Makes an installation like AMD's packages.
 fn amd(tree: &Tree, root: &str, release: &str, major: u32) {
     let soname = format!("libamdhip64.so.{major}");
     tree.stub(&format!("{root}/lib/{soname}"), &soname, 0);
@@ -57,7 +57,7 @@ fn a_prefix_by_root_by_variable_and_by_search() {
     assert_eq!(by_variable("version").says(), "7.0.2-98\n");
     assert_eq!(on(tree.root(), "version").env("HIP_PATH", &elsewhere).says(), "7.0.2-98\n");
 
-    // /opt/rocm comes before its brothers.
+    // /opt/rocm comes before its siblings.
     tree.link("rocm-6.4.3", "opt/rocm");
     assert_eq!(paths(&tree.path("opt/rocm"), |args| on(tree.root(), args)), expected);
     assert_eq!(on(tree.root(), "version").says(), "6.4.3-98\n");
@@ -91,7 +91,7 @@ fn wheels_are_expanded_when_first_asked_for() {
     let expected = ["", "bin", "lib/cmake", "lib", "include", "lib/llvm"];
     assert_eq!(paths(&devel, |args| in_environment(&site, args)), expected);
     assert!(devel.join("include/hip/hip_runtime.h").is_file());
-    // Once more, and from the wheel itself.
+    // Once more, and starting from the wheel itself.
     assert_eq!(paths(&devel, |args| in_environment(&site, args)), expected);
     let core = site.path("_rocm_sdk_core");
     assert_eq!(paths(&devel, |args| rocm_sdk("--root").arg(&core).args(args.split(' '))), expected);
@@ -112,7 +112,7 @@ fn init_says_where_and_quietly_nothing() {
     }
 }
 
-/// AMD's own asks for `rocm[devel]` too, and then stops with an unbound variable where even the core is missing.
+/// AMD's own command also asks for `rocm[devel]`, and then fails with an unbound variable if even the core is missing.
 #[test]
 fn wheels_without_the_devel_wheel() {
     let site = Site::new();
@@ -183,7 +183,7 @@ fn what_is_named_wrongly_is_told() {
     assert!(error.contains("relative [ROCM_PATH]: rejected: a relative path"), "{error}");
 }
 
-/// A variable that has no effect is told of in one line, or is an error.
+/// A variable without effect is reported in one line, or is an error.
 #[test]
 fn a_variable_that_names_nothing_is_told() {
     let tree = Tree::new();
@@ -213,11 +213,11 @@ fn a_variable_that_names_nothing_is_told() {
         assert!(on(tree.root(), "doctor --strict").env("ROCM_PATH", &value).fails().contains(why));
     }
     assert_eq!(on(tree.root(), "version --strict").env("ROCM_PATH", &right).says(), "7.2.4-98\n");
-    // One that is named by an option does not ask the variables.
+    // With an option for the root, the variables are not read.
     assert_eq!(rocm_sdk("version --strict --root").arg(&right).env("ROCM_PATH", "rocm").says(), "7.2.4-98\n");
 }
 
-/// On the command line a relative path is the user's own.
+/// On the command line, a relative path is relative to the user's current directory.
 #[test]
 fn a_relative_root_is_of_the_current_directory() {
     let tree = Tree::new();
@@ -237,7 +237,7 @@ fn an_installation_that_tells_no_release() {
     assert_eq!(on(tree.root(), "path --root").says(), format!("{}\n", tree.path("opt/rocm").display()));
 }
 
-/// Any bytes but NUL can be in a path.
+/// A path can contain any bytes except NUL.
 #[test]
 fn a_path_that_is_no_text_is_printed_as_it_is() {
     use std::ffi::OsStr;

@@ -1,5 +1,5 @@
-//! The command on real ROCm releases, where they are unpacked (`cargo xtask rocm fetch`). They go with a newer C library than most
-//! machines have: what cannot be opened as usual is, by way of their own loader.
+//! The command on real ROCm releases, if they are unpacked (`cargo xtask rocm fetch`). They need a newer C library than
+//! most machines have: libraries that cannot be opened as usual are opened through the release's own loader.
 #![cfg(all(feature = "cli", target_os = "linux", target_arch = "x86_64"))]
 
 mod cli_common;
@@ -13,7 +13,7 @@ use serde_json::Value;
 
 const LIBRARIES: &str = "lib/x86_64-linux-gnu";
 
-/// The unpacked release, if there is one.
+/// Returns the unpacked release, if it exists.
 fn tree(release: &str) -> Option<PathBuf> {
     let trees = std::env::var_os("ROCM_RS_TREES").map(PathBuf::from);
     let trees = trees.unwrap_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/rocm"));
@@ -26,7 +26,7 @@ fn tree(release: &str) -> Option<PathBuf> {
     None
 }
 
-/// The command by way of the release's loader.
+/// Runs the command through the release's loader.
 fn inside(usr: &Path, arguments: &str) -> Run {
     let libraries = usr.join(LIBRARIES);
     let mut command = Command::new(libraries.join("ld-linux-x86-64.so.2"));
@@ -34,7 +34,7 @@ fn inside(usr: &Path, arguments: &str) -> Run {
     Run::new(command).env("ROCM_PATH", usr)
 }
 
-/// `libraries`: those that every unpacked release has.
+/// `libraries` are those in every unpacked release.
 fn check(release: &str, libraries: &[(&str, &str)]) {
     let Some(usr) = tree(release) else { return };
     // HIP's version is in the name of its file: `libamdhip64.so.7.2.53211`.
@@ -64,7 +64,8 @@ fn check(release: &str, libraries: &[(&str, &str)]) {
     let version = json(&said)[0]["found"]["version"].clone();
     assert_eq!(version, hip);
 
-    // Inside, these have no problem; outside they are opened if this machine's C library is new enough, else it is said how.
+    // Inside the release, these have no problem. Outside, they are opened if this machine's C library is new enough; otherwise the report
+    // says how to run a program.
     let about = |diagnosis: &Value| -> Vec<String> {
         let all = diagnosis["problems"].as_array().unwrap().iter().map(|problem| problem.to_string());
         all.filter(|problem| {
@@ -131,8 +132,8 @@ fn rocm_5_7() {
     check("5.7", &all);
 }
 
-/// `rocm-sdk run` covers what a program starts: a shell, a script, Python. On an older host nothing else lets them open the
-/// release's HIP.
+/// `rocm-sdk run` also covers programs that a program starts: a shell, a script, Python. On an older host, nothing else
+/// lets them open the release's HIP.
 #[test]
 fn children_run_on_the_release() {
     let Some(usr) = tree("7.2") else { return };
@@ -148,7 +149,7 @@ fn children_run_on_the_release() {
     };
     let own = cli_common::PROGRAM;
     let script = folder.path().join("script");
-    // By another process: what this one has open for writing while another test starts a program cannot be started.
+    // Written by another process: a file that this process has open for writing cannot be executed while another test forks.
     let lines = format!("#!/bin/sh\nreadlink -f /proc/self/exe\n{own} libs amdhip64");
     let write = ["-c", "printf '%s\\n' \"$1\" > \"$0\" && chmod 755 \"$0\"", script.to_str().unwrap(), &lines];
     assert!(Command::new("sh").args(write).status().unwrap().success());

@@ -1,4 +1,4 @@
-//! Expanding the devel wheel: what comes out, and that it is complete or absent, whatever happens meanwhile.
+//! Expanding the devel wheel: the result, and that it is complete or absent whatever happens in between.
 #![cfg(all(feature = "devel", target_os = "linux"))]
 
 #[path = "../../rocm-loader/tests/support/mod.rs"]
@@ -19,7 +19,7 @@ use wheels::{Archive, PACKAGE, Site, left_over, snapshot};
 
 const CHILD: &str = "ROCM_SDK_DEVEL_CHILD";
 
-/// The tree of [`Archive::good`].
+/// Checks the tree of [`Archive::good`].
 #[track_caller]
 fn check_good(site: &Site) {
     let kind = |path: &str| site.kind(&format!("{PACKAGE}/{path}"));
@@ -98,7 +98,7 @@ fn both_archives_become_the_tree() {
         assert!(seen.iter().any(|p| p.step == Step::Linking && p.done == 9 && p.total == 9));
         assert_eq!(seen.last().unwrap().step, Step::Recording);
 
-        // Again: nothing to do, and nothing is done.
+        // A second run has nothing to do, and changes nothing.
         let before = site.snapshot();
         let again = devel.expand(&mut |progress| panic!("{progress:?}")).unwrap();
         assert!(!again.unpacked && again.root == expansion.root && again.files == 0);
@@ -106,7 +106,7 @@ fn both_archives_become_the_tree() {
     }
 }
 
-/// What Python's `tarfile` and `xz` write, as TheRock's packaging calls them.
+/// Archives that Python's `tarfile` and `xz` write, called as in TheRock's packaging.
 #[test]
 fn archives_that_python_made_are_read() {
     let script = r#"
@@ -179,7 +179,7 @@ fn what_the_wheel_lacks_is_told() {
         assert!(matches!(error, Error::Incomplete { .. }), "{error}");
     }
 
-    // No RECORD: it could never be uninstalled.
+    // Without a RECORD it could never be uninstalled.
     let site = Site::with(&Archive::good(), false);
     fs::remove_file(site.path("rocm_sdk_devel-7.10.0.dist-info/RECORD")).unwrap();
     let before = site.snapshot();
@@ -187,14 +187,14 @@ fn what_the_wheel_lacks_is_told() {
     assert!(matches!(error, Error::NoRecord { .. }) && error.to_string().contains("virtual environment"), "{error}");
     assert_eq!(site.snapshot(), before);
 
-    // What an earlier version left has no RECORD and is passed over.
+    // The rest of an earlier version has no RECORD and is skipped.
     let site = Site::with(&Archive::good(), false);
     site.write("rocm_sdk_devel-7.9.0.dist-info/METADATA", "Name: rocm-sdk-devel\nVersion: 7.9.0\n");
     site.expand().unwrap();
     check_good(&site);
     assert_eq!(site.find().version().as_deref(), Some("7.10.0"));
 
-    // An archive that is no package.
+    // An archive that is not a package.
     let site = Site::with(&Archive::default().file("lib/x", "x"), true);
     let before = site.snapshot();
     let error = site.expand().unwrap_err();
@@ -212,7 +212,7 @@ fn an_older_tree_is_replaced_whole() {
     check_good(&site);
     assert!(!site.path("_rocm_sdk_devel/include/hip/gone.h").exists());
 
-    // A link or a file in its place goes, what it led to stays.
+    // A link or a file in its place is removed; the link's target stays.
     for link in [true, false] {
         let site = Site::with(&Archive::good(), false);
         if link {
@@ -226,7 +226,7 @@ fn an_older_tree_is_replaced_whole() {
     }
 }
 
-/// In each test below the program runs itself again; that process ends in the middle of its work.
+/// In each test below the program runs itself again; that process is killed in the middle of its work.
 fn child(test: &str, site: &Site, task: &str) -> Command {
     let mut command = Command::new(std::env::current_exe().unwrap());
     command.args(["--exact", test, "--nocapture"]).env(CHILD, task).env("SITE", site.path(""));
@@ -242,7 +242,7 @@ fn a_run_killed_anywhere_leaves_nothing_half_and_the_next_one_finishes() {
         let done = devel.expand(&mut |_| {
             left -= 1;
             if left == 0 {
-                // SAFETY: it ends this process on the spot, with no clean-up.
+                // SAFETY: it ends this process immediately, without clean-up.
                 unsafe { libc::kill(libc::getpid(), libc::SIGKILL) };
             }
         });
@@ -268,7 +268,7 @@ fn a_run_killed_anywhere_leaves_nothing_half_and_the_next_one_finishes() {
     assert!(kills > 20, "{kills}");
 }
 
-/// Counts the calls that change files, and at one of them ends the process or lets the call fail.
+/// Counts the calls that change files; at one of them it ends the process or makes the call fail.
 const FAULTS: &str = r#"
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -322,7 +322,7 @@ OPEN(open)
 OPEN(open64)
 "#;
 
-/// Every call of the system that changes something, the first to the last: killed there, and failing there.
+/// Every system call that changes something, from the first to the last: killed there, and failing there.
 #[test]
 fn a_fault_at_any_call_leaves_nothing_half_and_the_next_run_finishes() {
     const TEST: &str = "a_fault_at_any_call_leaves_nothing_half_and_the_next_run_finishes";
@@ -352,10 +352,10 @@ fn a_fault_at_any_call_leaves_nothing_half_and_the_next_run_finishes() {
                 break;
             }
             faults += 1;
-            // Some failures do no harm: those of tidying up.
+            // Some failures are harmless: those of the clean-up.
             assert_eq!(output.status.success(), errno != 0, "{at}: {said}");
             match site.find().root() {
-                // Unpacked, and something of a device wheel was not linked, or nothing was missing after all.
+                // It is unpacked. A file of a device wheel may not be linked, or nothing is missing.
                 Ok(_) => check_good(&site),
                 Err(Error::NotExpanded { .. }) => assert!(line.contains("cannot ") || errno == 0, "{at}: {said}"),
                 Err(other) => panic!("{at}: {other}"),
@@ -374,10 +374,10 @@ fn a_fault_at_any_call_leaves_nothing_half_and_the_next_run_finishes() {
     }
 }
 
-/// The moments that no callback reaches, made by hand.
+/// States that no callback can reach, made by hand.
 #[test]
 fn what_a_killed_run_leaves_between_its_last_steps_is_mended() {
-    // Recorded, and not in place.
+    // Recorded, but not in place.
     let site = Site::with(&Archive::good(), true);
     let wanted = {
         let other = Site::with(&Archive::good(), true);
@@ -390,7 +390,7 @@ fn what_a_killed_run_leaves_between_its_last_steps_is_mended() {
     site.expand().unwrap();
     check_good(&site);
 
-    // The old tree out of its place, the new one not in it; then in it, the archive still there.
+    // The old tree moved away, the new one not yet in place; then in place, with the archive still there.
     let archive = fs::read(Site::with(&Archive::good(), false).path("rocm_sdk_devel/_devel.tar")).unwrap();
     site.write("rocm_sdk_devel/_devel.tar", archive);
     fs::rename(site.path(PACKAGE), site.path(".rocm_sdk_devel.replaced")).unwrap();
@@ -431,7 +431,7 @@ fn concurrent_runs_wait_and_one_of_them_does_it() {
     assert_eq!(left_over(&site), [""; 0]);
 }
 
-/// TheRock's Python takes a record lock on RECORD: we wait for it.
+/// TheRock's Python takes a record lock on RECORD: this crate waits for it.
 #[test]
 fn python_holding_the_lock_is_waited_for() {
     let site = Site::with(&Archive::good(), false);
@@ -451,7 +451,7 @@ fn python_holding_the_lock_is_waited_for() {
     let devel = site.find();
     let expansion = std::thread::spawn(move || devel.expand(&mut |progress| sender.send(progress.step).unwrap()));
     assert_eq!(steps.recv(), Ok(Step::Waiting));
-    // True at any time until Python lets go. The pause makes it likelier that one which does not wait is seen.
+    // True at any time until Python releases the lock. The pause makes it more likely to detect code that does not wait.
     assert_eq!(steps.recv_timeout(Duration::from_millis(200)), Err(mpsc::RecvTimeoutError::Timeout));
     python.stdin.take().unwrap().write_all(b"\n").unwrap();
     assert!(expansion.join().unwrap().unwrap().unpacked);
@@ -459,11 +459,11 @@ fn python_holding_the_lock_is_waited_for() {
     check_good(&site);
 }
 
-/// On a thread that the file system sees as nobody's.
+/// Runs in a thread to which the file system gives the rights of nobody.
 fn as_nobody<T: Send>(work: impl FnOnce() -> T + Send) -> T {
     std::thread::scope(|scope| {
         let thread = scope.spawn(|| {
-            // SAFETY: it changes what this thread, which ends here, may do to files.
+            // SAFETY: it changes the file access rights of this thread, which ends here.
             unsafe { libc::setfsuid(65_534) };
             work()
         });
@@ -474,10 +474,10 @@ fn as_nobody<T: Send>(work: impl FnOnce() -> T + Send) -> T {
 #[test]
 fn a_directory_that_cannot_be_written_is_told() {
     let open = |site: &Site| {
-        // The temporary directory itself is its owner's alone.
+        // Only its owner may enter the temporary directory itself.
         fs::set_permissions(site.outside(), fs::Permissions::from_mode(0o755)).unwrap();
     };
-    // Neither the list nor the directory; then the directory alone.
+    // Neither the RECORD nor the directory is writable; then only the directory is not.
     for record_too in [true, false] {
         let site = Site::with(&Archive::good(), false);
         open(&site);
@@ -492,7 +492,7 @@ fn a_directory_that_cannot_be_written_is_told() {
         assert_eq!(site.snapshot(), before);
         fs::set_permissions(site.path(""), fs::Permissions::from_mode(0o755)).unwrap();
     }
-    // What is expanded already is found by those who may only read.
+    // An expanded tree is also found by users who may only read it.
     let site = Site::with(&Archive::good(), false);
     site.expand().unwrap();
     open(&site);
@@ -500,13 +500,13 @@ fn a_directory_that_cannot_be_written_is_told() {
     assert!(!found.unpacked && found.root == site.path(PACKAGE));
 }
 
-/// A directory that is a file system of this size, in a process that has its mounts for itself; `false` if that is not
-/// allowed here.
+/// Mounts a file system of this size at a directory, in a process with private mounts; `false` if that is not allowed
+/// here.
 fn mount_small(directory: &Path, options: &std::ffi::CStr) -> bool {
     use std::os::unix::ffi::OsStrExt as _;
     let directory = std::ffi::CString::new(directory.as_os_str().as_bytes()).unwrap();
     let none = std::ptr::null();
-    // SAFETY: the texts are NUL-terminated; the first two calls cut this process's mounts off from those of others.
+    // SAFETY: the strings are NUL-terminated; the first two calls separate this process's mounts from those of others.
     unsafe {
         libc::unshare(libc::CLONE_NEWNS) == 0
             && libc::mount(none, c"/".as_ptr(), none, libc::MS_REC | libc::MS_PRIVATE, none.cast()) == 0
@@ -519,7 +519,7 @@ fn a_full_disk_leaves_nothing() {
     const TEST: &str = "a_full_disk_leaves_nothing";
     if std::env::var_os(CHILD).is_some() {
         let small = std::env::var_os("SITE").map(std::path::PathBuf::from).unwrap().join("small");
-        // For the wheel, the archive and half of the tree; then too few inodes for its files.
+        // Space for the wheel, the archive and half of the tree; then too few inodes for its files.
         for options in [c"size=2m", c"size=20m,nr_inodes=30"] {
             fs::create_dir_all(&small).unwrap();
             if !mount_small(&small, options) {
@@ -552,7 +552,7 @@ fn a_full_disk_leaves_nothing() {
     }
 }
 
-/// The same by a limit that needs no rights: a write fails in the middle of a file.
+/// The same with a limit that needs no privileges: a write fails in the middle of a file.
 #[test]
 fn a_file_that_cannot_be_written_to_its_end_leaves_nothing() {
     const TEST: &str = "a_file_that_cannot_be_written_to_its_end_leaves_nothing";
@@ -578,7 +578,7 @@ fn a_file_that_cannot_be_written_to_its_end_leaves_nothing() {
     check_good(&site);
 }
 
-/// The core wheel on another file system: no hard links lead there.
+/// The core wheel is on another file system, to which hard links are not possible.
 #[test]
 fn where_no_hard_link_can_be_a_symbolic_one_serves() {
     let Ok(elsewhere) = tempfile::tempdir_in("/dev/shm") else {
@@ -602,7 +602,7 @@ fn where_no_hard_link_can_be_a_symbolic_one_serves() {
     assert_eq!(site.read("_rocm_sdk_devel/lib/libamdhip64.so"), "the HIP runtime");
 }
 
-/// A device wheel with a kernel file and its list of links.
+/// Makes a device wheel with a kernel file and its list of links.
 fn device_wheel(site: &Site, arch: &str, version: &str, links: &str) {
     site.write(&format!("_rocm_sdk_libraries/lib/kernels/{arch}.co"), format!("kernels of {arch}"));
     let list = format!("_rocm_sdk_libraries/.devel_links/{arch}.json");
@@ -630,7 +630,7 @@ fn files_of_device_wheels_are_linked_in_whenever_they_come() {
     };
     assert!(same("gfx942"));
 
-    // A wheel more; one of another version, one with a file that is gone.
+    // Another wheel; one of another version; one with a missing file.
     device_wheel(&site, "gfx1100", "7.10.0", &device_link("gfx1100"));
     device_wheel(&site, "gfx906", "7.9.0", &device_link("gfx906"));
     device_wheel(&site, "gfx90a", "7.10.0", &device_link("gfx90a"));
@@ -643,13 +643,13 @@ fn files_of_device_wheels_are_linked_in_whenever_they_come() {
     let record = || site.read("rocm_sdk_device_gfx1100-7.10.0.dist-info/RECORD");
     assert_eq!(record().matches("_rocm_sdk_devel/lib/kernels/gfx1100.co,,\n").count(), 1);
 
-    // Nothing left to do: not even those who may not write fail.
+    // With nothing left to do, even users without write access succeed.
     let before = site.snapshot();
     fs::set_permissions(site.outside(), fs::Permissions::from_mode(0o755)).unwrap();
     assert_eq!(as_nobody(|| site.expand()).unwrap().device_links, 0);
     assert_eq!(site.snapshot(), before);
 
-    // What is not right is put right: a copy, a symbolic link, a missing row.
+    // Wrong entries are corrected: a copy, a symbolic link, a missing row.
     let place = site.path("_rocm_sdk_devel/lib/kernels/gfx1100.co");
     fs::remove_file(&place).unwrap();
     fs::write(&place, "a copy of an older release").unwrap();
@@ -692,7 +692,7 @@ fn lists_of_device_wheels_are_not_trusted() {
         let site = Site::with(&Archive::good(), false);
         site.expand().unwrap();
         device_wheel(&site, "gfx942", "7.10.0", &links);
-        // Links that were there before, out of the tree and out of the wheel.
+        // Existing links that lead out of the tree and out of the wheel.
         std::os::unix::fs::symlink("../pip", site.path("_rocm_sdk_devel/llvm2")).unwrap();
         std::os::unix::fs::symlink("../../pip/__init__.py", site.path("_rocm_sdk_libraries/lib/leak")).unwrap();
         let watched = ["pip", "_rocm_sdk_core", "_rocm_sdk_libraries"].map(|p| snapshot(&site.path(p)));

@@ -1,4 +1,4 @@
-//! Devel archives that are damaged, or made to write elsewhere: each is an error, and nothing at all changes.
+//! Devel archives that are damaged, or made to write elsewhere: each is an error, and nothing changes at all.
 #![cfg(all(feature = "devel", target_os = "linux"))]
 
 mod wheels;
@@ -10,7 +10,7 @@ use rocm_sdk::devel::Error;
 use tar::EntryType;
 use wheels::{Archive, PACKAGE, Site, compress, header, left_over};
 
-/// Neither archive is expanded: the error says `why`, and all files are as they were.
+/// Neither archive is expanded: the error contains `why`, and all files are unchanged.
 #[track_caller]
 fn refused(what: &str, tar: &[u8], why: &str) {
     for xz in [false, true] {
@@ -68,7 +68,7 @@ fn names_that_lead_out() {
         refused(name, &entry(name.as_bytes()), why);
         assert!(!Path::new(&absolute).exists());
     }
-    // As the first entry too, where nothing says yet what the package is.
+    // Also as the first entry, before the package's name is known.
     for name in ["../_rocm_sdk_devel/x", "/tmp/_rocm_sdk_devel/x", "pip/x", "rocm_sdk_devel/x", "_rocm_sdk_core/x"] {
         let first = Archive::default().raw(name.as_bytes(), EntryType::Regular, b"", b"evil");
         refused(name, &first.bytes(), "rejected");
@@ -169,7 +169,7 @@ fn links_made_earlier_in_the_archive_lead_nobody() {
     ] {
         refused(&format!("{then} through {link} -> {target}"), &through(link, target, then), "a link made");
     }
-    // Over a link, which would be written through.
+    // Over a link: the content would be written through it.
     for then in [
         start().link("over", "../pip/__init__.py").file("over", "evil"),
         start().link("over", "include/a.h").link("over", "../pip/__init__.py"),
@@ -277,7 +277,7 @@ fn entries_that_are_there_twice() {
 fn archives_that_are_cut_short() {
     let whole = Archive::good();
     let (entries, tar) = (whole.entries().len(), whole.bytes());
-    // At every block, and beside: an archive that ends between two entries has no end either.
+    // At every block, and next to it: an archive truncated between two entries lacks its end, too.
     let cuts = (0..entries).step_by(512).flat_map(|at| [at, at + 1, at + 511]).filter(|at| at % 37 < 3 || *at < 20_000);
     for at in cuts.chain([entries - 1, entries]) {
         let site = Site::new();
@@ -327,7 +327,7 @@ fn archives_that_are_something_else() {
     check(&site, "bytes behind the compressed data", "damaged");
 }
 
-/// A header may announce what it likes: it takes neither memory nor time. (One that is believed takes hours.)
+/// A header may announce any size: it takes neither memory nor time. (Trusting it would take hours.)
 #[test]
 fn headers_that_announce_gigabytes() {
     let mut zeros = start();
@@ -355,7 +355,7 @@ fn headers_that_announce_gigabytes() {
     site.expand().unwrap();
 }
 
-/// The check sum of xz's headers.
+/// Computes the checksum of xz's headers.
 fn crc32(bytes: &[u8]) -> u32 {
     let mut crc = !0_u32;
     for byte in bytes {
@@ -367,12 +367,12 @@ fn crc32(bytes: &[u8]) -> u32 {
     !crc
 }
 
-/// xz's header says how much memory reading takes: 4 GiB are not given.
+/// xz's header states the memory for reading: 4 GiB are refused.
 #[test]
 fn compressed_data_that_wants_gigabytes_of_memory() {
     let mut xz = compress(&start().bytes());
-    // After the stream's header of 12 bytes the block's: its size in words, flags, LZMA2's number, one byte follows,
-    // the dictionary.
+    // After the stream's header of 12 bytes comes the block's: its size in words, flags, LZMA2's number, that one byte follows, the
+    // dictionary.
     let size = (usize::from(xz[12]) + 1) * 4;
     let at = 12 + xz[12..].windows(2).position(|pair| pair == [0x21, 1]).unwrap() + 2;
     assert!(at < 12 + size && xz[at] < 40);
@@ -400,7 +400,8 @@ impl Random {
     }
 }
 
-/// Whatever an archive says: outside the tree nothing changes, in it no link leads out, and an error leaves no tree.
+/// Whatever an archive contains: nothing changes outside the tree, no link in it leads out, and an error leaves no
+/// tree.
 #[track_caller]
 fn check_any(site: &Site, what: &str) -> bool {
     let inside = |path: &Path| path.starts_with(site.path(PACKAGE));
@@ -422,7 +423,7 @@ fn check_any(site: &Site, what: &str) -> bool {
     assert_eq!(others(before), others(after), "{what}");
     for (path, content) in tree {
         let Some(target) = content.strip_prefix("-> ") else { continue };
-        // By the letters of it, and by the kernel's reading.
+        // By the text of the path, and by the kernel's resolution.
         let mut at: Vec<Component<'_>> = path.parent().unwrap().components().collect();
         if !Path::new(target).is_absolute() {
             if let Ok(real) = path.canonicalize() {
@@ -493,7 +494,7 @@ fn archives_of_random_entries() {
     assert!((50..450).contains(&whole), "{whole} archives were fine");
 }
 
-/// Bytes changed anywhere; in the tar archives the header's check sum is made right again, so that it hides nothing.
+/// Random bytes are changed. In tar archives, the header's checksum is corrected, so that it does not hide the damage.
 #[test]
 fn archives_with_random_damage() {
     let mut random = Random(0x9e37_79b9_7f4a_7c15);

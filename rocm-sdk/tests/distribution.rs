@@ -1,4 +1,4 @@
-//! What a distribution says of itself.
+//! The description of a distribution.
 #![cfg(all(target_os = "linux", feature = "distribution"))]
 
 #[path = "../../rocm-loader/tests/support/mod.rs"]
@@ -20,7 +20,7 @@ fn why(tree: &Tree) -> String {
     }
 }
 
-/// As CMake and TheRock's script write them.
+/// Files as CMake and TheRock's script write them.
 #[test]
 fn targets_and_manifest() {
     let tree = Tree::new();

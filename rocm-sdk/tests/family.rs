@@ -1,4 +1,4 @@
-//! Which GPUs there are, and which target family that makes.
+//! The detected GPUs, and the target family that follows.
 #![cfg(target_os = "linux")]
 
 #[path = "../../rocm-loader/tests/support/mod.rs"]
@@ -20,7 +20,7 @@ fn with_variables(variables: &[(&str, PathBuf)]) -> Search {
     Search::nowhere().environment(move |name| variables.get(name).cloned())
 }
 
-/// A driver's folder with these nodes: `gfx_target_version` of each, 0 for a processor.
+/// Makes a driver's folder with these nodes: `gfx_target_version` of each, 0 for a CPU.
 fn driver(tree: &Tree, nodes: &[(u32, u32)]) {
     for (number, version) in nodes {
         let text = format!("cpu_cores_count 0\nsimd_count 440\ngfx_target_version {version}\nvendor_id 4098\n");
@@ -28,7 +28,7 @@ fn driver(tree: &Tree, nodes: &[(u32, u32)]) {
     }
 }
 
-/// An installation with programs, shell scripts.
+/// Makes an installation with programs, which are shell scripts.
 fn tool(tree: &Tree, path: &str, script: &str) -> PathBuf {
     tree.write("rocm/.info/version", "7.2.4");
     tree.script(path, script)
@@ -89,7 +89,7 @@ fn tools_come_before_the_driver() {
     assert_eq!((gpus.targets[0].name.as_str(), gpus.targets[0].features.as_str()), ("gfx90a", "sramecc+:xnack-"));
     assert_eq!(gpus.source, Some(GpuSource::Tool(path)));
     assert_eq!(names(&of_rocm(&tree).tools(false).gpus().targets), ["gfx942", "gfx942"]);
-    // A set-uid program starts none.
+    // A set-uid program starts none of them.
     let search = Search::nowhere().root(tree.path("rocm")).set_uid(true);
     assert_eq!(names(&detection(&tree, search).gpus().targets), ["gfx942", "gfx942"]);
 }
@@ -116,7 +116,7 @@ fn tools_that_fail_are_passed_over_and_told() {
 fn a_tool_that_hangs_is_ended() {
     let tree = Tree::new();
     let path = tool(&tree, "rocm/bin/offload-arch", "echo $$ > \"$0.pid\"; exec sleep 100000");
-    // A busy machine may need longer to start a shell: then it gets more time.
+    // A busy machine may need longer to start a shell, so the time is increased.
     for seconds in [1, 4, 16, 64, 256] {
         let gpus = of_rocm(&tree).time_limit(Duration::from_secs(seconds)).gpus();
         assert_eq!(gpus.failures, [(path.clone(), format!("no answer within {seconds} s"))]);
@@ -180,17 +180,17 @@ fn families_of_targets() {
     }
 }
 
-/// Whatever the order of the nodes and of the available families.
+/// The choice does not depend on the order of the nodes and of the available families.
 #[test]
 fn of_several_gpus_the_choice_is_stable() {
     let available = ["gfx103X-dgpu", "gfx110X-all", "gfx94X-dcgpu", "gfx120X-all"];
     let mut reversed = available;
     reversed.reverse();
     for (nodes, family) in [
-        // A processor's own GPU, two cards, one of a data centre.
+        // An integrated GPU, two graphics cards, a data-centre GPU.
         (&[(1, 110_003), (2, 100_300), (3, 120_001), (4, 90_402)][..], "gfx94X-dcgpu"),
         (&[(1, 90_402), (2, 110_003)], "gfx94X-dcgpu"),
-        // Among equals the first; that the first has no family here does not matter.
+        // The first of several equal ones, even if an earlier one has no family here.
         (&[(1, 110_003), (2, 100_300), (3, 120_001)], "gfx103X-dgpu"),
         (&[(1, 110_003), (2, 120_001), (3, 100_300)], "gfx120X-all"),
         (&[(1, 90_010), (2, 120_001), (3, 100_300)], "gfx120X-all"),
@@ -232,14 +232,14 @@ fn the_families_of_an_installed_distribution() {
     let search = with_variables(&[("VIRTUAL_ENV", tree.path("venv"))]);
     let name = |search: &Search| detection(&tree, search.clone()).family().map(|family| family.name);
     assert!(matches!(name(&search), Err(Error::NoFamily { .. })));
-    // The wheels that are there.
+    // The installed wheels.
     tree.write(&format!("{SITE}/_rocm_sdk_libraries_gfx94X_dcgpu/lib/libhipblas.so.3"), "");
     assert_eq!(name(&search).unwrap(), "gfx94X-dcgpu", "the only one");
     tree.write(&format!("{SITE}/_rocm_sdk_libraries_gfx120X_all/lib/libhipblas.so.3"), "");
     assert!(name(&search).is_err());
     driver(&tree, &[(1, 120_001)]);
     assert_eq!(name(&search).unwrap(), "gfx120X-all");
-    // What the package says.
+    // The families that the package names.
     let python = "DEFAULT_TARGET_FAMILY: str = \"DEFAULT\"\nAVAILABLE_TARGET_FAMILIES: list[str] = []\n\
         ALL = f(AVAILABLE_TARGET_FAMILIES)\n\nDEFAULT_TARGET_FAMILY = 'gfx110X-all'\n\
         AVAILABLE_TARGET_FAMILIES.append('gfx110X-all')\nAVAILABLE_TARGET_FAMILIES.append(\"gfx101X-dgpu\")\n";
@@ -254,7 +254,7 @@ fn the_families_of_an_installed_distribution() {
     assert!(matches!(name(&variable("gfx94X-dcgpu")), Err(Error::UnknownFamily { .. })));
 }
 
-/// One wheel with libraries for all, and one a target with its code.
+/// One wheel with libraries for all targets, and one per target with its code.
 #[test]
 fn wheels_of_single_targets() {
     let tree = Tree::new();

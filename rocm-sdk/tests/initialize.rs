@@ -17,7 +17,8 @@ use support::{CHILD, Tree, id, in_child, is_child};
 
 const VARIABLE: &str = "ROCM_SDK_PRELOAD_LIBRARIES";
 
-/// An installation of ROCm 7.2.4 with three libraries; that of hipFFT needs a symbol of hipRAND's that it does not ask for.
+/// Makes an installation of ROCm 7.2.4 with three libraries; hipFFT needs a symbol of hipRAND, but does not depend on
+/// it.
 fn installation() -> Tree {
     let tree = Tree::new();
     tree.write(".info/version", "7.2.4-93\n");
@@ -56,7 +57,7 @@ fn libraries_are_preloaded_in_order_and_globally() {
     assert_eq!(names(&done), ["hiprand", "hipfft"]);
     assert_eq!(id(done.preloaded[1]), 5);
     assert_eq!((done.skipped[0].spec.name(), done.skipped[0].why), ("rocdxg", SkipReason::Optional));
-    // Once in a process, whatever they are named by.
+    // Each is opened once per process, whatever name is used.
     let again = initialize_process().preload([&libraries::HIPFFT]).run().unwrap();
     assert!(std::ptr::eq(again.preloaded[0], done.preloaded[1]));
     assert!(std::ptr::eq(preload("hipfft", Scope::Global).unwrap(), done.preloaded[1]));
@@ -141,7 +142,7 @@ fn the_release_is_checked() {
         let wanted = VersionReq::parse(wanted).unwrap();
         assert_eq!(initialize_process().check_version(wanted).run().unwrap().mismatch, None);
     }
-    // No regular expressions: a dot is a dot.
+    // Not a regular expression: a dot is a dot.
     for wanted in ["7.2.4", "7.2", "7x2.4-93", "8.*", ""] {
         let done = initialize_process().check_version(wanted).preload(["amdhip64"]).run().unwrap();
         let mismatch = done.mismatch.unwrap();
@@ -223,7 +224,7 @@ fn a_real_release() {
     let found = rocm_sdk::find_libraries(["amd_comgr", "amdhip64", "hiprtc"]).unwrap();
     let done = initialize_process().preload(["amd_comgr", "amdhip64"]).check_version("7.2.*").run().unwrap();
     assert_eq!((names(&done), done.mismatch.is_none()), (vec!["amd_comgr", "amdhip64", "hiprtc"], true));
-    // What is loaded is what was found.
+    // The loaded files are those that were found.
     let loaded: Vec<_> = done.preloaded.iter().map(|library| library.path().unwrap().to_owned()).collect();
     assert_eq!(loaded, found.paths());
     assert!(done.preloaded[2].symbol(c"hiprtcCreateProgram").is_some());

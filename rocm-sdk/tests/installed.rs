@@ -1,4 +1,5 @@
-//! The search finds installations of the user's own, and says how to use one that is made for a newer system. No feature is needed.
+//! The search finds the user's own installations, and says how to use one that is made for a newer system. No feature
+//! is needed.
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
 
 #[path = "../../rocm-loader/tests/support/mod.rs"]
@@ -15,13 +16,13 @@ use support::{CHILD, STUB, Tree, id, is_child};
 
 const LIBRARIES: &str = "usr/lib/x86_64-linux-gnu";
 
-/// A search that heeds these variables and looks nowhere else.
+/// Returns a search that reads these variables and searches nothing else.
 fn with(variables: &[(&'static str, PathBuf)]) -> Search {
     let variables: Vec<(&str, OsString)> = variables.iter().map(|(name, path)| (*name, path.into())).collect();
     Search::nowhere().environment(move |name| variables.iter().find(|v| v.0 == name).map(|v| v.1.clone()))
 }
 
-/// An installation with the library in it; the file that says it is complete comes last.
+/// Makes an installation with the library; the file that marks it as complete comes last.
 fn installation(tree: &Tree, at: &str, number: i32) {
     tree.stub(&format!("{at}/{LIBRARIES}/libstub.so.7"), "libstub.so.7", number);
     tree.write(&format!("{at}/.packages"), "Sets: hip\n");
@@ -35,7 +36,7 @@ fn the_newest_complete_one_is_found_between_wheels_and_opt() {
     }
     tree.stub("opt/rocm/lib/libstub.so.7", "libstub.so.7", 99);
     tree.stub("venv/lib/python3.12/site-packages/_rocm_sdk_core/lib/libstub.so.7", "libstub.so.7", 98);
-    // What is no release, though complete.
+    // Folders that are not releases, although complete.
     for other in ["own/.7.3.new", "own/backup", "own/7"] {
         installation(&tree, other, 97);
     }
@@ -86,11 +87,11 @@ fn the_folder_is_that_of_the_variable_else_the_users_data() {
     assert_eq!(found(&[home.clone(), data.clone(), own.clone()]), 0);
     assert_eq!(found(&[home.clone(), data]), 1);
     assert_eq!(found(std::slice::from_ref(&home)), 2);
-    // The base directory specification: what is not absolute is ignored.
+    // Base directory specification: a path that is not absolute is ignored.
     assert_eq!(found(&[home.clone(), ("XDG_DATA_HOME", "data".into())]), 2);
     assert!(with(&[]).installations().is_empty());
 
-    // A variable of our own that is wrong is told, and nothing is taken in its place.
+    // A wrong value of this crate's own variable is reported, and no other folder is used instead.
     let report = with(&[home, ("ROCM_SDK_INSTALL_DIR", "own".into())]).report(&STUB);
     assert_eq!(report.attempts().len(), 1);
     assert_eq!(report.attempts()[0].failure, Some(Reason::RelativePath));
@@ -110,7 +111,7 @@ fn the_release_is_that_of_the_version_file() {
     assert_eq!(search.installations()[0].release().unwrap().to_string(), "ROCm 7.2.4");
 }
 
-/// Debian's libraries rely on a place that the loader knows, and name none of their own.
+/// Debian's libraries rely on a directory that the loader knows, and have no run path.
 #[test]
 fn what_a_library_needs_is_opened_from_beside_it() {
     let tree = Tree::new();
@@ -118,7 +119,7 @@ fn what_a_library_needs_is_opened_from_beside_it() {
     let here = format!("-L{}", tree.path(&at("")).display());
     tree.library(&at("libs3deep.so.1"), "libs3deep.so.1", "int deep(void) { return 40; }");
     let needs = |file: &str, c: &str, needed: &str| {
-        // `-l:FILE` needs the file in its place when it links, and only its name when it loads.
+        // `-l:FILE` needs the file when it links, and only its name when it loads.
         tree.library_with(&at(file), file, c, &[&here, &format!("-l:{needed}"), "-Wl,--no-as-needed"]);
     };
     needs("libs3middle.so.1", "int deep(void); int middle(void) { return deep() + 1; }", "libs3deep.so.1");
@@ -128,7 +129,7 @@ fn what_a_library_needs_is_opened_from_beside_it() {
     let search = with(&[("ROCM_SDK_INSTALL_DIR", tree.path("own"))]);
     assert_eq!(id(&search.open(&STUB).unwrap()), 42);
 
-    // What is missing there, too, is named; so is a circle, which ends.
+    // A dependency that is missing there, too, is named; so is a circular one, and the search ends.
     for name in ["gone", "circle"] {
         let (first, second) = (format!("libs3{name}.so.1"), format!("libs3{name}2.so.1"));
         let root = format!("{name}/7.2/{LIBRARIES}");
@@ -154,7 +155,7 @@ fn what_a_library_needs_is_opened_from_beside_it() {
     }
 }
 
-/// A library that wants a version of glibc that there is not: one byte of a real one is changed.
+/// A library that requires a version of glibc that does not exist: one byte of a real one is changed.
 #[test]
 fn one_made_for_a_newer_system_says_how_to_run_a_program() {
     let tree = Tree::new();
@@ -179,18 +180,18 @@ fn one_made_for_a_newer_system_says_how_to_run_a_program() {
     assert_eq!(needed, "glibc 2.999");
     assert!(found.starts_with("2."), "{found}");
 
-    // With a C library of its own beside it.
+    // With a C library in the same installation.
     tree.write(&format!("own/7.2/{LIBRARIES}/ld-linux-x86-64.so.2"), "");
     let said = reason(&search).to_string();
     let wanted =
         format!("needs glibc 2.999, this machine has {found}: run the program with `rocm-sdk run 7.2 -- PROGRAM`");
     assert_eq!(said, wanted);
-    // Elsewhere that command does not help.
+    // Elsewhere that command would not help.
     let said = reason(&Search::nowhere().root(tree.path("own/7.2/usr"))).to_string();
     assert!(said.contains("ld-linux-x86-64.so.2 --library-path ") && !said.contains("rocm-sdk run"), "{said}");
 }
 
-/// The fetched releases stand for installed ones: their folders look the same.
+/// The fetched releases have the same folders as installed ones.
 #[test]
 fn a_real_installation_runs_through_its_loader_and_tells_other_processes_so() {
     const TEST: &str = "a_real_installation_runs_through_its_loader_and_tells_other_processes_so";
@@ -213,7 +214,7 @@ fn a_real_installation_runs_through_its_loader_and_tells_other_processes_so() {
     let folder = tempfile::tempdir().unwrap();
     std::os::unix::fs::symlink(fs::canonicalize(trees.join("7.2")).unwrap(), folder.path().join("7.2")).unwrap();
 
-    // The second one has the C and C++ libraries alone, as a system has that is new enough for this ROCm.
+    // The second one only has the C and C++ libraries, like a system that is new enough for this ROCm.
     let system = folder.path().join("system");
     fs::create_dir(&system).unwrap();
     for name in ["libc.so.6", "libm.so.6", "libdl.so.2", "libpthread.so.0", "libgcc_s.so.1", "libstdc++.so.6"] {
@@ -229,7 +230,7 @@ fn a_real_installation_runs_through_its_loader_and_tells_other_processes_so() {
         assert!(output.status.success() && said.contains("1 passed"), "{said}");
     }
 
-    // Here, where the C library is this machine's.
+    // In this process, whose C library is the machine's.
     match with(&[(OWN, folder.path().to_owned())]).open(&libraries::AMDHIP64) {
         Ok(library) => assert_eq!(library.origin(), Origin::Installed),
         Err(error) => {

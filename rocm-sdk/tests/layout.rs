@@ -20,7 +20,7 @@ fn with_variables(variables: &[(&str, PathBuf)]) -> Search {
     Search::nowhere().environment(move |name| variables.get(name).cloned())
 }
 
-/// bin, lib, include, cmake and llvm, relative to the root.
+/// Returns bin, lib, include, cmake and llvm, relative to the root.
 fn places(layout: &Layout) -> [String; 5] {
     [layout.bin(), layout.lib().to_owned(), layout.include(), layout.cmake(), layout.llvm()]
         .map(|path| path.strip_prefix(layout.root()).unwrap().display().to_string())
@@ -48,7 +48,7 @@ fn wheels_without_the_devel_tree() {
     assert_eq!(places(&layout), ["bin", "lib", "include", "lib/cmake", "lib/llvm"]);
     let roots = ["_rocm_sdk_core", "_rocm_sdk_libraries_gfx94X_dcgpu"].map(|name| tree.path(SITE).join(name));
     assert_eq!(layout.library_roots(), roots);
-    // The packages' version, which tells the night of the build; `.info/version` does not.
+    // The packages' version, which contains the build date; `.info/version` does not.
     let release = search.version().unwrap();
     assert_eq!((release.text.as_str(), release.to_string().as_str()), ("7.10.0a20251120", "ROCm 7.10.0-a20251120"));
     assert!(release.source.ends_with("rocm_sdk_core-7.10.0a20251120.dist-info"));
@@ -65,13 +65,13 @@ fn wheels_with_the_devel_tree() {
     std::fs::remove_file(archive).unwrap();
     let layout = search.layout().unwrap();
     assert_eq!(layout.root(), tree.path(SITE).join("_rocm_sdk_devel"));
-    // A package's own version counts, though its directory is spelled in capitals.
+    // A package's own version counts, although its directory is spelled in capitals.
     let info = tree.path(SITE).join("rocm_sdk_libraries_gfx94x_dcgpu-7.10.0a20251120.dist-info");
     std::fs::rename(info, tree.path(SITE).join("rocm_sdk_libraries_gfx94x_dcgpu-7.9.0.dist-info")).unwrap();
     assert_eq!(rocm_sdk::release_at(&layout.library_roots()[1]).unwrap().text, "7.9.0");
     assert_eq!(layout.library_roots()[0], core);
     assert_eq!(layout.release().unwrap().text, "7.10.0a20251120");
-    // Whichever of the wheels is named.
+    // The result is the same whichever wheel is named.
     for name in ["_rocm_sdk_core", "_rocm_sdk_devel", "_rocm_sdk_libraries_gfx94X_dcgpu"] {
         let named = with_variables(&[("ROCM_PATH", tree.path(SITE).join(name))]).layout().unwrap();
         assert_eq!((named.root(), named.kind()), (layout.root(), LayoutKind::Wheels));
@@ -98,7 +98,7 @@ fn half_an_environment_of_wheels() {
     let layout = with_variables(&[("VIRTUAL_ENV", tree.path("venv"))]).layout().unwrap();
     assert_eq!(layout.root(), tree.path(SITE).join("_rocm_sdk_libraries"));
     assert_eq!(layout.release(), None);
-    // What pip left behind is none.
+    // The rest of a package that pip left behind does not count.
     let tree = Tree::new();
     tree.write(&format!("{SITE}/_rocm_sdk_core/lib/__pycache__/x.pyc"), "");
     let error = with_variables(&[("VIRTUAL_ENV", tree.path("venv"))]).layout().unwrap_err();
@@ -155,7 +155,7 @@ fn debian() {
     assert_eq!(places(&layout), ["bin", "lib/x86_64-linux-gnu", "include", cmake, "lib/llvm-23"]);
     let release = layout.release().unwrap();
     assert_eq!((release.numbering, release.text.as_str()), (Numbering::Hip, "7.2.53211"));
-    // The LLVM that Comgr is built with, though a newer one is there.
+    // The LLVM that Comgr is built with, although a newer one is installed.
     let llvm = tree.library(&format!("{lib}/libLLVM.so.22.1"), "libLLVM.so.22.1", "int llvm(void) { return 1; }");
     let c = "int llvm(void); int stub_id(void) { return llvm(); }";
     tree.library_with(&format!("{lib}/libamd_comgr.so.3"), "libamd_comgr.so.3", c, &[llvm.to_str().unwrap()]);
@@ -172,7 +172,7 @@ fn fedora() {
     assert_eq!(layout.kind(), LayoutKind::Prefix);
 }
 
-/// What the system loader would find leads to its installation.
+/// A library that the system loader finds leads to its installation.
 #[test]
 fn the_system() {
     let tree = Tree::new();
@@ -209,7 +209,7 @@ fn nothing_installed_and_half_installed() {
         Reason::NotThere,
         Reason::NotAnInstallation,
         Reason::NotADirectory,
-        // The environment is without ROCm's wheels.
+        // The environment does not contain ROCm's wheels.
         Reason::NotThere,
         Reason::RelativePath,
         Reason::NotThere,
@@ -222,12 +222,12 @@ fn nothing_installed_and_half_installed() {
     assert!(matches!(&nothing, Error::Load(LoadError::NotFound { library: "ROCm", .. })), "{nothing}");
     assert!(nothing.to_string().starts_with("ROCm was not found; install ROCm, or set ROCM_PATH"), "{nothing}");
     assert_eq!(Layout::at("relative"), None);
-    // What is broken is passed over for what is not.
+    // A broken library is skipped for a working one.
     tree.write("opt/rocm-7.2.0/lib/libhipblas.so.3", "");
     assert_eq!(search.layout().unwrap().root(), tree.path("opt/rocm-7.2.0"));
 }
 
-/// Each of these alone shows that ROCm is there.
+/// Each of these files alone identifies an installation.
 #[test]
 fn what_tells_an_installation() {
     for file in [
@@ -277,7 +277,7 @@ fn real_releases() {
         let found = layout.release().unwrap();
         assert_eq!((found.numbering, &found.text[..3]), (Numbering::Hip, release));
         assert!(layout.include().join("hip/hip_version.h").is_file() || !layout.include().is_dir());
-        // With HIP's own packages alone, 5.7 has LLVM's library and no folder of LLVM's.
+        // With only HIP's own packages, 5.7 has LLVM's library but no folder of LLVM.
         let llvm = Some(llvm).filter(|llvm| usr.join("lib").join(llvm).is_dir()).unwrap_or("llvm");
         assert_eq!(layout.llvm(), usr.join("lib").join(llvm));
     }

@@ -1,4 +1,4 @@
-//! Calls of cargo, as the tests have them.
+//! Calls of cargo for the tests.
 
 use std::path::Path;
 use std::process::Command;
@@ -7,14 +7,14 @@ use crate::paths;
 use crate::process::cargo;
 use crate::rocm::Release;
 
-/// API levels of the crates, as their features name them, with none first (which is 5.7).
+/// API levels of the crates by their features, with an empty one first (which is 5.7).
 pub(crate) const LEVELS: &[&str] =
     &["", "rocm-5-7", "rocm-6-2", "rocm-6-3", "rocm-6-4", "rocm-7-0", "rocm-7-1", "rocm-7-2", "rocm-10-0"];
 
-/// The newest of them.
+/// The newest one.
 pub(crate) const NEWEST: &str = LEVELS[LEVELS.len() - 1];
 
-/// `cargo TASK` with what tests need in the environment.
+/// Returns `cargo TASK` with the environment for tests.
 pub(crate) fn checked_cargo(task: &str, offline: bool) -> Command {
     let mut command = cargo();
     command.arg(task);
@@ -25,26 +25,27 @@ pub(crate) fn checked_cargo(task: &str, offline: bool) -> Command {
     command
 }
 
-/// What tests need in the environment.
+/// Sets the environment for tests.
 pub(crate) fn environment(command: &mut Command) {
     command.env("ROCM_RS_TREES", paths::rocm_trees());
-    // The machine's own choice of a GPU or of ROCm must not decide what the tests see.
+    // The machine's own choice of a GPU or of ROCm must not affect the tests.
     for name in ["HIP_RS_BACKEND", "ROCM_PATH", "HIP_PATH", "VIRTUAL_ENV", "CONDA_PREFIX"] {
         command.env_remove(name);
     }
 }
 
-/// `-p a -p b`, and `workspace-hack` beside them: what they depend on has the same features whichever they are, and is built once.
+/// Returns `-p a -p b`, and `workspace-hack`: with it, their dependencies always have the same features and are built
+/// once.
 pub(crate) fn packages<'a>(names: &[&'a str]) -> Vec<&'a str> {
     names.iter().chain(&["workspace-hack"]).flat_map(|&name| ["-p", name]).collect()
 }
 
-/// The level of a release, as a feature.
+/// Returns the level of a release, as a feature.
 pub(crate) fn feature(release: &Release) -> String {
     format!("rocm-{}", release.name.replace('.', "-"))
 }
 
-/// `a/level,b/level`; nothing for no level.
+/// Returns `a/level,b/level`; nothing for no level.
 pub(crate) fn features(packages: &[&str], level: &str) -> String {
     if level.is_empty() {
         return String::new();
@@ -52,16 +53,17 @@ pub(crate) fn features(packages: &[&str], level: &str) -> String {
     packages.iter().map(|package| format!("{package}/{level}")).collect::<Vec<_>>().join(",")
 }
 
-/// Features of `hip` that lead to other crates, and have tests of their own.
+/// Features of `hip` for other crates, which have tests of their own.
 const INTEROP: &[&str] = &["half", "complex", "ndarray", "bytes", "tracing"];
 
-/// Crates at the newest API level with all that `hip` has beside it: `hip` is the same in all steps that run on ROCm's own libraries.
+/// Returns the features of crates at the newest API level with all features of `hip`: `hip` is the same in all steps
+/// that run on ROCm's own libraries.
 pub(crate) fn newest(names: &[&str]) -> String {
     let interop = INTEROP.iter().map(|feature| format!("hip/{feature}"));
     std::iter::once(features(names, NEWEST)).chain(interop).collect::<Vec<_>>().join(",")
 }
 
-/// Builds examples of a package, and runs each as `start` has it.
+/// Builds examples of a package, and returns commands that run each as `start` creates them.
 pub(crate) fn programs(
     package: &str,
     with: &[&str],

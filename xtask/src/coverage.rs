@@ -1,5 +1,5 @@
-//! `cargo xtask coverage`: which instructions of the software GPU which tests contain. The tests that compile their kernels on the spot are
-//! run and asked to keep them; a test of the crate reads what they kept.
+//! `cargo xtask coverage`: which instructions of the software GPU occur in which tests. It runs the tests that compile
+//! their kernels at run time with a variable that makes them save the kernels; a test of the crate reads these.
 
 use anyhow::{Context, Result, ensure};
 
@@ -7,11 +7,11 @@ use crate::cargo::checked_cargo;
 use crate::process::shown;
 use crate::rocm;
 
-/// Write sim/amdgpu-sim/COVERAGE.md anew, with the kernels that tests compile on the spot.
+/// Write sim/amdgpu-sim/COVERAGE.md again, with the kernels that tests compile at run time.
 ///
-/// Those are ROCm's own kernels that copy and fill (compiled by its Comgr, fetched under target/rocm if it is not there yet) and those from
-/// LLVM IR (by the LLVM that rustc brings along). The lists of their instructions go to sim/amdgpu-sim/tests/opcodes/; that
-/// of ROCm's libraries is written by `cargo xtask isa 7.2 --record`.
+/// These are ROCm's own kernels for copies and fills (compiled by its Comgr, fetched under target/rocm if it is
+/// missing) and those from LLVM IR (by the LLVM that rustc contains). The lists of their instructions are written to
+/// sim/amdgpu-sim/tests/opcodes/; that of ROCm's libraries is written by `cargo xtask isa 7.2 --record`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {}
 

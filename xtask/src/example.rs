@@ -1,4 +1,5 @@
-//! `cargo xtask example`: an example on ROCm's own libraries, fetched if they are not there, and on the software GPU.
+//! `cargo xtask example`: runs an example on ROCm's own libraries, which are fetched if missing, and on the software
+//! GPU.
 
 use std::process::Command;
 
@@ -14,9 +15,9 @@ use crate::workspace::{self, Package};
 
 /// Runs an example on AMD's own libraries and the software GPU. No GPU, no ROCm and no root is needed.
 ///
-/// What is missing is fetched first, with progress shown: ROCm's HIP runtime (70 MB), and the library that the example is
-/// about (hipblas and hipsolver 1 GB, hipblaslt 260 MB, hiprand 60 MB, hipfft 10 MB, hipsparse 350 MB, rccl 370 MB). It goes to
-/// target/rocm and is kept there.
+/// Missing packages are fetched first, with progress shown: ROCm's HIP runtime (70 MB), and the library of the example
+/// (hipblas and hipsolver 1 GB, hipblaslt 260 MB, hiprand 60 MB, hipfft 10 MB, hipsparse 350 MB, rccl 370 MB). They are
+/// kept in target/rocm.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "Examples:
   cargo xtask example                 what there is
@@ -30,7 +31,7 @@ pub(crate) struct Args {
     /// ROCm release: 5.7, 6.4 or 7.2
     #[arg(long, value_name = "REL", default_value = "7.2", value_parser = rocm::release)]
     rocm: &'static Release,
-    /// What the example is given
+    /// Arguments of the example
     #[arg(last = true, value_name = "ARGUMENTS")]
     arguments: Vec<String>,
 }
@@ -65,7 +66,7 @@ fn succeed(name: &str, command: &mut Command) -> Result<()> {
     Ok(())
 }
 
-/// An example that is one process for all devices, or one for each.
+/// Runs an example with several devices, in one process or in one process per device.
 fn on_several(name: &str, args: &Args) -> Result<()> {
     succeed("hip-sim", &mut hsa::build_command(false))?;
     let with = ["-p", RCCL, "--features", "cli"];
@@ -81,13 +82,13 @@ fn on_several(name: &str, args: &Args) -> Result<()> {
     succeed(name, command.arg("--").args(&args.arguments))
 }
 
-/// Simulated GPUs of the examples with several.
+/// Number of simulated GPUs of the examples with several.
 const DEVICES: usize = 4;
 
 /// The example whose ranks are processes.
 const RANKS: &str = "training";
 
-/// The examples for users; those of the tools have commands of their own.
+/// Returns whether a package has examples for users; those of the tools have their own commands.
 fn has_examples(package: &Package) -> bool {
     let name = package.name.as_str();
     examples::PACKAGES.contains(&name) || name == RCCL || LIBRARIES.contains(&name)

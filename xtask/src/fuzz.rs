@@ -1,7 +1,8 @@
-//! `cargo xtask fuzz`: the fuzz tests of the software GPU, for as long as one likes.
+//! `cargo xtask fuzz`: runs the fuzz tests of the software GPU for any length of time.
 //!
-//! The tests themselves (`sim/amdgpu-sim/tests/fuzz_*.rs`) run a fixed number of cases; `tests/common/fuzz.rs` lets the environment
-//! ask for more, and notes what each thread is at, so that a case that kills the process is known too.
+//! The tests themselves (`sim/amdgpu-sim/tests/fuzz_*.rs`) run a fixed number of cases. Environment variables read by
+//! `tests/common/fuzz.rs` request more, and make it record the current case of each thread, so that a case that kills
+//! the process is known too.
 
 use std::fs;
 use std::path::PathBuf;
@@ -12,10 +13,10 @@ use anyhow::{Context, Result, bail, ensure};
 use crate::cargo::checked_cargo;
 use crate::paths;
 
-/// Feeds the software GPU damaged code objects and random code, and reports the first case that it does not survive.
+/// Feeds damaged code objects and random code to the software GPU, and reports the first case that makes it fail.
 ///
-/// Each case is made from its number, so the number is all that is needed to have it again. Every launch must end in success or in
-/// a fault; a panic, a crash, a hang or a difference between the CPU's instruction sets is a bug.
+/// Each case is made from its number, so the number is enough to reproduce it. Every launch must end in success or in a
+/// fault; a panic, a crash, a hang or a difference between the CPU's instruction sets is a bug.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "Examples:
   cargo xtask fuzz                          ten minutes, shared by all targets
@@ -24,10 +25,10 @@ use crate::paths;
   cargo xtask fuzz streams --case 12345     one case again
   cargo xtask fuzz --list                   the targets")]
 pub(crate) struct Args {
-    /// How long, all targets together
+    /// Minutes for all targets together
     #[arg(long, default_value_t = 10, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=10_000))]
     minutes: u64,
-    /// Where the numbers of the cases start; without it, somewhere new each time
+    /// The start of the case numbers; a new one each time by default
     #[arg(long, value_name = "S", conflicts_with = "case")]
     seed: Option<u32>,
     /// Run one case of one target, by the number that a failed run has printed
@@ -36,7 +37,7 @@ pub(crate) struct Args {
     /// Show the targets instead of running them
     #[arg(long)]
     list: bool,
-    /// What to feed; all without
+    /// The targets to run; all by default
     #[arg(value_name = "TARGET", value_parser = clap::builder::PossibleValuesParser::new(TARGETS.map(|t| t.name)))]
     targets: Vec<String>,
 }
@@ -45,7 +46,7 @@ pub(crate) struct Args {
 struct Target {
     name: &'static str,
     about: &'static str,
-    /// Where it is, as cargo's arguments say it, and its name there.
+    /// Cargo's arguments that select the test program, and the test's name in it.
     place: &'static [&'static str],
     test: &'static str,
 }
@@ -114,13 +115,13 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         return once(targets[0], &[("ROCM_RS_FUZZ_CASE", case.to_string())]);
     }
     let seed = args.seed.unwrap_or_else(fresh_seed);
-    // Far apart: no run gets from one seed's cases to those of the next.
+    // Far apart, so that no run gets from one seed's cases to those of the next.
     let start = u64::from(seed) << 32;
     let time = Duration::from_secs(60 * args.minutes) / targets.len() as u32;
     println!("seed {seed}: cases from {start} on, {} s for each of {} targets", time.as_secs(), targets.len());
     let trace = paths::root().join("target/fuzz-trace");
     for target in targets {
-        // What an earlier run has left says nothing about this one.
+        // The file of an earlier run is obsolete.
         let _ = fs::remove_file(&trace);
         let result = once(
             target,
@@ -153,14 +154,14 @@ fn once(target: &Target, variables: &[(&str, String)]) -> Result<()> {
     Ok(())
 }
 
-/// What the threads were at, as a process that died has left it.
+/// Returns the cases that the threads of a dead process were running.
 fn in_flight(trace: &PathBuf) -> String {
     let text = fs::read(trace).unwrap_or_default();
     let lines: Vec<String> = String::from_utf8_lossy(&text).lines().map(again).collect();
     format!("where no case is named above, one of these did it:{}", lines.concat())
 }
 
-/// `NAME CASE` as a command.
+/// Returns the command that repeats `NAME CASE`.
 fn again(line: &str) -> String {
     match line.trim_matches(['\0', ' ']).split_once(' ') {
         Some((name, case)) => format!("\n    cargo xtask fuzz {name} --case {case}"),
@@ -168,7 +169,7 @@ fn again(line: &str) -> String {
     }
 }
 
-/// Another seed each time.
+/// Returns another seed each time.
 fn fresh_seed() -> u32 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(1, |time| time.as_secs() as u32 ^ time.subsec_nanos())
 }
@@ -177,7 +178,7 @@ fn fresh_seed() -> u32 {
 mod tests {
     use super::*;
 
-    /// A test that is renamed would be no test: cargo runs none and is content.
+    /// Cargo would silently run nothing for a renamed test.
     #[test]
     fn every_target_is_a_test_of_that_name_and_number_of_cases() {
         for target in &TARGETS {

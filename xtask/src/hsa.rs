@@ -1,5 +1,5 @@
-//! Programs on ROCm's own HIP runtime over the software GPU: `libhsa-runtime64` of `hsa-sim` in the place of ROCm's, and beside it
-//! `gl-sim` in the place of OpenGL.
+//! Runs programs on ROCm's own HIP runtime over the software GPU: with `hsa-sim` as `libhsa-runtime64` instead of
+//! ROCm's, and `gl-sim` instead of OpenGL.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -11,23 +11,23 @@ use crate::paths;
 use crate::process::messages;
 use crate::rocm::{self, Release};
 
-/// The name under which ROCm's HIP runtime looks for it.
+/// The name under which ROCm's HIP runtime opens it.
 const LIBRARY: &str = "libhsa-runtime64.so.1";
 
-/// The names under which it looks for OpenGL and for X: one library, which is to be loaded once.
+/// The names under which ROCm's HIP runtime opens OpenGL and X: one library, which must be loaded once.
 const OPEN_GL: &str = "libGL.so.1";
 const X: &str = "libX11.so.6";
 
-/// How it is compiled.
+/// The profile that it is compiled with.
 #[derive(Clone, Copy)]
 pub(crate) enum Profile {
-    /// For tests: with checks of our own, and the software GPU optimised all the same.
+    /// For tests: with our own checks enabled, and with the software GPU optimised.
     Dev,
-    /// For figures.
+    /// For measurements.
     Release,
 }
 
-/// Where it is put.
+/// Returns the folder that it is copied to.
 fn folder(profile: Profile) -> PathBuf {
     match profile {
         Profile::Dev => paths::fetched("hsa"),
@@ -35,12 +35,12 @@ fn folder(profile: Profile) -> PathBuf {
     }
 }
 
-/// Whether it is there.
+/// Returns whether it has been built.
 pub(crate) fn is_built(profile: Profile) -> bool {
     [LIBRARY, OPEN_GL, X].iter().all(|name| folder(profile).join(name).exists())
 }
 
-/// The condition that a release is there, and the software GPU for it.
+/// Returns the condition that a release and the software GPU for it are available.
 pub(crate) fn hsa_ready(release: &'static Release) -> impl Fn() -> Result<(), String> + 'static {
     move || {
         rocm::fetched(release)()?;
@@ -48,7 +48,7 @@ pub(crate) fn hsa_ready(release: &'static Release) -> impl Fn() -> Result<(), St
     }
 }
 
-/// Builds both.
+/// Builds both libraries.
 pub(crate) fn build(offline: bool, profile: Profile) -> Result<()> {
     let mut command = checked_cargo("build", offline);
     command.args(cargo::packages(&["hsa-sim", "gl-sim"]));
@@ -65,14 +65,14 @@ pub(crate) fn build(offline: bool, profile: Profile) -> Result<()> {
     Ok(())
 }
 
-/// Puts a library that cargo's messages tell of where it is looked for.
+/// Copies a library from cargo's messages to the folder in which it is searched.
 fn put(messages: &str, target: &str, profile: Profile, name: &str) -> Result<()> {
     let built = messages.lines().rev().find_map(|line| {
         let message: serde_json::Value = serde_json::from_str(line).ok()?;
         if message["target"]["name"] != target {
             return None;
         }
-        // Of a program that is linked as a library, or of a library.
+        // A program that is linked as a library, or a library.
         let file = message["executable"].as_str().or_else(|| message["filenames"][0].as_str());
         file.map(PathBuf::from)
     });
@@ -80,27 +80,27 @@ fn put(messages: &str, target: &str, profile: Profile, name: &str) -> Result<()>
     let folder = folder(profile);
     std::fs::create_dir_all(&folder)?;
     let place = folder.join(name);
-    // Beside it first: a program may have the old one open.
+    // Copied to a new file first: a program may have the old one open.
     let beside = folder.join("new");
     std::fs::copy(&built, &beside).with_context(|| format!("copying {}", built.display()))?;
     std::fs::rename(&beside, &place).with_context(|| format!("writing {}", place.display()))
 }
 
-/// The loader of a release, with what has it take the software GPU for ROCm's.
+/// Returns a release's loader with the arguments that replace ROCm's HSA by the software GPU.
 fn loader(release: &'static Release, profile: Profile) -> [String; 3] {
     let tree = rocm::tree(release);
     let folders = format!("{}:{}", folder(profile).display(), tree.libraries().display());
     [tree.loader().display().to_string(), "--library-path".to_owned(), folders]
 }
 
-/// Has cargo run its programs with a release's HIP runtime, on the software GPU.
+/// Makes cargo run its programs with a release's HIP runtime, on the software GPU.
 pub(crate) fn run_on(cargo: &mut Command, release: &'static Release, profile: Profile) {
     let runner = loader(release, profile).map(|word| format!("{word:?}"));
     cargo.args(["--config", &format!("target.'cfg(all())'.runner=[{}]", runner.join(","))]);
     environment(cargo, release);
 }
 
-/// A program with a release's HIP runtime, on the software GPU.
+/// Returns a program with a release's HIP runtime, on the software GPU.
 pub(crate) fn program_on(program: &Path, release: &'static Release, profile: Profile) -> Command {
     let [loader, arguments @ ..] = loader(release, profile);
     let mut command = Command::new(loader);
@@ -117,11 +117,11 @@ pub(crate) fn build_command(offline: bool) -> Command {
     command
 }
 
-/// As few connections as RCCL can do with, which it sets up for a real machine's links otherwise, and no others than this machine's own.
+/// As few connections as RCCL supports, since its defaults are for a real machine's links, and only local ones.
 const FEW_CONNECTIONS: [(&str, &str); 3] =
     [("NCCL_MAX_NCHANNELS", "2"), ("NCCL_RAS_ENABLE", "0"), ("NCCL_SOCKET_IFNAME", "lo")];
 
-/// Has cargo run its programs with a release's HIP runtime, on several software GPUs, by `hip-sim`.
+/// Makes cargo run its programs with a release's HIP runtime, on several software GPUs, through `hip-sim`.
 pub(crate) fn run_on_several(cargo: &mut Command, release: &'static Release, devices: usize) {
     let command = paths::built().join("hip-sim").display().to_string();
     let (devices, rocm) = (devices.to_string(), rocm::tree(release).folder().display().to_string());
@@ -130,7 +130,7 @@ pub(crate) fn run_on_several(cargo: &mut Command, release: &'static Release, dev
     cargo.env("ROCM_RS_RELEASE", release.name).envs(FEW_CONNECTIONS);
 }
 
-/// A program with a release's HIP runtime, on several software GPUs, by `hip-sim`: RCCL finds them then.
+/// Returns a program with a release's HIP runtime, on several software GPUs, through `hip-sim`: RCCL then finds them.
 pub(crate) fn program_on_several(program: &Path, release: &'static Release, devices: usize) -> Command {
     let mut command = Command::new(paths::built().join("hip-sim"));
     command.args(["run", "--devices", &devices.to_string(), "--rocm"]).arg(rocm::tree(release).folder());
@@ -140,15 +140,15 @@ pub(crate) fn program_on_several(program: &Path, release: &'static Release, devi
     command
 }
 
-/// The arguments of `rccl-run` for as many ranks as simulated GPUs; the program is to follow.
+/// Adds the arguments of `rccl-run` for as many ranks as simulated GPUs; the program must follow.
 pub(crate) fn start_ranks(command: &mut Command, release: &'static Release, devices: usize) {
     command.arg("--sim").arg(devices.to_string()).arg("--rocm").arg(rocm::tree(release).folder()).arg("--");
     command.env("HIP_SIM_COMMAND", paths::built().join("hip-sim")).envs(FEW_CONNECTIONS);
 }
 
-/// Which release it is, for the tests and for `rocm-sdk`.
+/// Sets the variables that name the release, for the tests and for `rocm-sdk`.
 fn environment(command: &mut Command, release: &'static Release) {
     command.env("ROCM_PATH", rocm::tree(release).folder().join("usr")).env("ROCM_RS_RELEASE", release.name);
-    // rocFFT's compiler in a process of its own, without this loader, does not find the release's libraries.
+    // rocFFT's compiler would run in another process, without this loader, and not find the release's libraries.
     command.env("ROCFFT_RTC_PROCESS", "0");
 }

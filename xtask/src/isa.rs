@@ -1,5 +1,5 @@
-//! `cargo xtask isa`: the proof that the software GPU decodes ROCm's own kernels as LLVM does. The work is done by the crate
-//! `isa-proof`, which this task gives what was fetched.
+//! `cargo xtask isa`: the proof that the software GPU decodes ROCm's own kernels like LLVM. The crate `isa-proof` does
+//! the work; this task passes it the fetched files.
 
 use anyhow::{Context, Result, bail, ensure};
 
@@ -7,21 +7,22 @@ use crate::process::{capture, cargo};
 use crate::rocm::{self, Release};
 use crate::{paths, process};
 
-/// Where the record lies, from the root of the workspace.
+/// Path of the record, from the root of the workspace.
 const RECORD: &str = "sim/amdgpu-sim/DECODING.md";
 
-/// Where the list of the instructions that were found lies, for COVERAGE.md.
+/// Path of the list of the instructions that were found, for COVERAGE.md.
 const INSTRUCTIONS: &str = "sim/amdgpu-sim/tests/opcodes/libraries.txt";
 
 /// Compare the software GPU's decoder with LLVM's on every instruction in ROCm's libraries.
 ///
-/// Opens the libraries of a fetched release, takes each code object for gfx90a and gfx942 out of them (from bundles,
-/// compressed bundles, and the kernel files beside the library), and reads every word of their code twice: with
-/// amdgpu-sim's decoder and disassembler, and with the LLVM 22 that rustc brings along. Both have to find the same
-/// instructions, with the same text. Fails if they differ anywhere, and says where.
+/// Opens the libraries of a fetched release, extracts each code object for gfx90a and gfx942 (from bundles, compressed
+/// bundles, and the kernel files in the library's folder), and reads every word of their code twice: with amdgpu-sim's
+/// decoder and disassembler, and with the LLVM 22 that rustc contains. Both have to find the same instructions, with
+/// the same text. Fails if they differ anywhere, and says where.
 ///
-/// The libraries are read as they are; no GPU and no ROCm installation is needed. All five take about two minutes on two cores
-/// and up to 2 GB of memory. `cargo xtask test --all` does the same with a sample of more than two million instructions.
+/// The libraries are read as they are; no GPU and no ROCm installation is needed. All five take about two minutes on
+/// two cores and up to 2 GB of memory. `cargo xtask test --all` does the same with a sample of more than two million
+/// instructions.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "Examples:
   cargo xtask rocm fetch 7.2 --with rocblas,rocrand,rocsparse,rccl,rocsolver
@@ -41,10 +42,11 @@ pub(crate) struct Args {
         default_values = ["rocblas", "rocrand", "rocsparse", "rccl", "rocsolver"]
     )]
     libraries: Vec<String>,
-    /// Look at this many bytes of each code object only, spread over it
+    /// Read only this many bytes of each code object, spread over it
     #[arg(long, value_name = "BYTES")]
     sample: Option<usize>,
-    /// Write the result, with date and versions, to sim/amdgpu-sim/DECODING.md, and the list of instructions beside its tests
+    /// Write the result, with date and versions, to sim/amdgpu-sim/DECODING.md, and the list of instructions to its
+    /// tests
     #[arg(long, conflicts_with = "sample")]
     record: bool,
 }
@@ -89,7 +91,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     Ok(())
 }
 
-/// Whether a package is the library itself: `librocblas5` of `rocblas`, not `librocblas-dev`.
+/// Returns whether a package is the library itself: `librocblas5` for `rocblas`, not `librocblas-dev`.
 fn is_of(package: &str, library: &str) -> bool {
     let number = package.strip_prefix("lib").and_then(|name| name.strip_prefix(library));
     number.is_some_and(|number| !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit()))

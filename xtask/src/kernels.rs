@@ -1,8 +1,10 @@
-//! `cargo xtask kernels`: the code that is kept in the repository, compiled ahead of time from the sources beside it: the
-//! kernels of the examples and of hipsparse for the architectures that ship, and those of the tests of `hip` and of the software GPU.
+//! `cargo xtask kernels`: the code in the repository that is compiled ahead of time from sources in the same folders:
+//! the kernels of the examples and of hipsparse for the architectures that ship, and those of the tests of `hip` and of
+//! the software GPU.
 //!
-//! The compiler is the real HIPRTC, fetched under `target/rocm`; the work is done by hiprtc's own example `bundle`, which
-//! runs through that tree's loader. Assembly and LLVM IR go through the Comgr beside it likewise, by rocm-llvm-sys's example `assemble`.
+//! The compiler is the real HIPRTC, fetched under `target/rocm`. hiprtc's own example `bundle` does the work; it runs
+//! through that tree's loader. Assembly and LLVM IR are compiled in the same way with the tree's Comgr, by
+//! rocm-llvm-sys's example `assemble`.
 
 use std::collections::BTreeMap;
 use std::io::{Read as _, Write as _};
@@ -18,13 +20,13 @@ use crate::steps::Got;
 use crate::turn::Turn;
 use crate::{paths, rocm};
 
-/// What the shipped bundles hold: AMD Instinct MI200 and MI300, Radeon RX 7900 and RX 9070.
+/// The architectures of the shipped bundles: AMD Instinct MI200 and MI300, Radeon RX 7900 and RX 9070.
 const ARCHITECTURES: [&str; 4] = ["gfx90a", "gfx942", "gfx1100", "gfx1201"];
 
-/// The release whose compiler makes them, and all else where nothing is said.
+/// The release whose compiler makes them, and everything else by default.
 const RELEASE: &str = "7.2";
 
-/// The software GPU's tests.
+/// The folder of the software GPU's tests.
 const TESTS: &str = "sim/amdgpu-sim/tests";
 
 /// Its code objects in `kernels/`: file, source, architecture, options.
@@ -56,10 +58,10 @@ const SINGLE: [(&str, &str, &str, &str); 25] = [
     ("observe-gfx942.co", "observe.hip", "gfx942", "-O2"),
 ];
 
-/// With debug information that names no folder but the one that the compiler makes up for itself.
+/// Includes debug information that names no folder except the one that the compiler makes up itself.
 const LINES: &str = "-O2 -gline-tables-only -fdebug-compilation-dir=. -fdebug-prefix-map=/tmp=.";
 
-/// The tests of `hip`.
+/// The folder of the tests of `hip`.
 const HIP_TESTS: &str = "hip/tests/kernels";
 
 /// Its code objects: file, source, release, architecture and options.
@@ -82,11 +84,11 @@ const HIP: [(&str, &str, &str, &str); 16] = [
     ("vector_add.v6.gfx942.co", "vector_add.hip", RELEASE, "gfx942:sramecc+:xnack- -O0"),
 ];
 
-/// The levels of which code of every topic in `suite/` is kept, and the options of all (as in its `levels.rs`).
+/// The levels for which code of every topic in `suite/` is kept, and the options of all (as in its `levels.rs`).
 const LEVELS: [(&str, &str); 3] = [("gfx90a", "O0"), ("gfx90a", "O3"), ("gfx942", "O3")];
 const SUITE_OPTIONS: &str = "-std=c++17 -ffp-contract=off";
 
-/// Compiles the kernels that are kept as code: the examples' and those of tests.
+/// Compiles the kernels whose code is in the repository: the examples' and those of tests.
 #[derive(Debug, clap::Args)]
 #[command(
     after_long_help = "The compiler is that of ROCm 7.2 (of 5.7 and 6.4 for a few files), fetched under target/rocm if it is not there yet.
@@ -97,8 +99,8 @@ Examples:
   cargo xtask kernels --sample   the same for a third of the files, which alternates from commit to commit"
 )]
 pub(crate) struct Args {
-    /// Write nothing; fail if a file differs from what is compiled now. If the compiler has changed since, or cannot be
-    /// fetched any more, its files are skipped
+    /// Write nothing; fail if a file differs from a new compilation. If the compiler has changed since, or can no
+    /// longer be fetched, its files are skipped
     #[arg(long)]
     check: bool,
     /// Check a third of the files, which alternates from commit to commit
@@ -106,7 +108,7 @@ pub(crate) struct Args {
     sample: bool,
 }
 
-/// A file to be made.
+/// A file to make.
 struct Job {
     source: PathBuf,
     output: PathBuf,
@@ -115,7 +117,7 @@ struct Job {
     words: Vec<String>,
 }
 
-/// All files that are kept, in the order of their making.
+/// Returns all files in the repository, in the order in which they are made.
 fn jobs() -> Result<Vec<Job>> {
     let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
     let mut jobs = Vec::new();
@@ -150,7 +152,7 @@ fn jobs() -> Result<Vec<Job>> {
         let topic = source.file_stem().context("a topic has a name")?.to_string_lossy().into_owned();
         for (architecture, level) in LEVELS {
             if topic == "images" && architecture != "gfx90a" {
-                // There are no image instructions.
+                // The architecture has no image instructions.
                 continue;
             }
             let output = tests.join(format!("suite/code/{topic}-{architecture}-{level}.co.xz"));
@@ -180,7 +182,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     let mut differing = Vec::new();
     let folder = tempfile::tempdir()?;
     for Job { source, output, release, words } in jobs.into_iter().filter(|job| !gone.contains_key(job.release)) {
-        // The tool goes by the ending.
+        // The tool chooses the format by the extension.
         let made = folder.path().join(output.file_name().unwrap_or_default());
         let made = if made.extension().is_some_and(|e| e == "xz") { made.with_extension("") } else { made };
         let tree = rocm::tree(rocm::release(release)?);
@@ -189,7 +191,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         let tool = if source.extension().is_some_and(|e| e == "hip") { &compiler } else { &assembler };
         let mut command = Command::new(loader);
         command.args(options).arg(tool).arg(&source).arg(&made).args(&words).current_dir(paths::root());
-        // Comgr's cache would hand back what an earlier run made.
+        // Comgr's cache would return the result of an earlier run.
         command.env("ROCM_PATH", tree.folder().join("usr")).env("AMD_COMGR_CACHE", "0");
         capture(&mut command)?;
         let code = std::fs::read(&made)?;
@@ -236,7 +238,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
 struct Compilers(BTreeMap<String, BTreeMap<String, String>>);
 
 impl Compilers {
-    /// Beginnings of the packages' names.
+    /// Prefixes of the packages' names.
     const PACKAGES: [&str; 5] = ["libamd-comgr", "libamdhip64-", "libclang-common-", "libhiprtc", "libllvm"];
     const HEAD: &str = "release\tpackage\tversion\n";
 
@@ -270,15 +272,15 @@ impl Compilers {
         std::fs::write(Self::path(), self.text()).context("noting the compilers")
     }
 
-    /// The packages of a tree's compiler.
+    /// Returns the packages of a tree's compiler.
     fn of(tree: &Contents) -> BTreeMap<String, String> {
         let ours = |name: &str| Self::PACKAGES.iter().any(|begin| name.starts_with(begin));
-        // Another LLVM may be there by itself, for its symbols.
+        // Another LLVM may be installed without its dependencies, for its symbols.
         let packages = tree.packages.iter().filter(|package| !package.alone && ours(&package.name));
         packages.map(|package| (package.name.clone(), package.version.clone())).collect()
     }
 
-    /// The packages that are not those that are noted, if there are any.
+    /// Returns the packages that differ from the recorded ones, if any.
     fn another(&self, release: &str, now: &BTreeMap<String, String>) -> Option<String> {
         let none = BTreeMap::new();
         let noted = self.0.get(release).unwrap_or(&none);
@@ -290,7 +292,8 @@ impl Compilers {
     }
 }
 
-/// Whether two code objects are the same in all that is loaded: debug information names a folder that was made up.
+/// Returns whether two code objects are the same in all sections that are loaded: debug information names a generated
+/// folder.
 fn same_loaded(one: &[u8], other: &[u8]) -> bool {
     type Section = (String, u64, Vec<u8>);
     fn loaded(bytes: &[u8]) -> Option<Vec<Section>> {
@@ -306,7 +309,7 @@ fn same_loaded(one: &[u8], other: &[u8]) -> bool {
     one.is_some_and(|sections| !sections.is_empty() && Some(sections) == other)
 }
 
-/// What is in a file that is kept, perhaps compressed.
+/// Reads a file of the repository, which may be compressed.
 fn kept(path: &Path) -> Result<Vec<u8>> {
     let mut bytes = std::fs::read(path)?;
     if path.extension().is_some_and(|extension| extension == "xz") {
@@ -316,7 +319,7 @@ fn kept(path: &Path) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Writes a file so that [`kept`] finds `code` in it.
+/// Writes a file so that [`kept`] returns `code` from it.
 fn keep(path: &Path, code: &[u8]) -> Result<()> {
     if let Some(folder) = path.parent() {
         std::fs::create_dir_all(folder)?;
@@ -331,7 +334,7 @@ fn keep(path: &Path, code: &[u8]) -> Result<()> {
     std::fs::write(path, bytes).with_context(|| format!("writing {}", path.display()))
 }
 
-/// Builds an example that compiles, at the lowest level that it has, so that it takes every release, and says where it is.
+/// Builds an example that compiles, at its lowest level, so that it supports every release, and returns its path.
 fn tool(package: &str, features: &[&str], example: &str) -> Result<PathBuf> {
     let mut command = cargo();
     command.args(["build", "-p", package]).args(features);
@@ -343,7 +346,7 @@ fn tool(package: &str, features: &[&str], example: &str) -> Result<PathBuf> {
     executable.with_context(|| format!("cargo built {package}'s example `{example}`, but did not say where"))
 }
 
-/// The kernel sources, in the order of their names.
+/// Returns the kernel sources, sorted by name.
 fn sources(folder: &Path) -> Result<Vec<PathBuf>> {
     let entries = std::fs::read_dir(folder).with_context(|| format!("reading {}", folder.display()))?;
     let mut sources = entries.map(|entry| Ok(entry?.path())).collect::<Result<Vec<_>>>()?;
@@ -396,7 +399,7 @@ mod tests {
         }
     }
 
-    /// A byte of debug information may differ, one of the code may not.
+    /// A byte of debug information may differ, but not one of the code.
     #[test]
     fn code_is_the_same_by_what_is_loaded() {
         let code = std::fs::read(paths::root().join(TESTS).join("kernels/lines.co")).unwrap();

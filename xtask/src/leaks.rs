@@ -1,10 +1,10 @@
-//! `cargo xtask leaks`: a sample of the software GPU's tests under valgrind's memcheck, which finds nothing: no byte lost, no
-//! access to memory that is not there or holds no value.
+//! `cargo xtask leaks`: a sample of the software GPU's tests under valgrind's memcheck, which must report nothing: no
+//! leak, no invalid access, and no use of uninitialised memory.
 //!
-//! The sample is what allocates, frees, shares and refuses: the device's memory, code objects good and hostile, launches and their
-//! faults, streams and modules of the embedded HIP runtime, the functions of HSA with wrong arguments of every kind, and some cases of
-//! each fuzz test. Arithmetic is left out: it has no memory of
-//! its own, and takes valgrind minutes.
+//! The sample covers code that allocates, frees, shares and rejects: the device's memory, code objects good and
+//! hostile, launches and their faults, streams and modules of the embedded HIP runtime, the functions of HSA with wrong
+//! arguments of every kind, and some cases of each fuzz test. Arithmetic is left out: it has no memory of its own, and
+//! takes minutes under valgrind.
 
 use anyhow::Result;
 
@@ -13,9 +13,11 @@ use crate::process::find;
 use crate::steps::{self, Step};
 use crate::test::all_crates;
 
-/// Runs a sample of the software GPU's tests under valgrind: no leak, no invalid access, no use of what was never written.
+/// Runs a sample of the software GPU's tests under valgrind: no leak, no invalid access, no use of uninitialised
+/// memory.
 ///
-/// Takes less than a minute. Needs valgrind (apt-get install valgrind). `cargo xtask test --all` does it too, where valgrind is installed.
+/// Takes less than a minute. Needs valgrind (apt-get install valgrind). `cargo xtask test --all` also runs it if
+/// valgrind is installed.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// Use no network: only what is there already
@@ -28,7 +30,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     steps::list_or_run(vec![step(args.offline)], &steps::Selection::default())
 }
 
-/// Test programs of the sample, by name, in any crate that has one of that name.
+/// Test programs of the sample, by name, in every crate that has one with this name.
 const PROGRAMS: [&str; 12] = [
     "loader",
     "hostile_objects",
@@ -44,10 +46,11 @@ const PROGRAMS: [&str; 12] = [
     "images",
 ];
 
-/// What memcheck is not to say of this crate's own calls of the system.
+/// Suppressions of memcheck's reports about this crate's own system calls.
 const SUPPRESSIONS: &str = "xtask/src/leaks.supp";
 
-/// Tests of these programs that only take long: large files, loops until a budget is used up, and thousands of like launches.
+/// Tests of these programs that only take long: large files, loops until a budget is used up, and thousands of similar
+/// launches.
 const LEFT_OUT: [&str; 5] = [
     "real_libraries_give_their_code_objects",
     "an_endless_kernel_is_cut_off",
@@ -56,10 +59,10 @@ const LEFT_OUT: [&str; 5] = [
     "descriptors_with_any_bits",
 ];
 
-/// Cases of each fuzz test.
+/// Number of cases of each fuzz test.
 const CASES: &str = "20";
 
-/// What memcheck is asked for. Memory that is still reachable at the end (threads that wait, tables made once) is no leak.
+/// Options of memcheck. Memory that is still reachable at the end (waiting threads, tables made once) is not a leak.
 const VALGRIND: [&str; 8] = [
     "valgrind",
     "--quiet",
@@ -71,9 +74,9 @@ const VALGRIND: [&str; 8] = [
     "--num-callers=24",
 ];
 
-/// The sample, as a step.
+/// Returns the sample, as a step.
 pub(crate) fn step(offline: bool) -> Step {
-    // The step `workspace` has most of it compiled.
+    // The step `workspace` has already compiled most of it.
     let mut command = all_crates(offline);
     let suppressions = format!("--suppressions={}", paths::root().join(SUPPRESSIONS).display());
     let words = VALGRIND.into_iter().chain([&*suppressions]).map(|word| format!("{word:?}"));
@@ -87,7 +90,7 @@ pub(crate) fn step(offline: bool) -> Step {
         command.args(["--skip", test]);
     });
     command.env("ROCM_RS_FUZZ_COUNT", CASES).env("RUST_BACKTRACE", "0");
-    // The calls are made in the program itself, not in a child of it, which valgrind would not see.
+    // The calls are made in the program itself, not in a child process, which valgrind would not see.
     command.env("HSA_SIM_TEST_ARGUMENTS", "/dev/null");
     let about = "a sample of the software GPU's tests under valgrind: no leaks, no invalid access";
     Step::command("leaks", about, command).when(|| match find(VALGRIND[0]) {
@@ -100,7 +103,7 @@ pub(crate) fn step(offline: bool) -> Step {
 mod tests {
     use super::*;
 
-    /// A name that is in no crate would make cargo fail; one that is left out and gone would go unnoticed.
+    /// Cargo would fail for an unknown program, but an obsolete exclusion would go unnoticed.
     #[test]
     fn what_is_left_out_is_there() {
         let folder = paths::root().join("sim/amdgpu-sim/tests");

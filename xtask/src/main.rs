@@ -1,4 +1,4 @@
-//! Everything that is not product: fetch ROCm, generate bindings, check, test, bench.
+//! Development tasks that are not part of the product: fetch ROCm, generate bindings, check, test, bench.
 
 use std::process::ExitCode;
 
@@ -34,7 +34,7 @@ mod workspace;
 
 /// Tasks of the ROCm for Rust workspace.
 ///
-/// No task needs an AMD GPU, an installed ROCm, or root. What is fetched goes to target/ and is kept there.
+/// No task needs an AMD GPU, an installed ROCm, or root. Fetched files are kept in target/.
 #[derive(Debug, Parser)]
 #[command(
     name = "cargo xtask",

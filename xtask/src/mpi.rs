@@ -1,4 +1,4 @@
-//! `cargo xtask mpi`: `rccl`'s tests with the MPI libraries that Debian and Ubuntu have.
+//! `cargo xtask mpi`: `rccl`'s tests with the MPI libraries of Debian and Ubuntu.
 
 use std::path::Path;
 use std::process::Command;
@@ -12,12 +12,13 @@ use crate::process::capture;
 /// The packages of the launchers and libraries of both MPIs.
 const PACKAGES: [&str; 3] = ["openmpi-bin", "openmpi-common", "mpich"];
 
-/// Tests of `rccl` under the launchers of Open MPI and of MPICH, from the packages of this Debian or Ubuntu.
+/// Runs tests of `rccl` under the launchers of Open MPI and of MPICH, from the packages of this Debian or Ubuntu.
 ///
-/// They are unpacked under target/mpi with what they need that is not installed (about 20 MB). Nothing is installed.
+/// They are unpacked under target/mpi with those of their dependencies that are not installed (about 20 MB). Nothing is
+/// installed.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Use what was unpacked before
+    /// Use the packages that were unpacked before
     #[arg(long)]
     offline: bool,
 }
@@ -37,7 +38,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     succeed(&mut test)
 }
 
-/// Downloads the packages and what they need, and unpacks them.
+/// Downloads and unpacks the packages and their dependencies.
 fn unpack(root: &Path) -> Result<()> {
     let archives = root.join("archives");
     std::fs::create_dir_all(&archives).with_context(|| format!("making {}", archives.display()))?;
@@ -45,7 +46,7 @@ fn unpack(root: &Path) -> Result<()> {
     depends.args(["depends", "--recurse", "--no-recommends", "--no-suggests", "--no-conflicts", "--no-breaks"]);
     depends.args(["--no-replaces", "--no-enhances"]).args(PACKAGES);
     let listed = capture(&mut depends).context("asking apt for packages: this needs Debian or Ubuntu")?;
-    // Packages begin a line; what they need is indented, and virtual packages are in angle brackets.
+    // Packages begin a line; their dependencies are indented, and virtual packages are in angle brackets.
     let is_wanted = |name: &&str| (name.starts_with("lib") || PACKAGES.contains(name)) && !is_installed(name);
     let needed: Vec<&str> = listed.lines().filter(is_wanted).collect();
     ensure!(!needed.is_empty() || root.join("usr").exists(), "apt knows no packages: run `apt-get update`");
@@ -62,7 +63,7 @@ fn is_installed(package: &str) -> bool {
     capture(&mut query).is_ok_and(|status| status.starts_with("ii"))
 }
 
-/// An error if a program does not succeed.
+/// Returns an error if a program does not succeed.
 fn succeed(command: &mut Command) -> Result<()> {
     let status = command.status().with_context(|| format!("starting {command:?}"))?;
     ensure!(status.success(), "{command:?} ended with {status}");

@@ -1,7 +1,7 @@
-//! `cargo xtask msrv`: the published crates build with the oldest Rust that they promise.
+//! `cargo xtask msrv`: checks that the published crates build with the oldest supported Rust.
 //!
-//! The toolchain is rustup's where it has that version, else Debian's package of it, unpacked under `target/rust` and
-//! run through the loader that goes with it.
+//! The toolchain is rustup's if it has that version, otherwise Debian's package of it, unpacked under `target/rust` and
+//! run through the loader of that tree.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -16,17 +16,17 @@ use crate::process::{capture, cargo, find, shown};
 use crate::turn::Turn;
 use crate::{paths, workspace};
 
-/// Debian suite whose `rustc` is of our version.
+/// Debian suite whose `rustc` has that version.
 const SUITE: &str = "trixie";
 
 /// Checks that every published crate builds on the `rust-version` of the root Cargo.toml.
 ///
-/// All features are on: without, the code is less, not other, and the step `features` of `cargo xtask ci` checks that with
-/// the newest Rust. Uses the toolchain of that version from rustup if it is there; otherwise fetches
-/// Debian's (about 95 MB, once) into target/rust.
+/// All features are on: without them there is less code, but no other code, and the step `features` of `cargo xtask ci`
+/// checks that with the newest Rust. Uses the toolchain of that version from rustup if it is installed; otherwise
+/// fetches Debian's (about 95 MB, once) into target/rust.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Fetch nothing: fail if there is no such toolchain yet
+    /// Fetch nothing: fail if the toolchain is missing
     #[arg(long)]
     pub(crate) offline: bool,
     /// Build a third of the crates and `hip`, with all that they depend on; the third alternates from commit to commit
@@ -63,7 +63,7 @@ fn target_folder() -> PathBuf {
     std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| paths::root().join("target"), PathBuf::from).join("msrv")
 }
 
-/// `rust-version` of the workspace.
+/// Returns `rust-version` of the workspace.
 fn stated_version() -> Result<String> {
     let path = paths::root().join("Cargo.toml");
     let text = fs::read_to_string(&path).with_context(|| format!("reading {}", path.display()))?;
@@ -75,7 +75,7 @@ fn version_in(manifest: &str) -> Option<String> {
     Some(value.trim().trim_matches('"').to_owned())
 }
 
-/// The compiler's path, fetching it if need be.
+/// Returns the compiler's path, and fetches it if necessary.
 fn toolchain(version: &str, offline: bool) -> Result<PathBuf> {
     if let Some(path) = from_rustup(version) {
         return Ok(path);
@@ -100,7 +100,8 @@ fn wrapper(version: &str) -> PathBuf {
     paths::fetched("rust").join(version).join("rustc")
 }
 
-/// The compiler and its library; the compiler's package wants gcc and libc6-dev, which a machine that builds Rust has.
+/// The compiler and its library. The compiler's package depends on gcc and libc6-dev, which a machine that builds Rust
+/// already has.
 struct Compiler;
 
 impl Recipe for Compiler {
@@ -130,7 +131,7 @@ fn fetch(version: &str, wrapper: &Path) -> Result<()> {
     fs::set_permissions(wrapper, fs::Permissions::from_mode(0o755)).context("making the wrapper executable")
 }
 
-/// A shell script that is the tree's `rustc`.
+/// Returns a shell script that runs the tree's `rustc`.
 fn script(tree: &Tree) -> String {
     let quote = |text: &str| format!("'{}'", text.replace('\'', r"'\''"));
     let folder = tree.folder().join("usr");

@@ -1,4 +1,4 @@
-//! Running other programs.
+//! Runs other programs.
 
 use std::process::{Command, Stdio};
 
@@ -6,10 +6,11 @@ use anyhow::{Context, Result, bail};
 
 pub(crate) use rocm_sdk::install::command::{capture, find, shown};
 
-/// The cargo that started us, else the one on `PATH`, with nothing inherited that names another toolchain's parts.
+/// Returns the cargo that started this program, otherwise the one on `PATH`, without inherited variables that name
+/// parts of another toolchain.
 pub(crate) fn cargo() -> Command {
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    // `cargo run` exports the manifest of xtask itself; a build script or test below must not see it.
+    // `cargo run` exports the manifest of xtask itself; build scripts and tests of the new cargo must not see it.
     for name in ["CARGO_MANIFEST_DIR", "CARGO_MANIFEST_PATH", "CARGO_PKG_NAME", "CARGO_PKG_VERSION"] {
         command.env_remove(name);
     }
@@ -17,10 +18,10 @@ pub(crate) fn cargo() -> Command {
     command
 }
 
-/// Runs cargo for its messages (`--message-format json-render-diagnostics`), and lets it show what it builds.
+/// Runs cargo and returns its messages (`--message-format json-render-diagnostics`), while it shows its progress.
 ///
 /// # Errors
-/// If it cannot be started or fails; what is wrong it has written itself.
+/// If it cannot be started or fails; it has then printed its own errors.
 pub(crate) fn messages(command: &mut Command) -> Result<String> {
     let name = shown(command);
     command.args(["--message-format", "json-render-diagnostics"]).stdin(Stdio::null());

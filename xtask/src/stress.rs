@@ -1,4 +1,4 @@
-//! `cargo xtask stress`: the stress test of `hip`, for as long as one likes.
+//! `cargo xtask stress`: runs the stress test of `hip` for any length of time.
 
 use anyhow::{Result, ensure};
 
@@ -7,10 +7,11 @@ use crate::hsa::{self, Profile};
 use crate::rocm::fetched;
 use crate::rocm::{self, Release};
 
-/// Random operations of 32 threads on shared devices, streams and buffers: captures, copies, allocations, loads, waits and drops, on
-/// ROCm's own HIP runtime over the software GPU, or on the embedded runtime.
+/// Runs random operations of 32 threads on shared devices, streams and buffers: captures, copies, allocations, loads,
+/// waits and drops, on ROCm's own HIP runtime over the software GPU, or on the embedded runtime.
 ///
-/// Each result is compared with what the same operations do to a vector, and the software GPU checks every access to memory.
+/// Each result is compared with that of the same operations on a vector, and the software GPU checks every memory
+/// access.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "Examples:
   cargo xtask stress                     ten minutes on ROCm 7.2
@@ -18,18 +19,18 @@ use crate::rocm::{self, Release};
   cargo xtask stress --rocm 6.4          on another release
   cargo xtask stress --rocm sim          on the embedded runtime")]
 pub(crate) struct Args {
-    /// How long
+    /// Minutes to run
     #[arg(long, default_value_t = 10, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=10_000))]
     minutes: u64,
     /// Which ROCm release (cargo xtask rocm fetch), or `sim` for the embedded runtime
     #[arg(long, value_name = "REL", default_value = "7.2", value_parser = runtime)]
     rocm: Runtime,
-    /// Use no network: only what is there already
+    /// Use no network: only what is already fetched
     #[arg(long)]
     offline: bool,
 }
 
-/// What the test runs on.
+/// The HIP runtime of the test.
 #[derive(Debug, Clone, Copy)]
 enum Runtime {
     Rocm(&'static Release),

@@ -1,15 +1,15 @@
-//! Turns: the parts of long checks alternate from run to run, so that a run takes a part of the time and all parts are run
-//! within a few commits.
+//! Turns: the parts of long checks alternate from run to run, so that a run takes a fraction of the time and all parts
+//! are run within a few commits.
 
 use anyhow::{Context, Result};
 
 use crate::paths;
 use crate::process::capture;
 
-/// Environment variable that sets the turn, to repeat a run that was of another one.
+/// Environment variable that sets the turn, to repeat a run of another turn.
 const VARIABLE: &str = "ROCM_RS_TURN";
 
-/// The number that decides which parts are run: the number of commits up to `HEAD`.
+/// The number that determines the parts to run: the number of commits up to `HEAD`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Turn(u64);
 
@@ -35,18 +35,18 @@ impl Turn {
         Ok(Self(number))
     }
 
-    /// Whether the part `index` of so many `parts` is run in this turn. Part 0 of a single one always is.
+    /// Returns whether part `index` of `parts` is run in this turn. A single part always is.
     pub(crate) fn is_of(self, index: usize, parts: usize) -> bool {
         index as u64 % parts as u64 == self.0 % parts as u64
     }
 
-    /// The parts that are run in this turn: every `parts`-th of `all`, and those for which `always` holds.
+    /// Returns the parts that are run in this turn: every `parts`-th of `all`, and those for which `always` holds.
     pub(crate) fn select<T>(self, all: Vec<T>, parts: usize, always: impl Fn(&T) -> bool) -> Vec<T> {
         let own = |(index, part): (usize, T)| (always(&part) || self.is_of(index, parts)).then_some(part);
         all.into_iter().enumerate().filter_map(own).collect()
     }
 
-    /// Where fuzz tests start to count: each turn has its own two million cases.
+    /// Returns the first case number of fuzz tests: each turn has its own two million cases.
     pub(crate) fn first_case(self) -> u64 {
         self.0.wrapping_mul(2_000_000)
     }

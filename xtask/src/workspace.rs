@@ -1,4 +1,4 @@
-//! The workspace's packages, as cargo tells of them.
+//! The workspace's packages, according to cargo.
 
 use std::path::PathBuf;
 
@@ -13,7 +13,7 @@ pub(crate) struct Package {
     pub(crate) name: String,
     pub(crate) version: String,
     pub(crate) folder: PathBuf,
-    /// It goes to the registry.
+    /// Whether it is published to the registry.
     pub(crate) published: bool,
     /// In alphabetical order, without `default`.
     pub(crate) features: Vec<String>,
@@ -24,18 +24,18 @@ pub(crate) struct Package {
 }
 
 impl Package {
-    /// Whether it is raw bindings to a library.
+    /// Returns whether it contains raw bindings to a library.
     pub(crate) fn is_sys(&self) -> bool {
         self.name.ends_with("-sys")
     }
 }
 
-/// Every package, in the order of the root's `members`.
+/// Returns every package, in the order of the root's `members`.
 pub(crate) fn packages() -> Result<Vec<Package>> {
     parse(&capture(cargo().args(["metadata", "--no-deps", "--offline", "--format-version", "1"]))?)
 }
 
-/// Those that go to the registry.
+/// Returns the packages that are published.
 pub(crate) fn published() -> Result<Vec<Package>> {
     let mut packages = packages()?;
     packages.retain(|package| package.published);
@@ -43,14 +43,14 @@ pub(crate) fn published() -> Result<Vec<Package>> {
     Ok(packages)
 }
 
-/// Names of the `-sys` crates.
+/// Returns the names of the `-sys` crates.
 pub(crate) fn sys_crates() -> Result<Vec<String>> {
     let names: Vec<String> = published()?.into_iter().filter(Package::is_sys).map(|package| package.name).collect();
     ensure!(!names.is_empty(), "the workspace has no -sys crate");
     Ok(names)
 }
 
-/// Names of a package's test programs, in alphabetical order.
+/// Returns the names of a package's test programs, in alphabetical order.
 pub(crate) fn test_programs(name: &str) -> Result<Vec<String>> {
     let package = packages()?.into_iter().find(|package| package.name == name);
     let tests = package.map(|package| package.tests).unwrap_or_default();

@@ -101,7 +101,7 @@ fn run(cli: &Cli) -> Result<(), Box<dyn std::error::Error>> {
         let (c, rust) = pair.split_once('=').ok_or_else(|| format!("--rust-type {pair}: expected C=RUST"))?;
         build = build.rust_type(c, rust);
     }
-    // Declarations name the bundle by its path from theirs, or by its whole path.
+    // Declarations include the bundle by its file name if it lies in the same folder, otherwise by its whole path.
     let beside = cli.rust.as_deref().is_some_and(|rust| rust.parent() == output.parent());
     let name = match output.file_name() {
         Some(name) if beside || cli.rust.is_none() => PathBuf::from(name),

@@ -1,4 +1,4 @@
-//! ROCm's clang on the machine that builds.
+//! ROCm's clang on the build machine.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -8,9 +8,9 @@ use hip::Arch;
 
 use crate::error::{Error, Result};
 
-/// Compiles, if the compiler and all that it needs are there.
+/// Compiles if the compiler and everything that it needs are installed.
 const PROBE: &str = "#include <hip/hip_runtime.h>\nextern \"C\" __global__ void probe(float *x) { *x = sinf(*x); }\n";
-/// Compilers in an installation, in the order in which they are tried.
+/// Paths of compilers in an installation, in the order in which they are tried.
 const PLACES: [&str; 5] =
     ["bin/amdclang++", "llvm/bin/amdclang++", "llvm/bin/clang++", "lib/llvm/bin/clang++", "bin/hipcc"];
 
@@ -23,7 +23,7 @@ pub(super) struct Clang {
 }
 
 /// Finds ROCm's clang: in the installations that `variable` names (`ROCM_PATH`, `HIP_PATH`), then in `/opt`, then as
-/// `amdclang++` on the path. The first that compiles for `arch` is taken; otherwise returns why there is none.
+/// `amdclang++` on the path. Takes the first that compiles for `arch`; otherwise returns why there is none.
 pub(super) fn find(
     variable: impl Fn(&str) -> Option<OsString>,
     arch: &Arch,
@@ -92,7 +92,7 @@ impl Clang {
         if let Some(root) = &self.root {
             command.arg(format!("--rocm-path={}", root.display()));
         }
-        // HIPRTC declares what this header has without an #include.
+        // HIPRTC declares the content of this header without an #include.
         command.args(["-x", "hip", "-include", "hip/hip_runtime.h", "--offload-device-only", "--no-gpu-bundle-output"]);
         command.arg(format!("--offload-arch={arch}")).arg("-O3").args(options).arg("-o").arg(&output).arg(source);
         let result = command.output().map_err(|reason| file_error(&self.path, reason))?;
@@ -133,7 +133,7 @@ pub(super) fn file_error(path: &Path, reason: std::io::Error) -> Error {
     Error::File { path: path.to_owned(), reason: reason.into() }
 }
 
-/// An error's first line, and the first line of messages after it.
+/// Returns an error's first line, and the first line of messages after it.
 fn first_lines(text: &str) -> String {
     text.lines().take(2).collect::<Vec<_>>().join(" ")
 }
@@ -142,12 +142,13 @@ fn first_lines(text: &str) -> String {
 mod tests {
     use super::*;
 
-    /// A script in the place of a compiler: writes its arguments and a code object, or fails.
+    /// Writes a script that acts as a compiler: it writes its arguments and a code object, or fails.
     fn compiler(path: &Path, script: &str) {
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
         let text = path.with_extension("text");
         std::fs::write(&text, format!("#!/bin/sh\n{script}\n")).unwrap();
-        // By another process: a file that this one has written may be open in the child of another thread, and is not run then.
+        // Copied by another process: a file that this process has written may still be open in a child forked by another thread, and can
+        // then not be executed.
         let copied = Command::new("install").args(["-m", "755"]).args([&text, path]).status().unwrap();
         assert!(copied.success());
     }

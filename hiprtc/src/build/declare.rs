@@ -1,4 +1,4 @@
-//! Rust declarations of kernels: what the source declares, compared with what the code object says.
+//! Rust declarations of kernels: the types of the source, compared with the parameters in the code object.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -7,7 +7,7 @@ use hip::module::{KernelInfo, ParameterKind};
 
 use crate::source::{Declared, Parameter, Pointer, is_of, scalar};
 
-/// A kernel in Rust.
+/// A kernel declared in Rust.
 #[derive(Debug)]
 struct Kernel {
     /// The name in the code object.
@@ -18,17 +18,17 @@ struct Kernel {
     parameters: Vec<(String, String)>,
 }
 
-/// The text of a Rust file, and why kernels of the code object are not in it.
+/// The text of a Rust file, and the reasons why kernels of the code object are missing from it.
 #[derive(Debug)]
 pub(super) struct Generated {
     pub(super) rust: String,
     pub(super) left_out: Vec<String>,
 }
 
-/// Writes the declarations. `types` are C++ types with their Rust types.
+/// Writes the declarations. `types` maps C++ types to Rust types.
 ///
 /// # Errors
-/// If a kernel's parameters in the code object are not those of the source.
+/// If a kernel's parameters in the code object differ from those of the source.
 pub(super) fn declarations(
     declared: &[Declared],
     code: &[KernelInfo],
@@ -60,11 +60,11 @@ pub(super) fn declarations(
     Ok(Generated { rust: rust(&kernels, file, bundle, architectures), left_out })
 }
 
-/// Why a kernel has no declaration.
+/// The reason why a kernel has no declaration.
 enum Why {
-    /// A type has no counterpart that is known.
+    /// A type has no known counterpart.
     Unknown(String),
-    /// The code is of another source.
+    /// The code was compiled from another source.
     Differs(String),
 }
 
@@ -91,7 +91,7 @@ fn in_rust(source: &Declared, info: &KernelInfo, types: &[(String, String)]) -> 
     Ok(parameters)
 }
 
-/// The Rust type of a parameter, and its size, if that is known.
+/// Returns the Rust type of a parameter, and its size if it is known.
 fn type_of(parameter: &Parameter, types: &[(String, String)]) -> Result<(String, Option<usize>), Why> {
     let unknown = |hint: &str| Err(Why::Unknown(format!("the type of {:?} has no Rust type: {hint}", parameter.text)));
     let given = types.iter().find(|(c, _)| *c == parameter.base).map(|(_, rust)| (rust.clone(), None));
@@ -100,7 +100,7 @@ fn type_of(parameter: &Parameter, types: &[(String, String)]) -> Result<(String,
         (Pointer::None, _) if parameter.base == "hipTextureObject_t" => Ok(("&Texture".to_owned(), Some(8))),
         (Pointer::None, _) if parameter.base == "hipSurfaceObject_t" => Ok(("&mut Surface".to_owned(), Some(8))),
         (Pointer::None, Some(known)) => Ok(known),
-        // Memory of booleans could have other bytes.
+        // Memory of booleans could contain bytes other than 0 and 1.
         (Pointer::Const, Some((rust, _))) if rust != "bool" => Ok((format!("*const {rust}"), Some(8))),
         (Pointer::Mut, Some((rust, _))) if rust != "bool" => Ok((format!("*mut {rust}"), Some(8))),
         (Pointer::Const, None) if parameter.base == "void" => Ok(("*const u8".to_owned(), Some(8))),
@@ -110,7 +110,7 @@ fn type_of(parameter: &Parameter, types: &[(String, String)]) -> Result<(String,
     }
 }
 
-/// `vector_add` as a type's name.
+/// Converts `vector_add` to the form of a type's name.
 fn camel(name: &str) -> String {
     let mut camel = String::new();
     for word in name.split('_').filter(|word| !word.is_empty()) {
@@ -124,7 +124,7 @@ fn camel(name: &str) -> String {
     camel
 }
 
-/// A name as a field's: words in small letters.
+/// Converts a name to the form of a field's name: lower-case words.
 fn field(name: &str) -> String {
     let mut field = String::new();
     let mut before = '_';
@@ -138,7 +138,7 @@ fn field(name: &str) -> String {
     ident(&field)
 }
 
-/// A name that is no word of Rust's.
+/// Returns a name that is not a Rust keyword.
 fn ident(name: &str) -> String {
     const WORDS: [&str; 52] = [
         "abstract", "as", "async", "await", "become", "box", "break", "const", "continue", "crate", "do", "dyn",
@@ -209,7 +209,7 @@ mod tests {
         declarations(&source::kernels(source), &infos(), types, "streams.hip", "streams.hipfb", "gfx90a")
     }
 
-    /// What a code object of the repository's examples has.
+    /// The kernels of a code object from the repository's examples.
     #[test]
     fn declarations_have_the_types_of_the_source() {
         let made = generate(SOURCE, &[]).unwrap();
@@ -235,7 +235,7 @@ mod tests {
         }
     }
 
-    /// A source that is damaged is another one, or has other kernels.
+    /// A damaged source counts as another one, or has other kernels.
     #[test]
     fn any_source_is_declared_or_an_error() {
         let mut random = crate::damage::Random(4);

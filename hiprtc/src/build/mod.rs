@@ -17,18 +17,18 @@
 //! unsafe { kernels.scale.launch(&stream, LaunchConfig::for_elements(n, 256), &mut x, 2.0, n as u32)? };
 //! ```
 //!
-//! The source is compiled by the first of these that is available on the machine that builds:
+//! The first of these that is available on the build machine compiles the source:
 //!
 //! 1. ROCm's clang: `amdclang++` or `clang++` in `ROCM_PATH`, `HIP_PATH` or `/opt/rocm*`, or `amdclang++` on the path,
 //! 2. HIPRTC, found as at run time,
 //! 3. neither: the committed bundle is used as it is, and a warning of Cargo says so.
 //!
-//! So a crate with a committed bundle builds everywhere. The command `hiprtc-compile` writes one. The variable
-//! `HIPRTC_BUILD=clang`, `hiprtc` or `committed` makes it one of them, and an error if that is not available.
+//! So a crate with a committed bundle builds everywhere. The command `hiprtc-compile` writes one. `HIPRTC_BUILD=clang`,
+//! `hiprtc` or `committed` selects one of them; if it is not available, that is an error.
 //!
-//! Two files are written to `OUT_DIR`: `scale.hipfb`, the code for all architectures, and `scale.rs`, with a type for each
-//! kernel as [`hip::kernel!`] makes it. The types of parameters are those of the source: an argument of another type does
-//! not compile. They are compared with the code object when they are written, and again when the code is loaded.
+//! Two files are written to `OUT_DIR`: `scale.hipfb`, the code for all architectures, and `scale.rs`, with a type for
+//! each kernel as [`hip::kernel!`] makes it. The parameters have the types of the source: an argument of another type
+//! does not compile. They are compared with the code object when they are written, and again when the code is loaded.
 //!
 //! The build script runs again when the source, a header that it includes, the committed bundle or the compiler
 //! changes.
@@ -50,15 +50,16 @@ use crate::program::{Program, check_arch};
 use crate::source;
 use clang::{Clang, file_error};
 
-/// Chooses the compiler.
+/// The variable that selects the compiler.
 const VARIABLE: &str = "HIPRTC_BUILD";
-/// Variables that decide which compiler is found.
+/// Variables that determine which compiler is found.
 const VARIABLES: [&str; 3] = [VARIABLE, "ROCM_PATH", "HIP_PATH"];
 
 /// Includes the declarations of kernels that the build script has written with
 /// [`Build::compile`](crate::build::Build::compile), as a module.
 ///
-/// `mod scale;` includes `scale.rs` of `OUT_DIR`, for `scale.hip`; for `my-kernels.hip` it is `mod my_kernels;`. The module has
+/// `mod scale;` includes `scale.rs` of `OUT_DIR`, for `scale.hip`; for `my-kernels.hip` it is `mod my_kernels;`. The
+/// module contains
 ///
 /// - a type for each kernel, as [`hip::kernel!`] makes it: `Scale` for `scale`. The types of its arguments are those of the
 ///   source, so that an argument of another type does not compile;
@@ -94,7 +95,7 @@ pub struct Build {
     choice: Choice,
 }
 
-/// Which compiler is used.
+/// The compiler to use.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Choice {
@@ -109,7 +110,7 @@ pub enum Choice {
     Committed,
 }
 
-/// Where the code of a [`Made`] is from.
+/// The source of the code of a [`Made`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum By {
@@ -117,7 +118,7 @@ pub enum By {
     Clang(PathBuf),
     /// HIPRTC.
     Hiprtc,
-    /// The committed bundle at this path. The text says why no compiler is available.
+    /// The committed bundle at this path, and the reason why no compiler is available.
     Committed(PathBuf, String),
 }
 
@@ -131,21 +132,21 @@ impl fmt::Display for By {
     }
 }
 
-/// What [`Build::make`] made.
+/// The result of [`Build::make`].
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Made {
     /// The code for all architectures: a [`Bundle`].
     pub bundle: Vec<u8>,
-    /// The declarations of the kernels in Rust, which include the bundle by the name that was given.
+    /// The declarations of the kernels in Rust, which include the bundle by the given path.
     pub rust: String,
-    /// Where the code is from.
+    /// The source of the code.
     pub by: By,
     /// Kernels without a declaration in Rust, and why.
     pub left_out: Vec<String>,
     /// The compiler's warnings.
     pub log: String,
-    /// What it depends on: the source, its headers, and folders of headers that cannot be followed.
+    /// The files it depends on: the source, its headers, and folders of headers that cannot be followed.
     pub depends_on: Vec<PathBuf>,
 }
 
@@ -162,13 +163,14 @@ impl Build {
         }
     }
 
-    /// Adds architectures to compile for, such as `"gfx90a"`. One is necessary.
+    /// Adds architectures to compile for, such as `"gfx90a"`. At least one is necessary.
     pub fn archs<A: fmt::Display>(mut self, architectures: impl IntoIterator<Item = A>) -> Self {
         self.architectures.extend(architectures.into_iter().map(|arch| arch.to_string()));
         self
     }
 
-    /// Sets the compiler's options. Headers are found beside the source (in quotes) and by [`Options::include_dir`].
+    /// Sets the compiler's options. Headers are found in the source's folder (in quotes) and by
+    /// [`Options::include_dir`].
     pub fn options(mut self, options: Options) -> Self {
         self.options = options;
         self
@@ -180,15 +182,15 @@ impl Build {
         self
     }
 
-    /// Names the Rust type of a C++ type, for parameters by value and pointers: `rust_type("Params", "crate::Params")`. The
-    /// Rust type must have the same layout, and implement what [`hip::kernel!`] requires. Numbers are known already, except
-    /// those of 16 bits: `rust_type("__half", "half::f16")`.
+    /// Names the Rust type of a C++ type, for parameters by value and pointers: `rust_type("Params", "crate::Params")`.
+    /// The Rust type must have the same layout, and implement the traits that [`hip::kernel!`] requires. Number types
+    /// are known already, except those of 16 bits: `rust_type("__half", "half::f16")`.
     pub fn rust_type(mut self, c: impl Into<String>, rust: impl Into<String>) -> Self {
         self.types.push((c.into(), rust.into()));
         self
     }
 
-    /// Chooses the compiler. The variable `HIPRTC_BUILD` comes before it in [`compile`](Self::compile).
+    /// Chooses the compiler. The variable `HIPRTC_BUILD` overrides it in [`compile`](Self::compile).
     pub fn compiler(mut self, choice: Choice) -> Self {
         self.choice = choice;
         self
@@ -235,13 +237,13 @@ impl Build {
         write(&out.join(format!("{stem}.rs")), made.rust.as_bytes())
     }
 
-    /// Compiles, and returns the code and its declarations. `bundle` is the path of the bundle in the declarations, from where
-    /// these are; `folder` is for temporary files.
+    /// Compiles, and returns the code and its declarations. `bundle` is the path of the bundle in the declarations,
+    /// relative to their file; `folder` is for temporary files.
     ///
     /// # Errors
     /// - [`Error::Compilation`] if the source does not compile. Another compiler is not tried then.
-    /// - [`Error::Build`] if no compiler is available and there is no committed bundle, or it has no code for one of the
-    ///   architectures, or the code is not that of the source: another number, size or kind of parameters.
+    /// - [`Error::Build`] if no compiler is available and there is no committed bundle, or the bundle has no code for
+    ///   one of the architectures, or the code does not match the source: another number, size or kind of parameters.
     /// - [`Error::File`] if a file cannot be read; [`Error::InvalidArch`], [`Error::Empty`], [`Error::InvalidOption`] for invalid
     ///   input.
     pub fn make(&self, bundle: &str, folder: &Path) -> Result<Made> {
@@ -272,7 +274,7 @@ impl Build {
         Ok(Made { bundle: code, rust: made.rust, by, left_out: made.left_out, log, depends_on })
     }
 
-    /// The bundle by the compiler that is chosen.
+    /// Returns the bundle, made by the chosen compiler.
     fn code(&self, text: &str, architectures: &[Arch], folder: &Path) -> Result<(Vec<u8>, By, String)> {
         let wrong = |reason: String| Error::Build { source: self.source.clone(), reason };
         let mut why = Vec::new();
@@ -311,7 +313,7 @@ impl Build {
     }
 
     fn by_hiprtc(&self, text: &str, architectures: &[Arch]) -> Result<(Vec<u8>, By, String)> {
-        // HIPRTC compiles a text, which is in no folder. The name is the path, so that messages lead there.
+        // HIPRTC compiles a string, which lies in no folder. The name is the path, so that messages refer to the file.
         let options = self.options.clone().raw(format!("-iquote{}", self.folder().display()));
         let program = Program::new(self.source.display().to_string(), text).options(options);
         let (mut writer, mut log) = (BundleWriter::new(), Log::default());
@@ -323,7 +325,7 @@ impl Build {
         Ok((writer.to_bytes(), By::Hiprtc, log.0))
     }
 
-    /// The source and its headers. If they cannot be followed: the folders that headers are looked for in.
+    /// Returns the source and its headers; if they cannot be followed, the folders that are searched for headers.
     fn files(&self, text: &str) -> Vec<PathBuf> {
         let folders = Folders::of_options(self.options.as_slice());
         let mut all = vec![self.source.clone()];
@@ -342,20 +344,21 @@ impl Build {
         all
     }
 
-    /// The source's folder.
+    /// Returns the source's folder.
     fn folder(&self) -> PathBuf {
         let folder = self.source.parent().filter(|folder| !folder.as_os_str().is_empty());
         folder.map_or_else(|| PathBuf::from("."), Path::to_owned)
     }
 
-    /// The source's name without its folder and extension, as the name of a module: `my-kernels.hip` is `my_kernels`.
+    /// Returns the source's name without its folder and extension, as the name of a module: `my-kernels.hip` is
+    /// `my_kernels`.
     fn stem(&self) -> Result<String> {
         let stem = self.source.file_stem().ok_or_else(|| Error::Empty { what: "the source's path".to_owned() })?;
         Ok(stem.to_string_lossy().chars().map(|c| if c.is_alphanumeric() { c } else { '_' }).collect())
     }
 }
 
-/// Messages of the compiler for several architectures: what it says of each is there once.
+/// The compiler's messages for several architectures, without repetitions.
 #[derive(Default)]
 struct Log(String);
 
@@ -366,7 +369,7 @@ impl Log {
     }
 }
 
-/// A folder of our own for temporary files, removed with what is in it.
+/// A private folder for temporary files, removed with its content on drop.
 struct Temporary(PathBuf);
 
 impl Temporary {
@@ -377,7 +380,7 @@ impl Temporary {
         let mut builder = std::fs::DirBuilder::new();
         #[cfg(unix)]
         std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-        // Not somebody else's: it must not be there yet.
+        // Creation fails if the folder exists: it could belong to another user.
         builder.create(&path).map_err(|reason| file_error(&path, reason))?;
         Ok(Self(path))
     }

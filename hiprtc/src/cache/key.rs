@@ -1,4 +1,4 @@
-//! Keys: what decides about the code that the compiler makes.
+//! Keys: everything that determines the compiler's output.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -11,12 +11,13 @@ use crate::comgr::Comgr;
 use crate::includes::{self, Folders};
 use crate::program::{Output, Program};
 
-/// The name under which code is kept.
+/// The name of a cache entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Key(blake3::Hash);
 
 impl Key {
-    /// The key of the output that `program` compiles to for `arch`; `None` if other things than these decide about it.
+    /// Returns the key of the output that `program` compiles to for `arch`; `None` if the output depends on anything
+    /// else.
     pub(crate) fn new(program: &Program, arch: &Arch, output: Output, compiler: Option<&Comgr>) -> Option<Self> {
         let (name, source, headers) = program.texts();
         let texts = || std::iter::once(source).chain(headers.iter().map(|(_, text)| text.as_str()));
@@ -55,13 +56,13 @@ impl Key {
         self.0.as_bytes()
     }
 
-    /// In hexadecimal digits.
+    /// Returns the key in hexadecimal digits.
     pub(super) fn name(&self) -> String {
         self.0.to_hex().to_string()
     }
 }
 
-/// A hash of fields, each with its length, so that what ends one does not begin the next.
+/// A hash of fields, each with its length, so that moving bytes between two fields changes the hash.
 #[derive(Default)]
 struct Fields(blake3::Hasher);
 
@@ -77,13 +78,13 @@ impl Fields {
     }
 }
 
-/// Whether a text could compile to something else a moment later.
+/// Returns whether the text's output may depend on the time of compilation.
 fn asks_for_the_time(text: &str) -> bool {
-    // And `__TIMESTAMP__`.
+    // This also finds `__TIMESTAMP__`.
     ["__DATE__", "__TIME"].iter().any(|name| memchr::memmem::find(text.as_bytes(), name.as_bytes()).is_some())
 }
 
-/// The compiler: its libraries' paths, sizes and times.
+/// Identifies the compiler by the paths, sizes and times of its libraries.
 fn identity(compiler: Option<&Comgr>) -> &'static [String] {
     static IDENTITY: OnceLock<Vec<String>> = OnceLock::new();
     IDENTITY.get_or_init(|| {
@@ -99,8 +100,8 @@ fn identity(compiler: Option<&Comgr>) -> &'static [String] {
     })
 }
 
-/// The libraries of LLVM and Clang among the files that are mapped into the process: where Comgr does not contain them, they are
-/// upgraded without it. There are such tables on Linux.
+/// Returns the libraries of LLVM and Clang among the files that are mapped into the process: if Comgr does not contain
+/// them, they can be upgraded without it. Linux has such tables (`/proc/self/maps`).
 fn llvms(maps: &str) -> BTreeSet<&Path> {
     let paths = maps.lines().filter_map(|line| line.find('/').map(|at| Path::new(&line[at..])));
     let is_part = |path: &&Path| {
@@ -110,14 +111,14 @@ fn llvms(maps: &str) -> BTreeSet<&Path> {
     paths.filter(is_part).collect()
 }
 
-/// A file as it is now.
+/// Describes the current state of a file.
 fn file(path: &Path) -> String {
     let data = std::fs::metadata(path).ok();
     let modified = data.as_ref().and_then(|data| data.modified().ok()?.duration_since(UNIX_EPOCH).ok());
     format!("{} {:?} {modified:?}", path.display(), data.map(|data| data.len()))
 }
 
-/// Variables that the compiler reads, with their values.
+/// Returns the variables that the compiler reads, with their values.
 fn variables() -> Vec<String> {
     let is_read = |name: &str| {
         ["AMD_COMGR_", "HIPRTC_", "CCC_", "CLANG_"]
@@ -192,7 +193,7 @@ mod tests {
             assert!(!seen.contains(&now()), "{file}: {text}");
             seen.push(now());
         }
-        // Not included any more.
+        // This file is no longer included.
         std::fs::write(folder.path().join("b.h"), "3").unwrap();
         assert_eq!(seen.last(), Some(&now()));
     }

@@ -1,24 +1,26 @@
 //! Compiled code, kept on disk: a program that was compiled before, by this process or another, is not compiled again.
 //!
-//! The cache is on by default. [`disable`] turns it off for the process, `HIPRTC_CACHE=off` from outside, and
-//! [`Program::uncached`](crate::Program::uncached) for one program. `HIPRTC_CACHE` can also name the directory; otherwise it
-//! is that of the user's caches (`~/.cache/hiprtc` on Linux). A relative path in the variable turns the cache off.
+//! The cache is on by default. [`disable`] turns it off for the process, the variable `HIPRTC_CACHE=off` for a program
+//! that does not, and [`Program::uncached`](crate::Program::uncached) for one program. `HIPRTC_CACHE` can also name the
+//! directory; the default is that of the user's caches (`~/.cache/hiprtc` on Linux). A relative path in the variable
+//! turns the cache off.
 //!
-//! What has the same key has the same code: the key is a BLAKE3 hash of the source with its name, the headers (those that
-//! `#include` finds by `-I`, too, as they are now), the options, name expressions, architecture, the compiler's files and the
-//! variables that it reads. Headers that are the compiler's or the system's count as parts of the compiler. Not cached are
-//! sources that ask for date or time, include by macro or have assembly that includes, and options that read or write other
-//! files.
+//! Equal keys mean equal code: the key is a BLAKE3 hash of the source with its name, the headers (including the current
+//! content of those that `#include` finds by `-I`), the options, name expressions, architecture, the compiler's files
+//! and the variables that it reads. Headers of the compiler or the system count as parts of the compiler. The cache
+//! skips sources that ask for date or time, include by macro or contain assembly that includes files, and options that
+//! read or write other files.
 //!
-//! Entries are written beside their place and renamed, are for the user alone (0700, 0600) and are hashed: one that is
-//! damaged, cut off or foreign is ignored and replaced. Of several processes that want the same code at once one compiles. The
-//! least recently used entries are removed when the cache grows beyond its limit.
+//! Entries are written to a temporary file and renamed, are private to the user (0700, 0600) and are hashed: one that
+//! is damaged, truncated or foreign is ignored and replaced. If several processes want the same code at once, one
+//! compiles. The least recently used entries are removed when the cache exceeds its limit.
 //!
-//! A second layer, in memory, keeps what [`Program::load`](crate::Program::load) has loaded: the same program and device
-//! give the same [`Module`](hip::Module) again, without reading the entry, loading it or allocating memory on the device. Only
-//! headers that `-I` leads to are read again, to see whether they have changed. It keeps at most 1024 modules
-//! ([`Cache::module_limit`]), and frees those that are not used elsewhere with [`Cache::clear_modules`], and when the cache
-//! is turned off or another one is set. Without a cache, nothing is kept in memory either.
+//! A second layer, in memory, keeps the modules that [`Program::load`](crate::Program::load) has loaded: the same
+//! program and device give the same [`Module`](hip::Module) again, without reading the entry, loading it or allocating
+//! memory on the device. Only headers that `-I` leads to are read again, to see whether they have changed. It keeps at
+//! most 1024 modules ([`Cache::module_limit`]). It frees those that are not used elsewhere with
+//! [`Cache::clear_modules`], and when the cache is turned off or another one is set. Without a cache, nothing is kept
+//! in memory either.
 //!
 //! ```
 //! use hiprtc::cache::{self, Cache};
@@ -49,9 +51,9 @@ pub(crate) use key::Key;
 pub(crate) use modules::Modules;
 pub(crate) use store::Stored;
 
-/// Bytes of a cache for which no limit is set.
+/// Limit in bytes of a cache for which none is set.
 const USUAL_LIMIT: u64 = 1 << 30;
-/// Moves the cache, or turns it off.
+/// The variable that moves the cache, or turns it off.
 const VARIABLE: &str = "HIPRTC_CACHE";
 
 /// A directory with compiled code.
@@ -64,39 +66,39 @@ pub struct Cache {
     modules: Modules<Loaded>,
 }
 
-/// What a [`Cache`] has done for this process.
+/// The activity of a [`Cache`] in this process.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Stats {
     /// Compilations that were not necessary.
     pub hits: u64,
-    /// Compilations whose result was not there.
+    /// Compilations whose result was not stored.
     pub misses: u64,
-    /// Loads that were not necessary: the module was there.
+    /// Loads that were not necessary: the module was in memory.
     pub module_hits: u64,
-    /// Loads whose module was not there.
+    /// Loads whose module was not in memory.
     pub module_misses: u64,
-    /// Modules that are held.
+    /// Modules in memory.
     pub modules: usize,
 }
 
 impl Cache {
-    /// Returns the cache in `directory`, which is made when it is first used.
+    /// Returns the cache in `directory`, which is created on first use.
     pub fn at(directory: impl Into<PathBuf>) -> Self {
         let directory = directory.into();
         let (hits, misses) = (AtomicU64::new(0), AtomicU64::new(0));
         Self { directory, limit: USUAL_LIMIT, hits, misses, modules: Modules::default() }
     }
 
-    /// Sets how many bytes it may hold; 1 GiB otherwise.
+    /// Sets the maximum size in bytes. The default is 1 GiB.
     #[must_use]
     pub fn limit(mut self, bytes: u64) -> Self {
         self.limit = bytes;
         self
     }
 
-    /// Sets how many modules it holds in memory at most; 1024 otherwise, and 0 turns this layer off. For a new one, it forgets
-    /// the one that was not used for longest.
+    /// Sets the maximum number of modules in memory. The default is 1024, and 0 turns this layer off. A new module
+    /// replaces the least recently used one.
     #[must_use]
     pub fn module_limit(mut self, modules: usize) -> Self {
         self.modules.limit = modules;
@@ -108,14 +110,14 @@ impl Cache {
         &self.directory
     }
 
-    /// Returns how often code was and was not found by this process.
+    /// Returns how often this process found and did not find code.
     pub fn stats(&self) -> Stats {
         let (module_hits, module_misses, modules) = self.modules.counts();
         let (hits, misses) = (self.hits.load(Relaxed), self.misses.load(Relaxed));
         Stats { hits, misses, module_hits, module_misses, modules }
     }
 
-    /// Forgets the modules in memory. Each is unloaded when nothing else uses it.
+    /// Removes the modules from memory. Each is unloaded when nothing else uses it.
     pub fn clear_modules(&self) {
         self.modules.clear();
     }
@@ -124,7 +126,7 @@ impl Cache {
         &self.modules
     }
 
-    /// Removes all entries, and forgets the modules in memory.
+    /// Removes all entries, and the modules from memory.
     ///
     /// # Errors
     /// If a file cannot be removed. A directory that does not exist is empty.
@@ -133,9 +135,9 @@ impl Cache {
         store::clear(&self.directory)
     }
 
-    /// Returns what is stored under a key, otherwise makes and stores it; true if it was stored already. It is stored if the key
-    /// `is_current` then: a header may have changed since. What cannot be stored, on a full disk for example, is returned all
-    /// the same.
+    /// Returns the value stored under a key, or makes and stores it; true if it was stored already. It is stored if the
+    /// key `is_current` afterwards: a header may have changed in the meantime. A value that cannot be stored, for
+    /// example on a full disk, is returned all the same.
     pub(crate) fn get_or_make<E>(
         &self,
         key: &Key,
@@ -147,7 +149,7 @@ impl Cache {
             self.hits.fetch_add(1, Relaxed);
             return Ok((found, true));
         }
-        // Another process may be compiling it, or have stored it since.
+        // Another process may be compiling it, or have stored it in the meantime.
         let lock = lock::Lock::take(&place);
         if let Some(found) = lock.as_ref().and_then(|_| store::read(&place, key)) {
             self.hits.fetch_add(1, Relaxed);
@@ -163,7 +165,7 @@ impl Cache {
     }
 }
 
-/// The cache of the process, once somebody has asked for it or set it.
+/// The cache of the process, once it was requested or set.
 static CURRENT: RwLock<Option<Option<Arc<Cache>>>> = RwLock::new(None);
 
 /// Returns the cache that this process uses; `None` if it is turned off, or the user has no directory for caches.
@@ -175,10 +177,10 @@ pub fn current() -> Option<Arc<Cache>> {
     current.get_or_insert_with(|| usual(std::env::var_os(VARIABLE)).map(Arc::new)).clone()
 }
 
-/// Sets the cache that this process uses from now on; `None` for none.
+/// Sets the cache that this process uses from now on; `None` turns it off.
 pub fn set(cache: Option<Cache>) {
     let before = CURRENT.write().unwrap_or_else(PoisonError::into_inner).replace(cache.map(Arc::new));
-    // Unloads its modules perhaps, with no lock held.
+    // May unload its modules, with no lock held.
     drop(before);
 }
 
@@ -187,13 +189,13 @@ pub fn disable() {
     set(None);
 }
 
-/// The cache that the variable names, or the user's.
+/// Returns the cache that the variable names, otherwise the user's.
 fn usual(variable: Option<std::ffi::OsString>) -> Option<Cache> {
     match variable {
         Some(value) if value.is_empty() || value == "off" || value == "0" => None,
         Some(value) => {
             let path = PathBuf::from(value);
-            // Relative to which directory would depend on the program.
+            // A relative path would depend on the program's current directory.
             path.is_absolute().then(|| Cache::at(path))
         }
         None => directories::ProjectDirs::from("", "", "hiprtc").map(|dirs| Cache::at(dirs.cache_dir())),
@@ -231,14 +233,14 @@ mod tests {
         assert_eq!(cache.stats(), Stats { hits: 1, misses: 2, ..Stats::default() });
         cache.clear().unwrap();
         assert_eq!(get(true), Err("not there"));
-        // A header has changed while it was compiled.
+        // A header changed during the compilation.
         let changed = cache.get_or_make(&key, || Ok::<_, ()>(stored.clone()), || false);
         assert_eq!(changed, Ok((stored.clone(), false)));
         assert_eq!(get(true), Err("not there"));
         Cache::at(folder.path().join("nothing")).clear().unwrap();
     }
 
-    /// One thread compiles, the others wait for it.
+    /// One thread compiles; the others wait for it.
     #[test]
     fn one_of_many_makes_it() {
         let folder = tempfile::tempdir().unwrap();
@@ -265,7 +267,7 @@ mod tests {
         assert!(made.load(Relaxed) <= most);
     }
 
-    /// However short it takes, and whenever the others come.
+    /// The same for a short compilation, whenever the other threads arrive.
     #[test]
     fn one_of_many_makes_it_at_once() {
         let folder = tempfile::tempdir().unwrap();
@@ -286,7 +288,7 @@ mod tests {
         }
     }
 
-    /// Where nothing can be written there is no cache, and no error.
+    /// If nothing can be written, there is no cache and no error.
     #[test]
     fn a_directory_that_cannot_be_made_does_no_harm() {
         let folder = tempfile::tempdir().unwrap();

@@ -6,10 +6,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::key::Key;
 
-/// How many are kept if no limit is set.
+/// Number of modules kept if no limit is set.
 pub(super) const USUAL_LIMIT: usize = 1024;
 
-/// What was loaded, by the key of its code and the index of its device. `T` is cheap to clone.
+/// Loaded modules, by the key of their code and the index of their device. `T` is cheap to clone.
 #[derive(Debug)]
 pub(crate) struct Modules<T> {
     state: Mutex<State<T>>,
@@ -27,7 +27,7 @@ struct State<T> {
 
 #[derive(Debug)]
 struct Slot<T> {
-    /// Locked while one thread loads; `None` until it has.
+    /// Locked while one thread loads; `None` until it has finished.
     place: Arc<Mutex<Option<T>>>,
     used: u64,
 }
@@ -44,8 +44,8 @@ impl<T> Default for Modules<T> {
 }
 
 impl<T: Clone> Modules<T> {
-    /// Returns what is loaded already, otherwise loads it. Of several threads that want the same one loads, and the others wait
-    /// for it. What fails is not kept, nor what was loaded when the key no longer `is_current`.
+    /// Returns the loaded value, or loads it. If several threads want the same one, one loads and the others wait for
+    /// it. A failure is not kept, nor a value that was loaded when the key was no longer `is_current`.
     pub(crate) fn get_or_load<E>(
         &self,
         key: &Key,
@@ -74,7 +74,7 @@ impl<T: Clone> Modules<T> {
         result
     }
 
-    /// The place of a key, which counts as used. The one that was not used for longest is removed for a new one.
+    /// Returns the place of a key and marks it as used. A new place replaces the least recently used one.
     fn place(&self, key: ([u8; 32], usize)) -> Arc<Mutex<Option<T>>> {
         let mut state = lock(&self.state);
         state.clock += 1;
@@ -94,18 +94,18 @@ impl<T: Clone> Modules<T> {
             state.slots.insert(key, Slot { place: Arc::clone(&place), used });
         }
         drop(state);
-        // Unloads perhaps, with no lock held.
+        // May unload the module, with no lock held.
         drop(removed);
         place
     }
 
-    /// Forgets all.
+    /// Removes all modules.
     pub(super) fn clear(&self) {
         let slots = std::mem::take(&mut lock(&self.state).slots);
         drop(slots);
     }
 
-    /// Hits, misses, and how many are held.
+    /// Returns the hits, the misses, and the number of modules held.
     pub(super) fn counts(&self) -> (u64, u64, usize) {
         (self.hits.load(Relaxed), self.misses.load(Relaxed), lock(&self.state).slots.len())
     }
@@ -143,7 +143,7 @@ mod tests {
         let modules = Modules::default();
         assert_eq!(modules.get_or_load(&key(1), 0, || Err::<Arc<u8>, _>("no"), || true), Err("no"));
         assert_eq!(modules.counts(), (0, 1, 0));
-        // A header has changed while it was compiled.
+        // A header changed during the compilation.
         let other = modules.get_or_load(&key(1), 0, || Ok::<_, ()>(Arc::new(9)), || false).unwrap();
         assert_eq!((*other, Arc::strong_count(&other), modules.counts()), (9, 1, (0, 2, 0)));
         assert_eq!(*get(&modules, 1, 0), 1);
@@ -185,7 +185,7 @@ mod tests {
         assert_eq!((loads.load(Relaxed), modules.counts()), (1, (15, 1, 1)));
     }
 
-    /// Whoever loads while it is cleared has a module of their own.
+    /// A thread that loads during a clear gets a module of its own.
     #[test]
     fn clearing_disturbs_nobody() {
         let modules = Modules::default();

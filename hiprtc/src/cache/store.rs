@@ -7,14 +7,14 @@ use std::time::{Duration, SystemTime};
 
 use super::key::Key;
 
-/// What entries begin with; another number is another format.
+/// The first bytes of an entry; another number means another format.
 const MAGIC: &[u8; 16] = b"hiprtc cache 01\n";
 /// Bytes before the fields: the magic, the key, a hash of the rest.
 const HEADER: usize = 16 + 32 + 32;
-/// What the names of entries end with.
+/// File extension of entries.
 const EXTENSION: &str = "code";
 
-/// What an entry holds.
+/// The content of an entry.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Stored {
     pub(crate) code: Vec<u8>,
@@ -34,7 +34,7 @@ impl Stored {
         bytes
     }
 
-    /// The same back; `None` if these are no such fields.
+    /// Parses the fields; `None` if the bytes are not valid fields.
     fn parse(mut bytes: &[u8]) -> Option<Self> {
         let mut next = || -> Option<Option<&[u8]>> {
             if bytes.is_empty() {
@@ -55,13 +55,13 @@ impl Stored {
     }
 }
 
-/// Where the entry of a key is.
+/// Returns the path of a key's entry.
 pub(super) fn place(directory: &Path, key: &Key) -> PathBuf {
     let name = key.name();
     directory.join(&name[..2]).join(name).with_extension(EXTENSION)
 }
 
-/// Makes a folder that is the user's alone.
+/// Creates a folder that only the user can access.
 pub(super) fn make_folder(folder: &Path) -> io::Result<()> {
     let mut builder = fs::DirBuilder::new();
     builder.recursive(true);
@@ -70,11 +70,11 @@ pub(super) fn make_folder(folder: &Path) -> io::Result<()> {
     builder.create(folder)
 }
 
-/// The entry at `place`, if it is whole and of this key. It counts as used.
+/// Reads the entry at `place`, if it is complete and belongs to this key, and marks it as used.
 pub(super) fn read(place: &Path, key: &Key) -> Option<Stored> {
     let mut options = fs::OpenOptions::new();
     options.read(true);
-    // A foreign pipe of this name would be waited for.
+    // Opening a foreign pipe of this name would block.
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, rustix::fs::OFlags::NONBLOCK.bits() as i32);
     let file = options.open(place).ok()?;
@@ -86,14 +86,14 @@ pub(super) fn read(place: &Path, key: &Key) -> Option<Stored> {
     io::Read::read_to_end(&mut &file, &mut bytes).ok()?;
     let stored = parse(&bytes, key);
     if stored.is_some() {
-        // Where that is not possible it is removed earlier.
+        // If the time cannot be set, the entry is evicted earlier.
         let times = fs::FileTimes::new().set_modified(SystemTime::now());
         let _ = file.set_times(times);
     }
     stored
 }
 
-/// Whether only this user can have written it: it holds code.
+/// Returns whether only this user can write the file. The cache holds code, so anything else is ignored.
 #[cfg(unix)]
 fn is_own(data: &fs::Metadata) -> bool {
     use std::os::unix::fs::MetadataExt as _;
@@ -111,7 +111,7 @@ fn parse(bytes: &[u8], key: &Key) -> Option<Stored> {
     (is_ours && header[48..] == *blake3::hash(fields).as_bytes()).then(|| Stored::parse(fields))?
 }
 
-/// Writes an entry: whole, or not at all.
+/// Writes an entry, completely or not at all.
 pub(super) fn write(place: &Path, key: &Key, stored: &Stored) -> io::Result<()> {
     use std::io::Write as _;
 
@@ -130,8 +130,8 @@ pub(super) fn write(place: &Path, key: &Key, stored: &Stored) -> io::Result<()> 
     written
 }
 
-/// A new file beside an entry. The cache may be shared with processes that have the same number in other containers, and one may
-/// have left its file when it was killed: the name must not be there yet.
+/// Creates a temporary file next to an entry. The cache may be shared with processes that have the same number in other
+/// containers, and a killed process may have left its file: the name must not exist yet.
 fn new_file(place: &Path) -> io::Result<(fs::File, PathBuf)> {
     static NUMBER: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(0);
     let mut options = fs::OpenOptions::new();
@@ -148,7 +148,8 @@ fn new_file(place: &Path) -> io::Result<(fs::File, PathBuf)> {
     }
 }
 
-/// Files of a cache, with what they are called, their bytes and when they were used. Others' files are not looked at.
+/// Returns the files of a cache with their names, sizes and times of last use. Other files in the directory are
+/// skipped.
 fn files(directory: &Path) -> Vec<(PathBuf, u64, SystemTime)> {
     let entries = |folder: &Path| fs::read_dir(folder).into_iter().flatten().flatten();
     let shards = entries(directory).filter(|shard| {
@@ -168,12 +169,12 @@ fn files(directory: &Path) -> Vec<(PathBuf, u64, SystemTime)> {
         .collect()
 }
 
-/// What is left of a process that was killed while it wrote an entry, after so long. Times that lie further ahead are of a clock
-/// that was wrong.
+/// Age after which a temporary file counts as left by a killed process. Times further in the future than this come from
+/// a wrong clock.
 const PATIENCE: Duration = Duration::from_secs(3600);
 
-/// Removes what killed processes have left, and, beyond the limit, the entries that were not used for longest, until nine tenths
-/// of it are left; not the one at `keep`.
+/// Removes the files of killed processes. If the cache exceeds its limit, also removes the least recently used entries,
+/// except the one at `keep`, until nine tenths of the limit are left.
 pub(super) fn evict(directory: &Path, limit: u64, keep: &Path) {
     let now = SystemTime::now();
     let is_entry = |path: &Path| path.extension().is_some_and(|extension| extension == EXTENSION);
@@ -187,7 +188,7 @@ pub(super) fn evict(directory: &Path, limit: u64, keep: &Path) {
     if total <= limit {
         return;
     }
-    // Entries of the future would stay until then, and what is written now would go first.
+    // Entries with times in the future would stay until then, and newly written ones would be removed first.
     entries.sort_by_key(|(_, _, used)| if *used > now + PATIENCE { SystemTime::UNIX_EPOCH } else { *used });
     for (path, bytes, _) in entries {
         if total <= limit / 10 * 9 {
@@ -218,7 +219,7 @@ mod tests {
         Stored { code: vec![7; 100], log: "a log".into(), lowered: vec![("f<int>".into(), "_Z1f".into())] }
     }
 
-    /// Whatever byte is changed, wherever it is cut off: it is not taken for an entry.
+    /// Any changed byte and any truncation is detected.
     #[test]
     fn damaged_and_foreign_entries_are_ignored() {
         let folder = tempfile::tempdir().unwrap();
@@ -281,7 +282,7 @@ mod tests {
         file.set_times(fs::FileTimes::new().set_modified(used)).unwrap();
     }
 
-    /// The clock was a day ahead when the first entry was used.
+    /// The clock was one day ahead when the first entry was used.
     #[test]
     fn a_clock_that_goes_backwards_does_no_harm() {
         let folder = tempfile::tempdir().unwrap();
@@ -307,7 +308,7 @@ mod tests {
         write(&place, &key, &sample()).unwrap();
         let left = ["new", "lock"].map(|extension| place.with_extension(format!("1-0.{extension}")));
         left.iter().for_each(|path| fs::write(path, vec![0; 1000]).unwrap());
-        // They do not count as entries, which would have to go instead.
+        // They do not count as entries, so that no entry is removed in their place.
         evict(folder.path(), fs::metadata(&place).unwrap().len(), Path::new("none"));
         assert!(left.iter().all(|path| path.exists()) && place.exists(), "in use, perhaps");
         left.iter().for_each(|path| set_used(path, SystemTime::now() - 2 * PATIENCE));
@@ -315,7 +316,7 @@ mod tests {
         assert!(!left.iter().any(|path| path.exists()) && place.exists());
     }
 
-    /// One process of the same number has left the file that this one would write next.
+    /// A process with the same number has left the file that this one would write next.
     #[test]
     fn files_of_others_are_not_written_to() {
         let folder = tempfile::tempdir().unwrap();
@@ -345,7 +346,7 @@ mod tests {
             assert_eq!(read(&place, &key), Some(sample()), "replaced");
             fs::remove_file(&place).unwrap();
         }
-        // A folder that is not empty cannot be replaced: there is no entry, and nothing is left beside.
+        // A non-empty folder cannot be replaced: no entry is written, and no temporary file is left.
         fs::create_dir(&place).unwrap();
         fs::write(place.join("file"), "").unwrap();
         assert_eq!(read(&place, &key), None);
@@ -353,7 +354,7 @@ mod tests {
         assert_eq!(fs::read_dir(place.parent().unwrap()).unwrap().count(), 1);
     }
 
-    /// In a process whose files may have 512 bytes: as on a full disk, a part is written, then no more.
+    /// Runs in a process whose files are limited to 512 bytes: as on a full disk, only a part is written.
     #[cfg(unix)]
     #[test]
     fn a_full_disk_leaves_nothing_behind() {
@@ -376,7 +377,7 @@ mod tests {
         println!("refused: {error}");
         assert_eq!(read(&place, &key), None);
         assert_eq!(fs::read_dir(place.parent().unwrap()).unwrap().count(), 0);
-        // A compilation has its result all the same.
+        // A compilation still returns its result.
         let cache = crate::cache::Cache::at(folder);
         assert_eq!(cache.get_or_make(&key, || Ok::<_, ()>(large.clone()), || true), Ok((large, false)));
         write(&place, &key, &Stored::default()).unwrap();

@@ -1,24 +1,24 @@
 //! The processors that bitcode and LLVM IR were compiled for.
 //!
-//! HIPRTC does not look at them: bitcode for another processor is linked to a code object that claims to be for the
-//! device and holds the other one's instructions. clang writes the processor on each function as the attribute
-//! `"target-cpu"="gfx90a"`. In bitcode that is a record whose characters are variable-width integers of 6 bits, at any bit;
-//! its pattern is searched for, so that no reader of bitcode is necessary.
+//! HIPRTC does not check them: bitcode for another processor is linked to a code object that claims to be for the
+//! device but holds the other processor's instructions. clang writes the processor on each function as the attribute
+//! `"target-cpu"="gfx90a"`. In bitcode this is a record whose characters are variable-width integers of 6 bits, at any
+//! bit position; its pattern is searched for, so that no parser of bitcode is necessary.
 
 use std::collections::BTreeSet;
 
 const ATTRIBUTE: &str = "target-cpu";
-/// Longer ones are not names of processors.
+/// Longer strings are not names of processors.
 const LONGEST: usize = 32;
 
-/// The processors that functions in bitcode name.
+/// Returns the processors that functions in bitcode name.
 pub(super) fn of_bitcode(bytes: &[u8]) -> BTreeSet<String> {
     let mut pattern = Bits::default();
     ATTRIBUTE.bytes().chain([0]).for_each(|byte| pattern.push(byte));
     let wanted = pattern.first_64();
     let mut found = BTreeSet::new();
     for at in 0..bytes.len() {
-        // Words at the eight bits that begin in this byte.
+        // The words at the eight bit positions that begin in this byte.
         let word = word_at(bytes, at);
         for bit in 0..8 {
             if (word >> bit) as u64 == wanted {
@@ -32,14 +32,14 @@ pub(super) fn of_bitcode(bytes: &[u8]) -> BTreeSet<String> {
     found
 }
 
-/// The processors that functions in LLVM IR name.
+/// Returns the processors that functions in LLVM IR name.
 pub(super) fn of_text(text: &str) -> BTreeSet<String> {
     let attribute = format!("\"{ATTRIBUTE}\"=\"");
     let values = text.split(&attribute).skip(1).filter_map(|rest| rest.split('"').next());
     values.filter(|name| name.starts_with("gfx")).map(str::to_owned).collect()
 }
 
-/// 128 bits from a byte on; zeros behind the end.
+/// Returns 128 bits from a byte on; zeros after the end.
 fn word_at(bytes: &[u8], at: usize) -> u128 {
     let mut word = [0; 16];
     let part = &bytes[at..bytes.len().min(at + 16)];
@@ -55,7 +55,7 @@ struct Bits {
 }
 
 impl Bits {
-    /// A character: five bits and whether more follow, least significant first.
+    /// Appends a character: five bits and whether more follow, least significant first.
     fn push(&mut self, byte: u8) {
         let mut rest = byte;
         loop {
@@ -84,7 +84,7 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    /// The characters up to a zero, if there are no more than `most`, all of them visible.
+    /// Reads the characters up to a zero, if they are at most `most` and all visible.
     fn text(&mut self, most: usize) -> Option<String> {
         let mut text = String::new();
         while text.len() <= most {
@@ -118,7 +118,7 @@ impl Reader<'_> {
 mod tests {
     use super::*;
 
-    /// A record as LLVM writes it, at any bit.
+    /// A record as LLVM writes it, at any bit position.
     #[test]
     fn processors_are_found_at_any_bit() {
         for offset in 0..16 {

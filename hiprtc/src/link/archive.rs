@@ -1,4 +1,4 @@
-//! Archives (`ar`): the members and their names.
+//! Archives (`ar`): their members and the members' names.
 
 const MAGIC: &[u8] = b"!<arch>\n";
 const HEADER: usize = 60;
@@ -10,7 +10,7 @@ pub(super) struct Member<'a> {
     pub(super) bytes: &'a [u8],
 }
 
-/// The members, without tables of symbols and of names.
+/// Returns the members, without the symbol and name tables.
 pub(super) fn members(archive: &[u8]) -> Result<Vec<Member<'_>>, String> {
     let mut rest = archive.strip_prefix(MAGIC).ok_or("it does not start with !<arch>")?;
     let (mut members, mut long_names) = (Vec::new(), &b""[..]);
@@ -23,14 +23,14 @@ pub(super) fn members(archive: &[u8]) -> Result<Vec<Member<'_>>, String> {
         let text = |range: std::ops::Range<usize>| std::str::from_utf8(&header[range]).unwrap_or_default().trim_end();
         let size: usize = text(48..58).parse().map_err(|_| "a member's size is not a number")?;
         let (bytes, tail) = tail.split_at_checked(size).ok_or_else(truncated)?;
-        // Members begin at even places.
+        // Members begin at even offsets.
         rest = if size % 2 == 1 { tail.get(1..).unwrap_or_default() } else { tail };
         match text(0..16) {
             "/" | "/SYM64/" | "__.SYMDEF" | "__.SYMDEF SORTED" => {}
             "//" => long_names = bytes,
             name => {
                 let (name, bytes) = if let Some(length) = name.strip_prefix("#1/") {
-                    // BSD's: the name is in front of the bytes.
+                    // BSD's format: the name precedes the content.
                     let length = length.parse().map_err(|_| "a member's name has no length")?;
                     let (name, bytes) = bytes.split_at_checked(length).ok_or("a member's name is too long")?;
                     (String::from_utf8_lossy(name).trim_end_matches('\0').to_owned(), bytes)
@@ -54,7 +54,7 @@ pub(super) fn members(archive: &[u8]) -> Result<Vec<Member<'_>>, String> {
 pub(super) mod tests {
     use super::*;
 
-    /// An archive as GNU's `ar` writes it.
+    /// Makes an archive as GNU's `ar` writes it.
     pub(in crate::link) fn archive(members: &[(&str, &[u8])]) -> Vec<u8> {
         let mut names = String::new();
         let mut bodies = Vec::new();
@@ -100,7 +100,7 @@ pub(super) mod tests {
         assert!(members(b"").is_err() && members(b"!<thin>\n").is_err());
         let whole = members(&good).unwrap();
         for length in 0..good.len() {
-            // Cut off between two members it is a shorter archive.
+            // Truncated between two members, it is a shorter archive.
             assert!(members(&good[..length]).map_or(true, |found| found.len() < whole.len()), "{length}");
         }
         for at in 0..good.len() {

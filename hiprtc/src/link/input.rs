@@ -1,7 +1,7 @@
-//! What the linker is given: checked and taken apart before HIPRTC sees it.
+//! Input of the linker: checked and split before it is passed to HIPRTC.
 //!
-//! HIPRTC takes bundles and archives apart itself, but 5.7 links nothing of a bundle whose entries it does not recognise, and
-//! says nothing. So it is given bitcode and LLVM IR only.
+//! HIPRTC splits bundles and archives itself, but 5.7 silently links nothing of a bundle whose entries it does not
+//! recognise. So only bitcode and LLVM IR are passed to it.
 
 use std::collections::BTreeSet;
 
@@ -20,8 +20,8 @@ pub enum LinkInput {
     Bitcode,
     /// LLVM IR as text. It must be for the LLVM of the installed ROCm, or older.
     Ir,
-    /// An offload bundle of bitcode: what `clang -c -emit-llvm -fgpu-rdc` writes for several architectures. The entry that
-    /// fits the device is linked. Compressed ones need the feature `compressed`.
+    /// An offload bundle of bitcode: the output of `clang -c -emit-llvm -fgpu-rdc` for several architectures. The entry
+    /// that fits the device is linked. Compressed ones need the feature `compressed`.
     #[doc(alias("HIPRTC_JIT_INPUT_LLVM_BUNDLED_BITCODE", "hipJitInputLLVMBundledBitcode", "CU_JIT_INPUT_FATBINARY"))]
     BitcodeBundle,
     /// An archive (`ar`) whose members are bitcode or bundles of it.
@@ -37,7 +37,7 @@ pub enum LinkInput {
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Piece {
     pub(super) name: String,
-    /// With a zero behind the end, which LLVM wants behind text.
+    /// With a zero after the end, which LLVM expects after text.
     pub(super) bytes: Box<[u8]>,
 }
 
@@ -46,13 +46,13 @@ impl Piece {
         Self { name: name.to_owned(), bytes: bytes.iter().copied().chain([0]).collect() }
     }
 
-    /// Without the zero.
+    /// Returns the size without the zero.
     pub(super) fn size(&self) -> usize {
         self.bytes.len() - 1
     }
 }
 
-/// Takes an input apart into what is linked for `device`.
+/// Splits an input into the pieces that are linked for `device`.
 pub(super) fn pieces(kind: LinkInput, bytes: &[u8], name: &str, device: &Arch) -> Result<Vec<Piece>> {
     let refuse = |reason: String| Err(Error::LinkInput { name: name.to_owned(), kind, reason });
     if bytes.is_empty() {
@@ -101,7 +101,7 @@ fn check_bitcode(bytes: &[u8]) -> Result<(), String> {
     if !starts.iter().any(|start| bytes.starts_with(*start)) {
         return Err(format!("it does not start as LLVM bitcode does; {}", other(bytes)));
     }
-    // Bitcode is made of words.
+    // Bitcode consists of 4-byte words.
     if bytes.len() < 16 || bytes.len() % 4 != 0 {
         return Err(format!("it is truncated: bitcode of {} bytes", bytes.len()));
     }
@@ -123,7 +123,7 @@ fn check_ir(bytes: &[u8]) -> Result<&str, String> {
     }
 }
 
-/// What something else is.
+/// Returns the kind of an input that was not recognised.
 fn other(bytes: &[u8]) -> &'static str {
     if bytes.starts_with(b"\x7fELF") {
         "it is an ELF file: HIPRTC links bitcode only, and a code object is linked already (hip::Module::load loads it)"
@@ -142,7 +142,7 @@ fn other(bytes: &[u8]) -> &'static str {
     }
 }
 
-/// Code for other processors would be linked into a code object for this one.
+/// Rejects code for other processors: it would be linked into a code object for this one.
 fn check_processors(found: BTreeSet<String>, name: &str, kind: LinkInput, device: &Arch) -> Result<()> {
     let runs = |processor: &String| processor.parse::<Arch>().is_ok_and(|arch| arch.runs_on(device));
     match found.into_iter().find(|processor| !runs(processor)) {
@@ -181,12 +181,12 @@ mod tests {
         assert_eq!(names(LinkInput::Ir, b"target triple = \"amdgcn-amd-amdhsa\"\n"), ["in"]);
     }
 
-    /// An error, or pieces that are bitcode: whatever bytes are changed.
+    /// Any changed bytes give an error, or pieces that are bitcode.
     #[test]
     fn damaged_input_does_no_harm() {
         let bundle = BundleWriter::new().add("gfx942".parse().unwrap(), b"x").add("gfx90a".parse().unwrap(), BITCODE);
         let bundle = bundle.to_bytes();
-        // Without the padding, so that a change meets something.
+        // Without the padding, so that changes hit content.
         let small = bundle.iter().rposition(|byte| *byte != 0).map_or(&bundle[..], |end| &bundle[..end + 1]);
         let both = archive(&[("a name that is long.bc", BITCODE), ("b.bc", small)]);
         let ir = b"target triple = \"amdgcn-amd-amdhsa\"\nattributes #0 = { \"target-cpu\"=\"gfx90a\" }\n";

@@ -24,7 +24,7 @@ use crate::raw;
 pub use input::LinkInput;
 use input::pieces;
 
-/// Bytes of each log.
+/// Size of each log in bytes.
 const LOG: usize = 64 << 10;
 
 /// Links bitcode and LLVM IR, with ROCm's device libraries, to a code object for a device (`hiprtcLinkState`).
@@ -48,17 +48,19 @@ const LOG: usize = 64 << 10;
 /// # Ok::<(), hiprtc::Error>(())
 /// ```
 ///
-/// HIPRTC asks ROCm's HIP runtime for the device's architecture, so linking needs a device, and `hip`'s embedded runtime
-/// (feature `sim`) cannot be linked for. [`hip::module::Linker`](hip::module) is the same by `hipLink*`, from ROCm 6.4 on.
+/// HIPRTC asks ROCm's HIP runtime for the device's architecture, so linking needs a device, and linking for `hip`'s
+/// embedded runtime (feature `sim`) is not supported. [`hip::module::Linker`](hip::module) does the same with
+/// `hipLink*`, from ROCm 6.4 on.
 ///
 /// # Trust
-/// LLVM's reader of bitcode is made for files that a compiler wrote. Damaged or crafted ones crash it, or end the process.
-/// So only an `unsafe` call lets it read bytes from elsewhere: [`add`](Self::add), [`add_file`](Self::add_file). Safe are
-/// LLVM IR as text ([`add_ir`](Self::add_ir)) and what this process compiled ([`add_bitcode`](Self::add_bitcode)). Options can
-/// name further files, which are trusted like the rest. The module `comgr` of the crate `rocm-llvm` has the same rule.
+/// LLVM's reader of bitcode expects files that a compiler wrote. Damaged or crafted ones crash it, or end the process.
+/// So only an `unsafe` call lets it read bytes from elsewhere: [`add`](Self::add), [`add_file`](Self::add_file). LLVM
+/// IR as text ([`add_ir`](Self::add_ir)) and bitcode that this process compiled ([`add_bitcode`](Self::add_bitcode))
+/// are safe. Options can name further files, which are trusted like the rest. The module `comgr` of the crate
+/// `rocm-llvm` has the same rule.
 ///
 /// LLVM terminates the process if bitcode or IR is valid but cannot be translated for the device, such as a call of an
-/// intrinsic of another processor. Link only what a compiler for AMD GPUs made.
+/// intrinsic of another processor. Link only the output of a compiler for AMD GPUs.
 #[doc(alias("hiprtcLinkState", "nvJitLinkHandle"))]
 #[must_use]
 pub struct Linker {
@@ -66,16 +68,16 @@ pub struct Linker {
     device: Device,
     arch: Arch,
     options: Kept,
-    /// HIPRTC may read what was added until the end.
+    /// HIPRTC may read the added inputs until the end.
     inputs: Vec<(CString, Box<[u8]>)>,
     lowered: Vec<(String, String)>,
 }
 
-// SAFETY: a handle that any one thread may use at a time: every call takes `&mut self` or `self`. What its options point to
+// SAFETY: the handle may be used by any one thread at a time: every call takes `&mut self` or `self`. The memory that its options point to
 // belongs to this value.
 unsafe impl Send for Linker {}
 
-/// What HIPRTC's linker points to as long as it exists.
+/// Memory that HIPRTC's linker points to as long as it exists.
 struct Kept {
     given: Vec<String>,
     /// The strings behind `pointers`.
@@ -96,8 +98,8 @@ impl Linker {
         Self::with_options(device, &Options::new())
     }
 
-    /// Creates a linker with options of the compiler from bitcode to machine code, such as
-    /// [`Options::opt_level`] and [`Options::llvm`]. Options that concern sources only have no effect.
+    /// Creates a linker with options for the compilation from bitcode to machine code, such as [`Options::opt_level`]
+    /// and [`Options::llvm`]. Options that concern only sources have no effect.
     ///
     /// HIPRTC 5.7 always optimises with `-O3`. The other options of `hiprtcLinkCreate`, such as
     /// `HIPRTC_JIT_MAX_REGISTERS`, are CUDA's; HIPRTC ignores them.
@@ -116,19 +118,19 @@ impl Linker {
         let (mut names, mut values) = kept.raw();
         let count = names.len().try_into().unwrap_or(c_uint::MAX);
         let mut state: hiprtcLinkState = ptr::null_mut();
-        // SAFETY: `state` is valid for a write. There are `count` options, each with a value of its kind: buffers of the sizes
-        // given beside them, and an array of C strings with its length, all of which `kept` owns as long as the linker exists.
+        // SAFETY: `state` is valid for a write. There are `count` options, each with a value of its kind: buffers with their sizes, and an
+        // array of C strings with its length, all of which `kept` owns as long as the linker exists.
         let status = unsafe { raw::hiprtcLinkCreate(count, names.as_mut_ptr(), values.as_mut_ptr(), &mut state) };
         ok(status, "hiprtcLinkCreate", || format!("for {arch} with options {:?}", kept.given))?;
         Ok(Self { state, device: *device, arch, options: kept, inputs: Vec::new(), lowered: Vec::new() })
     }
 
-    /// Returns the architecture that is linked for: the device's.
+    /// Returns the target architecture: the device's.
     pub fn arch(&self) -> &Arch {
         &self.arch
     }
 
-    /// Adds bitcode that this crate compiled. The result has the names of its expressions.
+    /// Adds bitcode that this crate compiled. The result contains the lowered names of its expressions.
     ///
     /// # Errors
     /// Those of [`add`](Self::add).
@@ -145,7 +147,8 @@ impl Linker {
     /// Adds LLVM IR as text; `name` is for messages. It must be for the LLVM of the installed ROCm, or older.
     ///
     /// # Errors
-    /// Those of [`add`](Self::add). What LLVM's parser rejects is [`Error::Link`] in [`finish`](Self::finish).
+    /// Those of [`add`](Self::add). If LLVM's parser rejects the text, [`finish`](Self::finish) returns
+    /// [`Error::Link`].
     pub fn add_ir(&mut self, text: &str, name: &str) -> Result<()> {
         self.add_pieces(LinkInput::Ir, text.as_bytes(), name)
     }
@@ -157,15 +160,15 @@ impl Linker {
     /// [`Error::Nul`] if the name contains a NUL.
     ///
     /// # Safety
-    /// The bytes must not be bitcode that was damaged or crafted, or hold such: they are what a compiler wrote, whole or
-    /// truncated, or another kind of file. LLVM's reader trusts what is inside, and can access memory that is not the input's,
+    /// The bytes must not be damaged or crafted bitcode, or contain it. They must be the output of a compiler, whole or
+    /// truncated, or another kind of file. LLVM's reader trusts the content, and can access memory outside the input,
     /// or end the process.
     #[doc(alias("hiprtcLinkAddData", "nvJitLinkAddData"))]
     pub unsafe fn add(&mut self, kind: LinkInput, bytes: &[u8], name: &str) -> Result<()> {
         self.add_pieces(kind, bytes, name)
     }
 
-    /// Adds text, bitcode of this process, or what the caller of an `unsafe` function vouches for.
+    /// Adds text, bitcode of this process, or bytes that the caller of an `unsafe` function guarantees.
     fn add_pieces(&mut self, kind: LinkInput, bytes: &[u8], name: &str) -> Result<()> {
         for piece in pieces(kind, bytes, name, &self.arch)? {
             let (size, c_name) = (piece.size(), c_string("the name of an input", &piece.name)?);
@@ -195,7 +198,7 @@ impl Linker {
     /// [`Error::File`] if it cannot be read; those of [`add`](Self::add).
     ///
     /// # Safety
-    /// The caller must ensure what [`add`](Self::add) asks for, of the contents of the file.
+    /// The contents of the file must meet the requirements of [`add`](Self::add).
     #[doc(alias("hiprtcLinkAddFile", "nvJitLinkAddFile"))]
     pub unsafe fn add_file(&mut self, kind: LinkInput, path: impl AsRef<Path>) -> Result<()> {
         let path = path.as_ref();
@@ -217,7 +220,7 @@ impl Linker {
         let (mut code, mut size) = (ptr::null_mut(), 0);
         let state = self.state;
         // HIPRTC links for the current device.
-        // SAFETY: the linker is alive, with places for the results; its inputs and options are alive.
+        // SAFETY: the linker is alive, and the pointers are valid for the results; its inputs and options are alive.
         let status = self.device.with_current(|| unsafe { hiprtcLinkComplete(state, &mut code, &mut size) })?;
         let log = [&self.options.info, &self.options.errors].map(|log| text(log));
         let log = log.into_iter().filter(|log| !log.is_empty()).collect::<Vec<_>>().join("\n");
@@ -247,7 +250,7 @@ impl Linker {
 impl Drop for Linker {
     #[doc(alias("hiprtcLinkDestroy", "nvJitLinkDestroy"))]
     fn drop(&mut self) {
-        // SAFETY: alive, and destroyed once; what it points to is freed after this. There is no one to report its status to.
+        // SAFETY: alive, and destroyed once; the memory that it points to is freed after this. Nothing can handle its status here.
         let _: bool = unsafe { hiprtcLinkDestroy(self.state) } == HIPRTC_SUCCESS;
     }
 }
@@ -267,10 +270,11 @@ impl Kept {
         Ok(Self { given, _arguments: arguments, pointers, info: vec![0; LOG], errors: vec![0; LOG] })
     }
 
-    /// Options and values as C takes them: numbers are passed as pointers. A value of 0 would be refused.
+    /// Returns the options and values as C expects them: numbers are passed as pointers. A value of 0 would be
+    /// rejected.
     fn raw(&mut self) -> (Vec<c_uint>, Vec<*mut c_void>) {
         let number = |number: usize| ptr::without_provenance_mut::<c_void>(number);
-        // One byte less, so that a text ends.
+        // One byte less, so that the text is always terminated.
         let room = LOG - 1;
         let mut options = vec![
             (raw::INFO_LOG_BUFFER, self.info.as_mut_ptr().cast()),
@@ -287,8 +291,9 @@ impl Kept {
     }
 }
 
-/// Why HIPRTC perhaps cannot link at all on this installation. To find out the device's architecture it opens the HIP runtime
-/// under the name that only development packages have, and fails without a message if there is none.
+/// Returns a reason why HIPRTC may be unable to link at all on this installation. To determine the device's
+/// architecture, it opens the HIP runtime under the name that only development packages have, and fails without a
+/// message if there is none.
 fn hint() -> Option<String> {
     let name = libraries::AMDHIP64.unversioned();
     let opened = [hiprtc_sys::BINDING.opened(), hip::sys::BINDING.opened()];
@@ -303,7 +308,7 @@ fn hint() -> Option<String> {
     })
 }
 
-/// The text in a log.
+/// Returns the text in a log.
 fn text(log: &[u8]) -> String {
     let end = log.iter().position(|byte| *byte == 0).unwrap_or(log.len());
     String::from_utf8_lossy(&log[..end]).trim().to_owned()

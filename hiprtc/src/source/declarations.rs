@@ -1,7 +1,7 @@
 //! The types of kernels' parameters for [`hip::Module::load_declared`], as far as the text shows them without doubt.
 //!
-//! No launch may be refused for a type that is another one in truth. So a parameter whose type the text does not show is unknown, and a
-//! kernel is that is declared in an `#if`, or in several ways.
+//! A launch must not be rejected because of a wrongly guessed type. So a parameter whose type the text does not show is
+//! unknown, and so is a kernel that is declared in an `#if` or in several ways.
 
 use std::collections::HashMap;
 
@@ -13,19 +13,19 @@ use super::{Parameter, Pointer, QUALIFIERS, is_of, is_word, parameter, scalar, s
 use crate::includes::{self, Folders};
 use crate::program::Program;
 
-/// More text than this is not read: it would take longer than to find the code in the cache.
+/// Longer text is not read: that would take longer than finding the code in the cache.
 const MOST_BYTES: usize = 1 << 20;
-/// How many names may stand for each other.
+/// The maximum depth of aliases and macros.
 const DEPTH: usize = 8;
-/// Variables that change what is compiled.
+/// Variables that change the compilation.
 const VARIABLES: [&str; 3] = ["HIPRTC_COMPILE_OPTIONS_APPEND", "CCC_OVERRIDE_OPTIONS", "CCC_ADD_ARGS"];
 
-/// What the source declares of a program's kernels, by their names there.
+/// The source's declarations of a program's kernels, by their names in the source.
 #[derive(Debug, Default)]
 pub(crate) struct Declarations {
-    /// The parameters of each; `None` if they are not clear.
+    /// The parameters of each kernel; `None` if they are ambiguous.
     kernels: HashMap<String, Option<Vec<Declaration>>>,
-    /// The names of the parameters of each, also of templates; `None` if there are several.
+    /// The parameter names of each kernel, also of templates; `None` if there are several declarations.
     names: HashMap<String, Option<Vec<String>>>,
 }
 
@@ -67,7 +67,7 @@ impl Declarations {
             let before = &tokens[at + 1..=at + 1 + name];
             let name = tokens[at + 1 + name].clone();
             let own: Vec<String> = split(inside).into_iter().map(|tokens| parameter(tokens).name).collect();
-            // Of a declaration and the definition, one may have no names.
+            // A declaration or the definition may omit the names.
             let known = self.names.entry(name.clone()).or_insert_with(|| Some(own.clone()));
             if known.as_ref().is_some_and(|known| *known != own && !own.iter().all(String::is_empty)) {
                 let had_none = known.as_ref().is_some_and(|known| known.iter().all(String::is_empty));
@@ -88,7 +88,8 @@ impl Declarations {
         }
     }
 
-    /// The parameters of a kernel of the code. A mangled name has types, those that the compiler saw; else they are in the text.
+    /// Returns the parameters of a kernel in the code. A mangled name contains the types that the compiler saw;
+    /// otherwise they are read from the text.
     pub(crate) fn of_kernel(&self, kernel: &KernelInfo) -> Option<Vec<Declaration>> {
         self.of_symbol(&kernel.name)
     }
@@ -109,7 +110,7 @@ impl Declarations {
     }
 
     fn in_text(&self, symbol: &str) -> Option<&Vec<Declaration>> {
-        // The name in the source is in a mangled one once.
+        // A mangled name contains the name in the source once.
         let mut fitting = self.kernels.iter().filter(|(name, _)| is_of(symbol, name));
         let found = fitting.next()?.1.as_ref()?;
         fitting.next().is_none().then_some(found)
@@ -117,7 +118,7 @@ impl Declarations {
 }
 
 impl Type {
-    /// A parameter of this type.
+    /// Returns the declaration of a parameter with this type.
     fn declaration(&self, name: &str) -> Declaration {
         let text = self.text();
         let tight = name.is_empty() || text.ends_with('*');
@@ -137,7 +138,7 @@ impl Type {
         }
     }
 
-    /// The number that memory of this type consists of, if it is one; `None` if it is not known what it is.
+    /// Returns the number type that memory of this type consists of, if it is one; `None` if it is unknown.
     fn element(&self) -> Option<Option<Number>> {
         Some(match self {
             Self::Number(number, _) => Some(*number),
@@ -153,7 +154,7 @@ impl Type {
         })
     }
 
-    /// In C++.
+    /// Returns the type in C++.
     fn text(&self) -> String {
         match self {
             Self::Void => "void".to_owned(),
@@ -171,7 +172,7 @@ impl Type {
     }
 }
 
-/// Whether a macro is among the words before a kernel's parameters; in `__launch_bounds__(BLOCK)` it may be.
+/// Returns whether the words before a kernel's parameters contain a macro; it is allowed in `__launch_bounds__(BLOCK)`.
 fn has_macro(tokens: &[String], names: &Names) -> bool {
     let mut depth = 0_i32;
     tokens.iter().any(|token| {
@@ -180,12 +181,12 @@ fn has_macro(tokens: &[String], names: &Names) -> bool {
     })
 }
 
-/// Whether declarations are the same, but for names.
+/// Returns whether declarations are equal except for names.
 fn same_types(one: &[Declaration], other: &[Declaration]) -> bool {
     one.len() == other.len() && one.iter().zip(other).all(|(one, other)| one.same_type(other))
 }
 
-/// The parameters between a kernel's parentheses; `None` if a macro could make others of them.
+/// Parses the parameters between a kernel's parentheses; `None` if a macro could change them.
 fn parameters(tokens: &[String], names: &Names) -> Option<Vec<Declaration>> {
     let mut depth = 0_i32;
     for token in tokens {
@@ -205,7 +206,7 @@ fn declaration(tokens: &[String], names: &Names) -> Option<Declaration> {
     Some(known(&text, &expanded, names).unwrap_or_else(|| Declaration::unknown(text)))
 }
 
-/// The tokens with what macros stand for in their place; `None` if that is not clear.
+/// Returns the tokens with macros expanded; `None` if an expansion is ambiguous.
 fn expand(tokens: &[String], names: &Names, expanded: &mut Vec<String>, depth: usize) -> Option<()> {
     for token in tokens {
         if !names.is_macro(token) {
@@ -228,7 +229,7 @@ fn expand(tokens: &[String], names: &Names, expanded: &mut Vec<String>, depth: u
     Some(())
 }
 
-/// What an expanded parameter declares; `None` if it is not understood as a whole.
+/// Parses an expanded parameter; `None` unless all of it is understood.
 fn known(text: &str, tokens: &[String], names: &Names) -> Option<Declaration> {
     let is_known = |token: &String| {
         is_word(token) || ["*", "[", "]", "::"].contains(&token.as_str()) || token.chars().all(|c| c.is_ascii_digit())
@@ -237,7 +238,7 @@ fn known(text: &str, tokens: &[String], names: &Names) -> Option<Declaration> {
         return None;
     }
     let star = tokens.iter().position(|token| ["*", "["].contains(&token.as_str())).unwrap_or(tokens.len());
-    // Behind the star there is the name alone; what else is there is no qualifier that is known here.
+    // Only the name follows the star; anything else there is an unknown qualifier.
     let is_name = |token: &&String| is_word(token) && *token != "const" && !QUALIFIERS.contains(&token.as_str());
     if tokens[star..].iter().filter(is_name).count() > 1 {
         return None;
@@ -256,14 +257,14 @@ fn known(text: &str, tokens: &[String], names: &Names) -> Option<Declaration> {
     }
 }
 
-/// What a type is.
+/// The kind of a type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Base {
-    /// A number, or a vector of so many.
+    /// A number, or a vector of this many numbers.
     Number(Number, usize),
-    /// A byte of anything.
+    /// A byte that may be part of anything.
     Byte,
-    /// Nothing: it can only be pointed to.
+    /// `void`, which can only be pointed to.
     Void,
     Structure,
 }
@@ -283,7 +284,7 @@ fn resolve(words: &[String], names: &Names, depth: usize) -> Option<Base> {
     }
 }
 
-/// A type of C++, of HIP's headers or of the standard library's.
+/// Returns a type of C++, of HIP's headers or of the standard library.
 fn builtin(base: &str) -> Option<Base> {
     if base == "void" {
         return Some(Base::Void);
@@ -319,7 +320,7 @@ fn number(base: &str) -> Option<Number> {
     })
 }
 
-/// `float4` and its like.
+/// Parses `float4` and the like.
 fn vector(base: &str) -> Option<Base> {
     let lanes = match base {
         "hipFloatComplex" | "hipComplex" => return Some(Base::Number(Number::F32, 2)),
@@ -356,7 +357,7 @@ mod tests {
         Program::new("a.hip", source)
     }
 
-    /// The parameters of the kernel `k` as Rust shows them, or `?`.
+    /// Returns the parameters of the kernel `k` as Rust types, or `?`.
     fn k(program: &Program) -> String {
         match read(program).get("k") {
             Some(Some(parameters)) => parameters.iter().map(show).collect::<Vec<_>>().join(", "),
@@ -457,7 +458,7 @@ mod tests {
             k("#define R __restrict__\n#define IN const float *R\n__global__ void k(IN x, float *R y) {}"),
             "F32*, mut F32*"
         );
-        // One of two, or a name that means another thing elsewhere.
+        // One of two declarations, or a name with another meaning elsewhere.
         for source in [
             format!("#ifdef A\ntypedef float real;\n#else\ntypedef double real;\n#endif\n{kernel} {{}}"),
             format!("#ifdef A\ntypedef float real;\n#endif\n{kernel} {{}}"),

@@ -1,10 +1,11 @@
-//! The types of a kernel's parameters in its mangled name (Itanium C++ ABI): those that the compiler saw, of templates and overloads too.
+//! The types of a kernel's parameters from its mangled name (Itanium C++ ABI): those that the compiler saw, of
+//! templates and overloads too.
 //!
-//! Read are the names and types that kernels usually have; a name with anything else says nothing.
+//! It reads the names and types that kernels usually have; a name with anything else gives no types.
 
 use hip::module::Number;
 
-/// A type, as far as it matters.
+/// A type, with the details that are needed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Type {
     Void,
@@ -15,16 +16,16 @@ pub(super) enum Type {
     Const(Box<Type>),
     /// A structure, by the last part of its name.
     Named(String, Arguments),
-    /// A number as an argument of a template, or a type of no interest.
+    /// A number as an argument of a template, or an irrelevant type.
     Other,
 }
 
 /// The arguments of a template.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Arguments {
-    /// It is none.
+    /// Not a template.
     None,
-    /// A number first.
+    /// The first argument is a number type.
     Number(Number),
     Other,
 }
@@ -35,12 +36,12 @@ impl Arguments {
     }
 }
 
-/// The most that types may be in each other.
+/// The maximum nesting of types.
 const DEPTH: usize = 16;
-/// Longer names are not read: `S_` lets a type grow with each letter.
+/// Longer names are not read: with `S_`, a type can grow with each letter.
 const MOST_BYTES: usize = 1024;
 
-/// A function's own name and the types of its parameters, if its mangled name is understood as a whole.
+/// Returns a function's own name and the types of its parameters, if its mangled name is completely understood.
 pub(super) fn function(symbol: &str) -> Option<(String, Vec<Type>)> {
     if symbol.len() > MOST_BYTES {
         return None;
@@ -49,7 +50,7 @@ pub(super) fn function(symbol: &str) -> Option<(String, Vec<Type>)> {
     let (name, arguments) = reader.function_name()?;
     if let Some(arguments) = arguments {
         reader.arguments = arguments;
-        // The type that it returns.
+        // The return type.
         reader.expect("v")?;
     }
     if reader.rest == "v" {
@@ -64,9 +65,9 @@ pub(super) fn function(symbol: &str) -> Option<(String, Vec<Type>)> {
 
 struct Reader<'a> {
     rest: &'a str,
-    /// What `S_`, `S0_`, ... stand for.
+    /// The types that `S_`, `S0_`, ... refer to.
     known: Vec<Type>,
-    /// What `T_`, `T0_`, ... stand for.
+    /// The types that `T_`, `T0_`, ... refer to.
     arguments: Vec<Type>,
     depth: usize,
 }
@@ -82,7 +83,7 @@ impl Reader<'_> {
         self.take(start).then_some(())
     }
 
-    /// A name with its length before it.
+    /// Reads a name that is preceded by its length.
     fn identifier(&mut self) -> Option<String> {
         let digits = self.rest.find(|c: char| !c.is_ascii_digit())?;
         let length: usize = self.rest[..digits].parse().ok()?;
@@ -91,14 +92,14 @@ impl Reader<'_> {
         Some(name.to_owned())
     }
 
-    /// The function's own name, and its template arguments, if it has some.
+    /// Reads the function's own name, and its template arguments, if any.
     fn function_name(&mut self) -> Option<(String, Option<Vec<Type>>)> {
         let nested = self.take("N");
         let _internal = self.take("L");
         let mut name = self.identifier()?;
         if nested {
             while !self.take("E") {
-                // What is read before the last name is a namespace, and the name of a template counts too.
+                // The parts before the last name are namespaces, and the name of a template counts too.
                 self.known.push(Type::Named(name.clone(), Arguments::None));
                 if self.rest.starts_with('I') {
                     let arguments = self.template_arguments()?;
@@ -126,7 +127,7 @@ impl Reader<'_> {
         Some(arguments)
     }
 
-    /// A number: its type, digits, `E`.
+    /// Reads a number: its type, digits, `E`.
     fn literal(&mut self) -> Option<Type> {
         let (builtin, rest) = self.rest.split_at_checked(1)?;
         if !"abcdfhijlmstxy".contains(builtin) {
@@ -137,7 +138,7 @@ impl Reader<'_> {
         Some(Type::Other)
     }
 
-    /// `S_`, `T_`: after the letter, the number in base 36 and `_`.
+    /// Reads `S_` or `T_`: after the letter, the number in base 36 and `_`.
     fn index(&mut self, radix: u32) -> Option<usize> {
         let end = self.rest.find('_')?;
         let digits = &self.rest[..end];
@@ -174,7 +175,7 @@ impl Reader<'_> {
             self.type_()?;
             Type::Other
         } else if self.rest.starts_with(['V', 'K', 'r']) {
-            // In this order, and one candidate for `S_` in all.
+            // In this order, and only one candidate for `S_` in all.
             let _ = self.take("r");
             let _ = self.take("V");
             let is_const = self.take("K");
@@ -207,7 +208,7 @@ impl Reader<'_> {
         Some(made)
     }
 
-    /// What was read before, perhaps a template that gets its arguments here.
+    /// Reads a reference to an earlier type, which may be a template that gets its arguments here.
     fn substitution(&mut self) -> Option<Type> {
         self.expect("S")?;
         let index = self.index(36)?;
@@ -221,7 +222,7 @@ impl Reader<'_> {
         Some(made)
     }
 
-    /// After `N`: each part with those before it is a candidate for `S_`, and so is the whole.
+    /// After `N`: each prefix is a candidate for `S_`, and so is the whole name.
     fn nested_type(&mut self) -> Option<Type> {
         let mut made = if self.rest.starts_with('S') {
             self.expect("S")?;
@@ -243,7 +244,7 @@ impl Reader<'_> {
         Some(made)
     }
 
-    /// Types that are not candidates for `S_`.
+    /// Reads types that are not candidates for `S_`.
     fn builtin(&mut self) -> Option<Type> {
         let number = |number, name| Type::Number(number, name);
         // 4 bytes on Windows.
@@ -273,7 +274,7 @@ impl Reader<'_> {
     }
 }
 
-/// A vector of HIP, and of clang.
+/// The template behind HIP's vectors, and clang's vector type.
 pub(super) const VECTOR: &str = "HIP_vector_type";
 
 #[cfg(test)]
@@ -298,7 +299,7 @@ mod tests {
         function(symbol).map(|(_, all)| all.iter().map(show).collect::<Vec<_>>().join(", "))
     }
 
-    /// As clang and GCC mangle these declarations.
+    /// Manglings of these declarations by clang and GCC.
     #[test]
     fn names_of_compilers_are_read() {
         for (symbol, types) in NAMES {
@@ -377,7 +378,7 @@ mod tests {
                 let _ = function(&random.text(symbol));
             }
         }
-        // Types that grow without end.
+        // Types that grow without bound.
         assert_eq!(read(&format!("_Z1f{}f", "P".repeat(100))), None);
         let pairs: String =
             (0..200).map(|n| format!("4PairIS{0}_S{0}_E", if n == 0 { String::new() } else { "0".into() })).collect();

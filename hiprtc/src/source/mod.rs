@@ -1,17 +1,17 @@
 //! The kernels that a source declares: names, parameters and types, read from its text without a preprocessor.
 //!
-//! Code objects of HIP have sizes and places of parameters, but no types: `float` and `unsigned` are both 4 bytes there. So types
-//! are read here. What the code object says is compared with them afterwards.
+//! HIP's code objects contain sizes and offsets of parameters, but no types: `float` and `unsigned` are both 4 bytes
+//! there. So the types are read here, and compared with the code object afterwards.
 
 pub(crate) mod declarations;
 mod mangled;
 mod names;
 
-/// A kernel as the source declares it.
+/// A kernel's declaration in the source.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Declared {
     pub(crate) name: String,
-    /// As in the source, spaces apart.
+    /// The text of the source, except for spaces.
     pub(crate) text: String,
     pub(crate) parameters: Vec<Parameter>,
 }
@@ -19,36 +19,36 @@ pub(crate) struct Declared {
 /// A parameter.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Parameter {
-    /// Empty if it has none.
+    /// Empty if the parameter has no name.
     pub(crate) name: String,
-    /// Without qualifiers and without the pointer, as words with one space between them.
+    /// The words of the type, without qualifiers and the pointer, with one space between them.
     pub(crate) base: String,
     pub(crate) pointer: Pointer,
-    /// As in the source, spaces apart.
+    /// The text of the source, except for spaces.
     pub(crate) text: String,
 }
 
-/// How a parameter points.
+/// The kind of pointer of a parameter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Pointer {
-    /// A value.
+    /// Not a pointer: a value.
     None,
-    /// To what is only read.
+    /// A pointer to read-only memory.
     Const,
-    /// To what may be written.
+    /// A pointer to writable memory.
     Mut,
-    /// To a pointer, or a reference.
+    /// A pointer to a pointer, or a reference.
     Other,
 }
 
-/// Words before a kernel's name that may be followed by a parenthesis.
+/// Words before a kernel's name that a parenthesis may follow.
 const ATTRIBUTES: [&str; 5] =
     ["__launch_bounds__", "__attribute__", "alignas", "__declspec", "amdgpu_flat_work_group_size"];
-/// Words in a parameter that are not of its type.
+/// Words in a parameter that are not part of its type.
 const QUALIFIERS: [&str; 8] =
     ["__restrict__", "__restrict", "restrict", "volatile", "register", "struct", "enum", "typename"];
 
-/// The kernels in a text, without templates.
+/// Returns the kernels in a text, without templates.
 pub(crate) fn kernels(source: &str) -> Vec<Declared> {
     let tokens = tokens(&without_comments(source));
     let mut found: Vec<Declared> = Vec::new();
@@ -58,7 +58,7 @@ pub(crate) fn kernels(source: &str) -> Vec<Declared> {
             continue;
         }
         let Some(kernel) = kernel(&tokens[at + 1..]) else { continue };
-        // A declaration and the definition are one.
+        // A declaration and its definition count as one.
         if !found.iter().any(|known| known.name == kernel.name) {
             found.push(kernel);
         }
@@ -66,7 +66,7 @@ pub(crate) fn kernels(source: &str) -> Vec<Declared> {
     found
 }
 
-/// The kernel whose declaration goes on with these words.
+/// Parses the kernel whose declaration continues with these words.
 fn kernel(tokens: &[String]) -> Option<Declared> {
     let (at, inside) = signature(tokens)?;
     let parameters = split(inside).into_iter().map(parameter).collect();
@@ -74,7 +74,7 @@ fn kernel(tokens: &[String]) -> Option<Declared> {
     Some(Declared { name: tokens[at].clone(), text, parameters })
 }
 
-/// Where the name is, and what is between the parentheses after it.
+/// Returns the position of the name, and the tokens between the parentheses after it.
 fn signature(tokens: &[String]) -> Option<(usize, &[String])> {
     let mut at = 0;
     loop {
@@ -107,7 +107,7 @@ fn parameter(tokens: &[String]) -> Parameter {
     };
     let mut base: Vec<&str> = words[..first_star].iter().copied().filter(|word| *word != "const").collect();
     let name = if words.get(first_star) == Some(&"[") || first_star == words.len() {
-        // The name is behind the type, which has one word at least.
+        // The name follows the type, which has at least one word.
         let last_is_name = base.len() > 1 && base.last().is_some_and(|word| is_word(word) && !is_type_word(word));
         let behind_scope = base.len() > 2 && base[base.len() - 2] == "::";
         if last_is_name && !behind_scope { base.pop().unwrap_or_default().to_owned() } else { String::new() }
@@ -118,20 +118,20 @@ fn parameter(tokens: &[String]) -> Parameter {
     Parameter { name, base: base.join(" ").replace(" :: ", "::").replace(":: ", "::"), pointer, text }
 }
 
-/// Whether a word is a part of a type's name and so no parameter's.
+/// Returns whether a word is part of a type's name and therefore not a parameter's name.
 fn is_type_word(word: &str) -> bool {
     ["unsigned", "signed", "int", "char", "short", "long", "float", "double", "bool", "void", "_Float16"]
         .contains(&word)
 }
 
-/// Whether a name in the code is that of a function, which may be mangled.
+/// Returns whether a name in the code, which may be mangled, is that of a function.
 pub(crate) fn is_of(symbol: &str, function: &str) -> bool {
     let mangled = || symbol.strip_prefix(&format!("_Z{}{function}", function.len()));
-    // Arguments of a template begin with I: these are not declared here.
+    // Template arguments begin with I: templates are not declared here.
     symbol == function || mangled().is_some_and(|rest| !rest.starts_with('I'))
 }
 
-/// The Rust type of a C++ type, as it is on Linux, and its size.
+/// Returns the Rust type of a C++ type on Linux, and its size.
 pub(crate) fn scalar(base: &str) -> Option<(&'static str, usize)> {
     let mut words: Vec<&str> = base.strip_prefix("std::").unwrap_or(base).split(' ').collect();
     words.sort_unstable();
@@ -142,7 +142,7 @@ pub(crate) fn scalar(base: &str) -> Option<(&'static str, usize)> {
         "float" => ("f32", 4),
         "double" => ("f64", 8),
         "bool" => ("bool", 1),
-        // Signed on x86-64, and so on the device.
+        // `char` is signed on x86-64, and therefore on the device.
         "char" | "char signed" | "int8_t" => ("i8", 1),
         "char unsigned" | "uint8_t" | "uchar" => ("u8", 1),
         "short" | "short signed" | "int16_t" => ("i16", 2),
@@ -160,7 +160,7 @@ fn is_word(token: &str) -> bool {
     token.starts_with(|first: char| first.is_alphabetic() || first == '_')
 }
 
-/// The place of the parenthesis that closes the one at `open`.
+/// Returns the position of the parenthesis that closes the one at `open`.
 fn closing(tokens: &[String], open: usize) -> Option<usize> {
     let mut depth = 0_usize;
     for (at, token) in tokens.iter().enumerate().skip(open) {
@@ -178,7 +178,7 @@ fn closing(tokens: &[String], open: usize) -> Option<usize> {
     None
 }
 
-/// Parameters: splits at the commas that are in no brackets. There are none in `()` and `(void)`.
+/// Splits parameters at the commas outside of brackets. `()` and `(void)` have none.
 fn split(tokens: &[String]) -> Vec<&[String]> {
     if tokens.is_empty() || tokens == ["void"] {
         return Vec::new();
@@ -196,7 +196,7 @@ fn split(tokens: &[String]) -> Vec<&[String]> {
         .collect()
 }
 
-/// Words and signs as a person would write them.
+/// Joins words and punctuation in the usual spelling.
 fn join(tokens: &[String]) -> String {
     let mut text = String::new();
     for token in tokens {
@@ -210,7 +210,7 @@ fn join(tokens: &[String]) -> String {
     text
 }
 
-/// Words, numbers, strings and signs; preprocessor lines are left out.
+/// Returns words, numbers, strings and punctuation, without preprocessor lines.
 fn tokens(source: &str) -> Vec<String> {
     let mut tokens = Vec::new();
     let mut continued = false;
@@ -228,7 +228,7 @@ fn tokens_of_line(line: &str, tokens: &mut Vec<String>) {
     let mut rest = line;
     while let Some(first) = rest.chars().next() {
         let length = if first.is_alphanumeric() || first == '_' {
-            // In a number, a quote parts digits.
+            // In a number, a quote separates digits.
             let parts_digits = |c: char| c == '\'' && first.is_ascii_digit();
             rest.find(|c: char| !c.is_alphanumeric() && c != '_' && !parts_digits(c)).unwrap_or(rest.len())
         } else if first == '"' || first == '\'' {
@@ -252,7 +252,7 @@ fn tokens_of_line(line: &str, tokens: &mut Vec<String>) {
     }
 }
 
-/// The text with a space for each comment; strings stay.
+/// Returns the text with a space for each comment; strings stay unchanged.
 fn without_comments(source: &str) -> String {
     let mut text = String::with_capacity(source.len());
     let mut rest = source;

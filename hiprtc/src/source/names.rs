@@ -1,24 +1,24 @@
-//! What the names in a source mean: its macros, type aliases and structures. It is read without a preprocessor, so a name may have
-//! several meanings, and which one counts is not known then.
+//! The meanings of the names in a source: its macros, type aliases and structures. It is read without a preprocessor,
+//! so a name may have several meanings, and it is unknown which one applies.
 
 use std::collections::HashMap;
 
 use super::{QUALIFIERS, is_type_word, is_word, tokens_of_line, without_comments};
 
-/// The words and signs of a text, without its directives.
+/// The words and punctuation of a text, without its directives.
 #[derive(Debug, Default)]
 pub(super) struct Text {
     pub(super) tokens: Vec<String>,
-    /// Whether the token at the same place is in an `#if`.
+    /// Whether the token at the same index is in an `#if`.
     pub(super) conditional: Vec<bool>,
 }
 
 /// One meaning of a name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Meaning {
-    /// A macro, and what it stands for; `None` if it has parameters, or is not always defined.
+    /// A macro and its expansion; `None` if it has parameters, or is not always defined.
     Macro(Option<Vec<String>>),
-    /// A type by another name; `None` if it is no plain number.
+    /// An alias of a type; `None` if it is not a plain number type.
     Alias(Option<Vec<String>>),
     /// A structure, class, union or enumeration.
     Structure,
@@ -61,7 +61,7 @@ impl Names {
         true
     }
 
-    /// Adds what a text defines, and returns its tokens; `None` if it has what is not read here.
+    /// Adds the definitions of a text, and returns its tokens; `None` if it contains unsupported syntax.
     pub(super) fn add_text(&mut self, source: &str) -> Option<Text> {
         // Raw strings, and other spellings of # and \.
         if ["R\"", "%:", "??"].iter().any(|part| source.contains(part)) {
@@ -69,14 +69,14 @@ impl Names {
         }
         let spliced = source.replace("\\\r\n", "").replace("\\\n", "");
         let (mut text, mut depth, mut directives) = (Text::default(), 0_usize, 0_usize);
-        // The macro of an include guard.
+        // The macro of the include guard.
         let mut guard: Option<String> = None;
         let mut outside = 0;
         for line in without_comments(&spliced).lines() {
             let Some(directive) = line.trim_start().strip_prefix('#') else {
                 let before = text.tokens.len();
                 tokens_of_line(line, &mut text.tokens);
-                // Not a guard: the rest is compiled without it, too.
+                // It is not a guard: the code after it is compiled without the macro, too.
                 if depth < outside && text.tokens.len() > before {
                     return None;
                 }
@@ -118,7 +118,7 @@ impl Names {
     /// Adds the types that a text defines.
     fn add_types(&mut self, text: &Text) {
         let tokens: Vec<&str> = text.tokens.iter().map(String::as_str).collect();
-        // Whether each open brace is of a namespace or of `extern "C"`, where names are the kernels'.
+        // Whether each open brace belongs to a namespace or `extern "C"`, whose names are visible to the kernels.
         let mut scopes: Vec<bool> = Vec::new();
         for (at, &token) in tokens.iter().enumerate() {
             let rest = &tokens[at + 1..];
@@ -141,7 +141,7 @@ impl Names {
         }
     }
 
-    /// The words after `typedef`.
+    /// Parses the words after `typedef`.
     fn add_typedef(&mut self, tokens: &[&str], visible: bool) {
         let mut depth = 0_usize;
         let end = tokens.iter().position(|token| {
@@ -173,7 +173,7 @@ impl Names {
         }
     }
 
-    /// The words after `using`.
+    /// Parses the words after `using`.
     fn add_using(&mut self, tokens: &[&str], visible: bool) {
         let end = tokens.iter().position(|token| *token == ";").unwrap_or(tokens.len());
         match &tokens[..end] {
@@ -185,7 +185,7 @@ impl Names {
     }
 }
 
-/// The words of a type's name, if there is nothing else.
+/// Returns the words of a type's name, if there is nothing else.
 fn plain(tokens: &[&str]) -> Option<Vec<String>> {
     let are_words = !tokens.is_empty() && tokens.iter().all(|token| is_word(token) || *token == "::");
     let other = ["const", "struct", "class", "union", "enum", "decltype", "auto"];
@@ -193,7 +193,7 @@ fn plain(tokens: &[&str]) -> Option<Vec<String>> {
         .then(|| tokens.iter().map(|token| (*token).to_owned()).collect())
 }
 
-/// Whether a brace after these tokens is a namespace's, or that of `extern "C"`.
+/// Returns whether a brace after these tokens opens a namespace or `extern "C"`.
 fn opens_namespace(before: &[&str]) -> bool {
     match before {
         [.., "extern", language] => language.starts_with('"'),
@@ -205,14 +205,14 @@ fn opens_namespace(before: &[&str]) -> bool {
     }
 }
 
-/// The name of the structure that is declared by the tokens after its keyword.
+/// Returns the name of the structure that the tokens after its keyword declare.
 fn structure<'a>(tokens: &[&'a str]) -> Option<&'a str> {
     let mut at = 0;
     loop {
         match (tokens.get(at)?, tokens.get(at + 1)?) {
             (word, &"(") if is_word(word) => {
                 at += 1 + tokens[at + 1..].iter().position(|token| *token == ")")?;
-                // `__attribute__((...))` has two of them.
+                // `__attribute__((...))` has two closing parentheses.
                 at += tokens[at..].iter().take_while(|token| **token == ")").count();
             }
             (&"struct" | &"class", _) => at += 1,

@@ -1,21 +1,23 @@
-//! What the tests share.
+//! Shared code of the tests.
 
-#![allow(dead_code, missing_docs, unreachable_pub)] // each test uses its part
+#![allow(dead_code, missing_docs, unreachable_pub)] // each test uses a part of it
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Says that a test is skipped, past libtest's capture, which shows nothing of tests that pass; `cargo xtask test` counts it.
+/// Reports that a test is skipped. It bypasses libtest's capture, which hides the output of passing tests; `cargo xtask
+/// test` counts the reports.
 pub fn skipped(why: &dyn std::fmt::Display) {
     use std::io::Write as _;
     let why = why.to_string();
     let _ = writeln!(std::io::stdout(), "SKIPPED: {}", why.lines().next().unwrap_or_default());
 }
 
-/// Whether there is a HIPRTC to test with; says so if not. Where one is promised (`ROCM_RS_RELEASE`), its absence is a failure.
+/// Returns whether a HIPRTC is available for the tests, and reports if not. If one is promised (`ROCM_RS_RELEASE`), its
+/// absence is a failure.
 pub fn compiler_or_skip(test: &str) -> bool {
-    // The tests are about the compiler.
+    // The tests are about the compiler, not the cache.
     hiprtc::cache::disable();
     match hiprtc::available() {
         Ok(()) => true,
@@ -27,18 +29,18 @@ pub fn compiler_or_skip(test: &str) -> bool {
     }
 }
 
-/// How this process was started, up to the test program: a loader with its library path, or nothing.
+/// Returns the command that started this process, up to the test program: a loader with its library path, or nothing.
 pub fn runner() -> Vec<OsString> {
     let program = std::env::args_os().next().unwrap();
     let Ok(line) = std::fs::read("/proc/self/cmdline") else { return Vec::new() };
     let words = line.split(|byte| *byte == 0).map(|word| OsString::from(String::from_utf8_lossy(word).into_owned()));
     let words: Vec<_> = words.take_while(|word| *word != program).collect();
-    // With no runner the program comes first.
+    // Without a runner the program comes first.
     if words.len() > 20 { Vec::new() } else { words }
 }
 
-/// This test program again, to run one of its ignored tests, with the files whose names start with one of `hide` left out of
-/// the directory of libraries that HIPRTC is in. A name that ends with `$` is a whole one.
+/// Runs this test program again, for one of its ignored tests, without the files whose names start with one of `hide`
+/// in HIPRTC's directory. A name that ends with `$` must match completely.
 pub struct Without {
     _directory: tempfile::TempDir,
     command: Command,
@@ -59,7 +61,7 @@ impl Without {
                 None => name.to_string_lossy().starts_with(stem),
             });
             if name.to_string_lossy().contains(".so") && !hidden {
-                // HIPRTC itself is copied, so that it is in the new directory by every account.
+                // HIPRTC itself is copied, so that it is in the new directory even after links are resolved.
                 if name.to_string_lossy().starts_with("libhiprtc.so") {
                     std::fs::copy(entry.path(), to.join(name)).unwrap();
                 } else {
@@ -88,7 +90,7 @@ impl Without {
         Self { _directory: directory, command }
     }
 
-    /// Runs the ignored test and returns whether it passed, with all it printed.
+    /// Runs the ignored test and returns whether it passed, with its output.
     pub fn run(mut self, test: &str) -> (bool, String) {
         self.command.args(["--exact", test, "--ignored", "--nocapture"]);
         let output = self.command.output().unwrap();

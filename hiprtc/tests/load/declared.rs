@@ -1,4 +1,4 @@
-//! Launches of code that was compiled from source are held to what the source declares.
+//! Launches of code that was compiled from source are checked against the source's declarations.
 
 use hip::graph::Graph;
 use hip::{Device, DeviceBuffer, DevicePtr, Event, Kernel, LaunchConfig, ManagedBuffer, Stream};
@@ -24,12 +24,12 @@ const SOURCE: &str = r#"
     template<typename T> __global__ void fill(T *out, const T *in, float4 *, T by) { out[threadIdx.x] = in[threadIdx.x] + by; }
 "#;
 
-/// One block of as many threads as the buffers have elements.
+/// One block with as many threads as the buffers have elements.
 fn one() -> LaunchConfig {
     LaunchConfig::new(1, 4)
 }
 
-/// The words of the error of a launch, which must be one of an argument.
+/// Returns the message of a launch's error, which must be about an argument.
 fn refused(result: hip::Result<()>) -> String {
     let error = result.unwrap_err();
     assert!(matches!(error, hip::Error::Argument { .. }), "{error}");
@@ -40,7 +40,8 @@ fn assert_parts(text: &str, parts: &[&str]) {
     parts.iter().for_each(|part| assert!(text.contains(part), "{part} in {text}"));
 }
 
-/// Each mistake is refused, however the code came to be and however it is launched; nothing is queued, and what is right runs.
+/// Each mistake is rejected for every origin of the code and every kind of launch; nothing is queued, and correct
+/// launches run.
 #[test]
 fn mistakes_are_refused_by_the_name_of_the_parameter() {
     let Some((_alone, _folder, device)) = start("mistakes_are_refused_by_the_name_of_the_parameter") else { return };
@@ -58,7 +59,7 @@ fn mistakes_are_refused_by_the_name_of_the_parameter() {
     let wide = DeviceBuffer::<f64>::zeroed(&device, 4).unwrap();
     let mut wide_too = DeviceBuffer::<f64>::zeroed(&device, 4).unwrap();
     let by = [0.0, 0.0, 0.0, 0.5_f32];
-    // SAFETY: what is not refused has four elements, as many as there are threads.
+    // SAFETY: in launches that are not rejected, the buffers have four elements, as many as there are threads.
     unsafe {
         let sum = kernel("sum");
         let text = refused(sum.launch(&stream, one(), (&x, &wide, &mut z, by)));
@@ -69,7 +70,7 @@ fn mistakes_are_refused_by_the_name_of_the_parameter() {
         assert_parts(&text, &["argument 4 of sum(", "float4 by", "[u32; 4]"]);
         sum.launch(&stream, one(), (&x, &x, &mut z, by)).unwrap();
         assert_eq!(z.to_vec().unwrap(), [2.5; 4]);
-        // Structures and bytes take any elements; what is written must still be `&mut`.
+        // Structures and bytes take any elements; a buffer that is written must still be `&mut`.
         let moved = kernel("moved");
         let mut particles = DeviceBuffer::from_slice(&device, &[[1.0_f32; 2]; 4]).unwrap();
         let mut flags = DeviceBuffer::<i32>::zeroed(&device, 4).unwrap();
@@ -112,7 +113,7 @@ fn twice(device: &Device, twice: &Kernel) {
     let mut managed = ManagedBuffer::from_slice(device, &[1.0_f32; 4]).unwrap();
     let (start, stop) = (Event::new(device).unwrap(), Event::new(device).unwrap());
     let mut graph = Graph::new(device).unwrap();
-    // SAFETY: what is not refused has four elements.
+    // SAFETY: the buffers of launches that are not rejected have four elements.
     unsafe {
         let read_only =
             ["argument 1 of twice(float *x, count n)", "through which it may write", "&mut", "const float *x"];
@@ -171,7 +172,7 @@ fn signatures_in_rust_are_held_to_the_source_when_they_are_loaded() {
     assert_eq!(x.to_vec().unwrap(), [3.0; 4]);
 }
 
-/// Each of these is right, though a reader of the text alone could take it for a mistake.
+/// Each of these is correct, although a reader of the text alone could take it for a mistake.
 #[test]
 fn what_the_text_does_not_show_is_never_refused() {
     let Some((_alone, _folder, device)) = start("what_the_text_does_not_show_is_never_refused") else { return };
@@ -235,11 +236,11 @@ fn what_the_text_does_not_show_is_never_refused() {
         unsafe { read.launch(&stream, LaunchConfig::new(1, 1), (&x, &mut y)).unwrap() };
         assert_eq!(y.to_vec().unwrap(), [7.0], "{name}");
     }
-    // A bundle may be of another source, and so may bytes.
+    // A bundle may come from another source, and so may bytes.
     let seven = Program::new("seven.hip", "extern \"C\" __global__ void seven(double *x) { x[0] = 7; }");
     let code = seven.compile().unwrap();
     let module = hip::Module::load(&device, code.as_bytes()).unwrap();
-    // SAFETY: the bytes of the double are there.
+    // SAFETY: the buffer has the bytes of the double.
     unsafe {
         let mut bytes = DeviceBuffer::<u8>::zeroed(&device, 8).unwrap();
         module.kernel("seven").unwrap().launch(&stream, LaunchConfig::new(1, 1), (&mut bytes,)).unwrap();

@@ -1,5 +1,5 @@
-//! The layer of the cache in memory, and launches held to the source, with a real HIPRTC and a device of any runtime. Without these, each test says that it is
-//! skipped, and why.
+//! The in-memory layer of the cache, and launches checked against the source, with a real HIPRTC and a device of any
+//! runtime. Without these, each test reports that it is skipped, and why.
 
 #[path = "../common/mod.rs"]
 mod common;
@@ -12,14 +12,14 @@ use hip::{Device, DeviceBuffer, LaunchConfig, Stream};
 use hiprtc::cache::{self, Cache};
 use hiprtc::{Error, Loaded, Options, Program};
 
-/// Each launch adds to a variable of the module, and returns the sum: launches of one module have one sum.
+/// Each launch adds to a variable of the module, and returns the sum: launches of one module share the sum.
 const COUNTER: &str = r#"
     __device__ int count = 0;
     extern "C" __global__ void add(int *x) { count += STEP; *x = count; }
     template<typename T> __global__ void seven(T *x) { *x = 7; }
 "#;
 
-/// The process has one cache: one test at a time.
+/// The process has one cache, so tests run one at a time.
 static ALONE: Mutex<()> = Mutex::new(());
 
 fn start(test: &str) -> Option<(MutexGuard<'static, ()>, tempfile::TempDir, Device)> {
@@ -63,7 +63,7 @@ fn the_same_module_is_returned_until_it_is_freed() {
     let Some((_alone, folder, device)) = start("the_same_module_is_returned_until_it_is_freed") else { return };
     let first = program().load(&device).unwrap();
     assert_eq!(run(&first, "add", &device), 1);
-    // Not from the disk.
+    // The module does not come from the disk.
     std::fs::remove_dir_all(folder.path().join("cache")).unwrap();
     let second = program().load(&device).unwrap();
     assert_eq!(run(&second, "add", &device), 2, "the same module");
@@ -85,7 +85,7 @@ fn the_same_module_is_returned_until_it_is_freed() {
     assert_eq!(run(&program().load(&device).unwrap(), "add", &device), 1, "not kept");
 }
 
-/// A header that changes gives another module, and the old one again when it changes back.
+/// A changed header gives another module, and the old one again when the header changes back.
 #[test]
 fn headers_are_looked_at_again() {
     let Some((_alone, folder, device)) = start("headers_are_looked_at_again") else { return };

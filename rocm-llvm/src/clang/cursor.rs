@@ -12,7 +12,7 @@ use super::unit::TranslationUnit;
 #[derive(Clone, Copy)]
 pub struct Cursor<'u> {
     raw: raw::CXCursor,
-    /// Cursors of a unit are used by one thread at a time.
+    /// Only one thread at a time uses the cursors of a unit.
     _unit: PhantomData<(&'u TranslationUnit<'u>, *const ())>,
 }
 
@@ -95,12 +95,12 @@ kinds! {
 }
 
 impl<'u> Cursor<'u> {
-    /// `raw` must be a cursor of a unit that lives as long as the result.
+    /// Makes a cursor of `raw`, which must belong to a unit that lives as long as the result.
     pub(super) fn from_raw(raw: raw::CXCursor) -> Self {
         Self { raw, _unit: PhantomData }
     }
 
-    /// `None` for the null cursor and for those that stand for "nothing".
+    /// Returns `None` for the null cursor and for cursors that mean "nothing".
     pub(super) fn some(raw: raw::CXCursor) -> Option<Self> {
         // SAFETY: a cursor of a live unit, or null.
         let null = unsafe { raw::clang_Cursor_isNull(raw) != 0 };
@@ -129,14 +129,14 @@ impl<'u> Cursor<'u> {
         unsafe { raw::take(raw::clang_getCursorSpelling(self.raw)) }.unwrap_or_default()
     }
 
-    /// Returns its name with more, such as the parameters of a function: `hipFree(void *)`.
+    /// Returns its name with details, such as the parameters of a function: `hipFree(void *)`.
     #[doc(alias = "clang_getCursorDisplayName")]
     pub fn display_name(self) -> String {
         // SAFETY: the unit is live, and the text given away.
         unsafe { raw::take(raw::clang_getCursorDisplayName(self.raw)) }.unwrap_or_default()
     }
 
-    /// Returns the text that identifies its declaration in all units; empty if it has none.
+    /// Returns the string that identifies its declaration in all units (USR); empty if it has none.
     #[doc(alias = "clang_getCursorUSR")]
     pub fn usr(self) -> String {
         // SAFETY: the unit is live, and the text given away.
@@ -196,24 +196,24 @@ impl<'u> Cursor<'u> {
         u64::try_from(unsafe { raw::clang_Cursor_getOffsetOfField(self.raw) }).ok()
     }
 
-    /// Returns its place in the source, if it is in a file.
+    /// Returns its location in the source, if it is in a file.
     #[doc(alias = "clang_getCursorLocation")]
     pub fn location(self) -> Option<Location> {
-        // SAFETY: the unit is live, and the location one of its.
+        // SAFETY: the unit is live, and the location belongs to it.
         unsafe { Location::from_raw(raw::clang_getCursorLocation(self.raw)) }
     }
 
     /// Returns whether it is in the source itself, not in a file that it includes.
     #[doc(alias = "clang_Location_isFromMainFile")]
     pub fn is_in_main_file(self) -> bool {
-        // SAFETY: the unit is live, and the location one of its.
+        // SAFETY: the unit is live, and the location belongs to it.
         unsafe { raw::clang_Location_isFromMainFile(raw::clang_getCursorLocation(self.raw)) != 0 }
     }
 
     /// Returns whether it is in a system header.
     #[doc(alias = "clang_Location_isInSystemHeader")]
     pub fn is_in_system_header(self) -> bool {
-        // SAFETY: the unit is live, and the location one of its.
+        // SAFETY: the unit is live, and the location belongs to it.
         unsafe { raw::clang_Location_isInSystemHeader(raw::clang_getCursorLocation(self.raw)) != 0 }
     }
 
@@ -224,35 +224,35 @@ impl<'u> Cursor<'u> {
         unsafe { raw::clang_isCursorDefinition(self.raw) != 0 }
     }
 
-    /// Returns the definition of what it declares or refers to, if it is in this unit.
+    /// Returns the definition of the entity that it declares or refers to, if it is in this unit.
     #[doc(alias = "clang_getCursorDefinition")]
     pub fn definition(self) -> Option<Cursor<'u>> {
         // SAFETY: the unit is live.
         Self::some(unsafe { raw::clang_getCursorDefinition(self.raw) })
     }
 
-    /// Returns what it refers to: of a call, the function.
+    /// Returns the declaration that it refers to, such as the function of a call.
     #[doc(alias = "clang_getCursorReferenced")]
     pub fn referenced(self) -> Option<Cursor<'u>> {
         // SAFETY: the unit is live.
         Self::some(unsafe { raw::clang_getCursorReferenced(self.raw) })
     }
 
-    /// Returns what it is a member of: a namespace, a class, the unit.
+    /// Returns its semantic parent: a namespace, a class, the unit.
     #[doc(alias = "clang_getCursorSemanticParent")]
     pub fn parent(self) -> Option<Cursor<'u>> {
         // SAFETY: the unit is live.
         Self::some(unsafe { raw::clang_getCursorSemanticParent(self.raw) })
     }
 
-    /// Returns the comment before it, with its marks.
+    /// Returns the comment before it, with the comment delimiters.
     #[doc(alias = "clang_Cursor_getRawCommentText")]
     pub fn comment(self) -> Option<String> {
         // SAFETY: the unit is live, and the text given away.
         unsafe { raw::take(raw::clang_Cursor_getRawCommentText(self.raw)) }
     }
 
-    /// Returns the first paragraph of the comment before it, or what `\brief` marks.
+    /// Returns the first paragraph of the comment before it, or the text of `\brief`.
     #[doc(alias = "clang_Cursor_getBriefCommentText")]
     pub fn brief_comment(self) -> Option<String> {
         // SAFETY: the unit is live, and the text given away.
@@ -263,9 +263,9 @@ impl<'u> Cursor<'u> {
     #[doc(alias = "clang_Cursor_getNumArguments")]
     #[doc(alias = "clang_Cursor_getArgument")]
     pub fn arguments(self) -> Vec<Cursor<'u>> {
-        // SAFETY: the unit is live. The count is -1 for what has none.
+        // SAFETY: the unit is live. The count is -1 for a cursor without arguments.
         let count = unsafe { raw::clang_Cursor_getNumArguments(self.raw) };
-        // SAFETY: the unit is live, and it has as many.
+        // SAFETY: the unit is live, and the index is below the count.
         (0..count)
             .filter_map(|at| Self::some(unsafe { raw::clang_Cursor_getArgument(self.raw, at.unsigned_abs()) }))
             .collect()
@@ -275,7 +275,7 @@ impl<'u> Cursor<'u> {
     #[doc(alias = "clang_visitChildren")]
     pub fn children(self) -> Vec<Cursor<'u>> {
         let mut children: Vec<raw::CXCursor> = Vec::new();
-        // SAFETY: the unit is live, and the visitor is for such a vector, which outlives the call.
+        // SAFETY: the unit is live, and the visitor expects such a vector, which outlives the call.
         unsafe { raw::clang_visitChildren(self.raw, Some(push), (&raw mut children).cast()) };
         children.into_iter().map(Self::from_raw).collect()
     }
@@ -301,7 +301,7 @@ unsafe extern "C" fn push(
 /// The nodes below a cursor, see [`Cursor::descendants`].
 #[derive(Debug, Clone)]
 pub struct Descendants<'u> {
-    /// The next one last.
+    /// The cursors to visit, the next one last.
     waiting: Vec<Cursor<'u>>,
 }
 

@@ -1,4 +1,4 @@
-//! What the compiler reports, and places in sources.
+//! The compiler's diagnostics, and locations in sources.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -40,9 +40,9 @@ pub struct Diagnostic {
     pub severity: Severity,
     /// The message alone.
     pub message: String,
-    /// The place in the source, if it has one.
+    /// The location in the source, if it has one.
     pub location: Option<Location>,
-    /// All of it, as the compiler prints it: `a.h:2:10: error: ...`.
+    /// The complete text, as the compiler prints it: `a.h:2:10: error: ...`.
     pub text: String,
 }
 
@@ -52,7 +52,7 @@ impl fmt::Display for Diagnostic {
     }
 }
 
-/// A place in a source. For what a macro expands to, it is the place of the macro's use.
+/// A location in a source. For the expansion of a macro, it is the location of the macro's use.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Location {
     /// The file.
@@ -72,14 +72,14 @@ impl fmt::Display for Location {
 }
 
 impl Location {
-    /// `None` for places that are in no file.
+    /// Returns `None` for locations that are in no file.
     ///
     /// # Safety
-    /// `raw` must be a location of a unit that is live.
+    /// `raw` must be a location in a live unit.
     #[doc(alias = "clang_getExpansionLocation")]
     pub(super) unsafe fn from_raw(raw: raw::CXSourceLocation) -> Option<Self> {
         let (mut file, mut line, mut column, mut offset) = (std::ptr::null_mut(), 0, 0, 0);
-        // SAFETY: the location is live, and all places valid for the writes.
+        // SAFETY: the location is live, and all pointers are valid for the writes.
         unsafe { raw::clang_getExpansionLocation(raw, &mut file, &mut line, &mut column, &mut offset) };
         if file.is_null() {
             return None;

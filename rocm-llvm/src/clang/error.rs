@@ -9,10 +9,10 @@ pub type Result<T> = std::result::Result<T, Error>;
 #[derive(Debug, Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The library was not found or cannot be opened; the search is in it.
+    /// The library was not found or cannot be opened. Contains the search.
     #[error(transparent)]
     Open(#[from] rocm_loader::Error),
-    /// The process uses another libclang already: there is one a process.
+    /// The process already uses another libclang. There is one per process.
     #[error("{wanted} cannot be used: this process already uses {current}")]
     InUse {
         /// The library asked for.
@@ -28,12 +28,12 @@ pub enum Error {
         /// The library.
         library: String,
     },
-    /// A text contains a null byte, which C's strings end at.
+    /// A string contains a NUL byte, which terminates C strings.
     #[error("{what} contains a null byte at {at}")]
     Null {
-        /// The kind of text.
+        /// The kind of string.
         what: &'static str,
-        /// The place of the null byte.
+        /// The position of the NUL byte.
         at: usize,
     },
     /// The source file does not exist or cannot be read.
@@ -44,7 +44,7 @@ pub enum Error {
         /// The system's message.
         message: String,
     },
-    /// libclang made no translation unit of the source.
+    /// libclang could not create a translation unit from the source.
     #[error("{name} cannot be parsed: {why} (arguments: {})", arguments.join(" "))]
     Parse {
         /// The source's name.

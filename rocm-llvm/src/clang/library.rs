@@ -10,9 +10,9 @@ use rocm_loader::{Provider, Scope, libraries};
 use super::error::{Error, Result};
 use super::raw;
 
-/// The libclang that this process uses. There is one a process, chosen on the first use of this module: the file that
-/// the program names with [`open`](Self::open), otherwise that of ROCm, otherwise the system's. Rust's toolchain does
-/// not have one.
+/// The libclang that this process uses. There is one per process, chosen on the first use of this module: the file that
+/// the program names with [`open`](Self::open), otherwise ROCm's, otherwise the system's. Rust's toolchain does not
+/// have one.
 ///
 /// ```
 /// match rocm_llvm::clang::Library::load() {
@@ -61,8 +61,8 @@ impl Library {
     /// Makes the file `path` the libclang of this process. Call it before anything else of this module.
     ///
     /// # Errors
-    /// [`Error::Open`] if the path is not absolute, or not a library that can be loaded; [`Error::MissingFunction`] if
-    /// it is too old, or another library; [`Error::InUse`] if another one is in use.
+    /// [`Error::Open`] if the path is not absolute, or the file cannot be loaded; [`Error::MissingFunction`] if it is
+    /// too old, or another library; [`Error::InUse`] if another libclang is in use.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
         let _choosing = CHOOSING.lock().unwrap_or_else(PoisonError::into_inner);
@@ -82,14 +82,14 @@ impl Library {
         }
     }
 
-    /// Returns what it says of itself, such as `Debian clang version 19.1.7 (3+b1)`.
+    /// Returns its version string, such as `Debian clang version 19.1.7 (3+b1)`.
     #[doc(alias = "clang_getClangVersion")]
     pub fn version(self) -> String {
         // SAFETY: it takes nothing, and the text is given away.
         unsafe { raw::take(raw::clang_getClangVersion()) }.unwrap_or_default()
     }
 
-    /// Returns the file, or the soname if the system's loader found it and does not tell the file.
+    /// Returns the file, or the soname if the system's loader found it and does not report the file.
     pub fn path(self) -> String {
         self.chosen.name.clone()
     }
@@ -102,7 +102,7 @@ impl Library {
         Ok(Self { chosen })
     }
 
-    /// Uses the library that the crate below has open.
+    /// Uses the library that `rocm-llvm-sys` has opened.
     fn adopt(library: &'static rocm_loader::Library) -> Result<Self> {
         check(library)?;
         Ok(Self { chosen: CHOSEN.get_or_init(|| Chosen { library, name: describe(library) }) })

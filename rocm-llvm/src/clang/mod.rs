@@ -30,8 +30,8 @@
 //! # }
 //! ```
 //!
-//! Cursors and types borrow their [`TranslationUnit`], which borrows its [`Index`]: none can be used after what it is
-//! in. What the compiler reports is a list of [`Diagnostic`]s; nothing is printed.
+//! Cursors and types borrow their [`TranslationUnit`], which borrows its [`Index`]: none can outlive its owner. The
+//! compiler's messages are a list of [`Diagnostic`]s; nothing is printed.
 
 mod cursor;
 mod diagnostic;

@@ -1,4 +1,5 @@
-//! libclang's C functions. All that this module calls are listed here: the library is checked for them when it is chosen.
+//! libclang's C functions. All functions that this module calls are listed here: the library is checked for them when
+//! it is chosen.
 
 use std::ffi::{CStr, CString};
 
@@ -43,10 +44,10 @@ pub(super) fn c_text(what: &'static str, text: &str) -> Result<CString> {
     CString::new(text).map_err(|error| Error::Null { what, at: error.nul_position() })
 }
 
-/// Copies a text of libclang's, and frees it.
+/// Copies a string of libclang, and frees it.
 ///
 /// # Safety
-/// `string` must be one that libclang gave away, or zero, and be used no more.
+/// `string` must be one whose ownership libclang passed to the caller, or zero, and must not be used afterwards.
 pub(super) unsafe fn take(string: CXString) -> Option<String> {
     // SAFETY: by the contract.
     let text = unsafe { clang_getCString(string) };

@@ -78,7 +78,7 @@ kinds! {
 }
 
 impl<'u> Type<'u> {
-    /// `None` for the invalid type; otherwise a type of a unit that lives as long as the result.
+    /// Returns `None` for the invalid type; otherwise a type of a unit that lives as long as the result.
     pub(super) fn some(raw: raw::CXType) -> Option<Self> {
         (raw.kind.0 != 0).then_some(Self { raw, _unit: PhantomData })
     }
@@ -109,14 +109,14 @@ impl<'u> Type<'u> {
         unsafe { raw::take(raw::clang_getTypeSpelling(self.raw)) }.unwrap_or_default()
     }
 
-    /// Returns the type without names for types: of `size_t`, `unsigned long`.
+    /// Returns the type with aliases resolved: `unsigned long` for `size_t`.
     #[doc(alias = "clang_getCanonicalType")]
     pub fn canonical(self) -> Type<'u> {
         // SAFETY: the unit is live. A valid type has a canonical one.
         Self::some(unsafe { raw::clang_getCanonicalType(self.raw) }).unwrap_or(self)
     }
 
-    /// Returns what a pointer or a reference leads to.
+    /// Returns the type that a pointer or a reference points to.
     #[doc(alias = "clang_getPointeeType")]
     pub fn pointee(self) -> Option<Type<'u>> {
         // SAFETY: the unit is live.
@@ -133,25 +133,25 @@ impl<'u> Type<'u> {
     /// Returns the length of an array of a constant length.
     #[doc(alias = "clang_getArraySize")]
     pub fn length(self) -> Option<u64> {
-        // SAFETY: the unit is live. The result is -1 for what is not such an array.
+        // SAFETY: the unit is live. The result is -1 for other types.
         u64::try_from(unsafe { raw::clang_getArraySize(self.raw) }).ok()
     }
 
     /// Returns its size in bytes; `None` if it is incomplete, or depends on a template's parameters.
     #[doc(alias = "clang_Type_getSizeOf")]
     pub fn size(self) -> Option<u64> {
-        // SAFETY: the unit is live. The result is negative for what has no size.
+        // SAFETY: the unit is live. The result is negative for a type without a size.
         u64::try_from(unsafe { raw::clang_Type_getSizeOf(self.raw) }).ok()
     }
 
     /// Returns its alignment in bytes; `None` if it is incomplete, or depends on a template's parameters.
     #[doc(alias = "clang_Type_getAlignOf")]
     pub fn alignment(self) -> Option<u64> {
-        // SAFETY: the unit is live. The result is negative for what has no alignment.
+        // SAFETY: the unit is live. The result is negative for a type without an alignment.
         u64::try_from(unsafe { raw::clang_Type_getAlignOf(self.raw) }).ok()
     }
 
-    /// Returns the fields of a structure, union or class; none for others and for what is only declared.
+    /// Returns the fields of a structure, union or class; none for other types and for types that are only declared.
     #[doc(alias = "clang_Type_visitFields")]
     pub fn fields(self) -> Vec<Cursor<'u>> {
         unsafe extern "C" fn push(cursor: raw::CXCursor, fields: raw::CXClientData) -> raw::CXVisitorResult {
@@ -161,7 +161,7 @@ impl<'u> Type<'u> {
         }
         let mut fields: Vec<raw::CXCursor> = Vec::new();
         let visitor: raw::CXFieldVisitor = Some(push);
-        // SAFETY: the unit is live, and the visitor is for such a vector, which outlives the call.
+        // SAFETY: the unit is live, and the visitor expects such a vector, which outlives the call.
         unsafe { raw::clang_Type_visitFields(self.raw, visitor, (&raw mut fields).cast()) };
         fields.into_iter().map(Cursor::from_raw).collect()
     }
@@ -177,9 +177,9 @@ impl<'u> Type<'u> {
     #[doc(alias = "clang_getNumArgTypes")]
     #[doc(alias = "clang_getArgType")]
     pub fn parameters(self) -> Vec<Type<'u>> {
-        // SAFETY: the unit is live. The count is -1 for what is not a function.
+        // SAFETY: the unit is live. The count is -1 for a type that is not a function.
         let count = unsafe { raw::clang_getNumArgTypes(self.raw) };
-        // SAFETY: the unit is live, and it has as many.
+        // SAFETY: the unit is live, and the index is below the count.
         (0..count).filter_map(|at| Self::some(unsafe { raw::clang_getArgType(self.raw, at.unsigned_abs()) })).collect()
     }
 
@@ -190,7 +190,7 @@ impl<'u> Type<'u> {
         unsafe { raw::clang_isFunctionTypeVariadic(self.raw) != 0 }
     }
 
-    /// Returns whether it is `const` itself, not what it leads to.
+    /// Returns whether the type itself is `const`, not the type that it points to.
     #[doc(alias = "clang_isConstQualifiedType")]
     pub fn is_const(self) -> bool {
         // SAFETY: the unit is live.

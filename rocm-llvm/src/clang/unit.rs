@@ -1,4 +1,4 @@
-//! Sources, and what they are parsed to.
+//! Sources, and the translation units that they are parsed to.
 
 use std::ffi::{CString, c_int, c_uint};
 use std::fmt;
@@ -11,7 +11,7 @@ use super::error::{Error, Result};
 use super::library::Library;
 use super::raw;
 
-/// What [`Index::parse`] parses: a file or a text, with the compiler's arguments.
+/// The input of [`Index::parse`]: a file or a string, with the compiler's arguments.
 ///
 /// ```
 /// use rocm_llvm::clang::Source;
@@ -26,12 +26,12 @@ pub struct Source {
 }
 
 impl Source {
-    /// A file. Its ending determines the language, unless an argument such as `-x c++` does.
+    /// A file. Its extension determines the language, unless an argument such as `-x c++` does.
     pub fn file(path: impl Into<PathBuf>) -> Self {
         Self { name: path.into(), arguments: Vec::new(), texts: Vec::new(), options: 0 }
     }
 
-    /// A text, which is treated as a file of this name.
+    /// A string, which is treated as a file of this name.
     pub fn text(name: impl Into<PathBuf>, text: impl Into<String>) -> Self {
         let name = name.into();
         Self::file(name.clone()).with_file(name, text)
@@ -49,8 +49,8 @@ impl Source {
         self
     }
 
-    /// Adds a file that need not exist, such as a header that the source includes. Name both by absolute paths: a header
-    /// is searched for beside the source and in the folders of `-I`.
+    /// Adds a file that need not exist, such as a header that the source includes. Name both by absolute paths: a
+    /// header is searched for in the source's folder and in the folders of `-I`.
     pub fn with_file(mut self, name: impl Into<PathBuf>, text: impl Into<String>) -> Self {
         self.texts.push((name.into(), text.into()));
         self
@@ -62,7 +62,7 @@ impl Source {
         self
     }
 
-    /// Skips the bodies of functions, which makes headers quicker.
+    /// Skips the bodies of functions. Headers are then parsed faster.
     pub fn without_bodies(mut self) -> Self {
         self.options |= rocm_llvm_sys::clang::CXTranslationUnit_SkipFunctionBodies.0;
         self
@@ -82,16 +82,16 @@ impl Index {
     #[doc(alias = "clang_createIndex")]
     pub fn new() -> Result<Self> {
         Library::load()?;
-        // SAFETY: it takes two flags: all declarations, and nothing printed.
+        // SAFETY: it takes two flags: include all declarations, print nothing.
         Ok(Self { raw: unsafe { raw::clang_createIndex(0, 0) } })
     }
 
-    /// Parses a source. A source with errors is parsed too, as far as that goes:
+    /// Parses a source. A source with errors is parsed too, as far as possible:
     /// [`diagnostics`](TranslationUnit::diagnostics) lists them.
     ///
     /// # Errors
-    /// [`Error::File`] if the file cannot be read; [`Error::Parse`] if libclang makes nothing of it, such as of an
-    /// unknown argument; [`Error::Null`].
+    /// [`Error::File`] if the file cannot be read; [`Error::Parse`] if libclang cannot parse it at all, for example
+    /// because of an unknown argument; [`Error::Null`].
     #[doc(alias = "clang_parseTranslationUnit2")]
     pub fn parse(&self, source: &Source) -> Result<TranslationUnit<'_>> {
         let name = path_text("a source's name", &source.name)?;
@@ -120,8 +120,8 @@ impl Index {
             .collect();
         let mut unit = std::ptr::null_mut();
         let count = c_int::try_from(pointers.len()).unwrap_or(c_int::MAX);
-        // SAFETY: the index is live, the texts outlive the call and are copied, and the counts are at most those of the arrays. The place
-        // is valid for the write.
+        // SAFETY: the index is live, the strings outlive the call and are copied, and the counts are at most those of the arrays. The
+        // pointer is valid for the write.
         let code = unsafe {
             raw::clang_parseTranslationUnit2(
                 self.raw,
@@ -159,7 +159,7 @@ impl fmt::Debug for Index {
 impl Drop for Index {
     #[doc(alias = "clang_disposeIndex")]
     fn drop(&mut self) {
-        // SAFETY: its units borrowed it, and are gone or forgotten.
+        // SAFETY: the units that borrowed it have been dropped or leaked.
         unsafe { raw::clang_disposeIndex(self.raw) };
     }
 }
@@ -171,15 +171,15 @@ pub struct TranslationUnit<'i> {
 }
 
 impl TranslationUnit<'_> {
-    /// Returns the cursor of the whole unit, whose children are the declarations of the source and of all that it
-    /// includes.
+    /// Returns the cursor of the whole unit, whose children are the declarations of the source and of everything that
+    /// it includes.
     #[doc(alias = "clang_getTranslationUnitCursor")]
     pub fn cursor(&self) -> Cursor<'_> {
         // SAFETY: the unit is live.
         Cursor::from_raw(unsafe { raw::clang_getTranslationUnitCursor(self.raw) })
     }
 
-    /// Returns what the compiler reported, in the order of the source.
+    /// Returns the compiler's messages, in the order of the source.
     #[doc(alias = "clang_getNumDiagnostics")]
     #[doc(alias = "clang_getDiagnostic")]
     pub fn diagnostics(&self) -> Vec<Diagnostic> {
@@ -194,9 +194,10 @@ impl TranslationUnit<'_> {
     }
 
     fn diagnostic(&self, at: c_uint) -> Diagnostic {
-        // Shown: the place, its column, and the option that controls a warning.
+        // Shows the location, its column, and the option that controls a warning.
         const OPTIONS: c_uint = 0x01 | 0x02 | 0x08;
-        // SAFETY: the unit is live and has as many; the texts are given away; the diagnostic is freed once, after its last use.
+        // SAFETY: the unit is live, and the index is below the count; the strings are given away; the diagnostic is freed once, after its
+        // last use.
         unsafe {
             let raw: raw::CXDiagnostic = raw::clang_getDiagnostic(self.raw, at);
             let diagnostic = Diagnostic {

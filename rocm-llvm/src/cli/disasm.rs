@@ -14,7 +14,7 @@ use super::{Result, print};
 
 /// Show the instructions of kernels, with source lines if the code has debug information (-g, or -gline-tables-only).
 ///
-/// The file should be a compiler's: LLVM can crash on one that is damaged or crafted.
+/// The file should be the output of a compiler: LLVM can crash on a damaged or crafted one.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Disasm {
     /// A code object, object file, offload bundle, host library or program
@@ -39,7 +39,7 @@ pub(super) struct Function<'a> {
     pub(super) bytes: &'a [u8],
 }
 
-/// A word that the assembler pads code with: `s_code_end` and zero.
+/// Words that the assembler pads code with: `s_code_end` and zero.
 const PADDING: [u32; 2] = [0xbf9f_0000, 0];
 
 impl Disasm {
@@ -79,7 +79,7 @@ impl Disasm {
             return true;
         }
         let demangled = addr2line::demangle_auto(function.name.as_str().into(), None);
-        // With its parameters, or without.
+        // The name with its parameters, or without.
         demangled == wanted || demangled.split('(').next() == Some(wanted)
     }
 
@@ -88,7 +88,7 @@ impl Disasm {
         let target = code.target().ok_or("the architecture of the code is not known")?;
         let wave64 = |function: &Function<'_>| {
             let kernels = read.as_ref().map_or(&[][..], |read| &read.kernels);
-            // Functions that are not kernels have the waves of the kernels that call them.
+            // Functions that are not kernels run in waves of the kernels that call them.
             let of = kernels.iter().find(|kernel| kernel.name == function.name).or(kernels.first());
             of.is_some_and(|kernel| kernel.wavefront_size == 64)
         };
@@ -157,12 +157,12 @@ impl Disasm {
     }
 }
 
-/// Four bytes as a number in hexadecimal.
+/// Prints four bytes as a hexadecimal number.
 fn word(bytes: &[u8]) -> String {
     bytes.iter().rev().map(|byte| format!("{byte:02X}")).collect()
 }
 
-/// Where a relative branch goes: so many words after the next instruction.
+/// Returns the target of a relative branch: a number of words after the next instruction.
 fn branch_target(instruction: &str, address: u64) -> Option<u64> {
     let (name, operand) = instruction.split_once(' ')?;
     if name != "s_branch" && !name.starts_with("s_cbranch_") {

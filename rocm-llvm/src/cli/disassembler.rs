@@ -1,4 +1,4 @@
-//! What disassembles: Comgr, or an LLVM with the AMDGPU target.
+//! Disassemblers: Comgr, or an LLVM with the AMDGPU target.
 
 use std::ffi::{CString, c_char, c_int, c_void};
 use std::path::{Path, PathBuf};
@@ -17,14 +17,14 @@ pub(crate) enum Disassembler {
 }
 
 impl Disassembler {
-    /// The first one that is found; `llvm` is the user's choice. `wave64` makes a difference since gfx10.
+    /// Returns the first one that is found; `llvm` is the user's choice. `wave64` makes a difference since gfx10.
     pub(crate) fn new(target: &str, wave64: bool, llvm: Option<&Path>) -> Result<Self> {
         if let Some(path) = llvm {
             let library = open(path)?;
             return Llvm::new(library, target, wave64).map(Self::Llvm);
         }
         let mut why = Vec::new();
-        // Comgr has no way to say that waves have 64 lanes where 32 are usual.
+        // Comgr cannot be told that waves have 64 lanes if 32 is the default.
         let usual = !wave64
             || target.starts_with("gfx6")
             || target.starts_with("gfx7")
@@ -46,7 +46,7 @@ impl Disassembler {
         Err(format!("no disassembler for {target}; install ROCm, or name an LLVM with --llvm:\n{}", why.join("\n")))
     }
 
-    /// What it is, for the first line of the output.
+    /// Returns its name, for the first line of the output.
     pub(crate) fn name(&self) -> String {
         match self {
             Self::Comgr(_) => {
@@ -56,11 +56,11 @@ impl Disassembler {
         }
     }
 
-    /// Size and text of the first instruction; `None` if it is not one.
+    /// Returns size and text of the first instruction; `None` if the bytes are not one.
     pub(crate) fn next(&self, address: u64, code: &[u8]) -> Result<Option<(usize, String)>> {
         match self {
             Self::Comgr(disassembler) => {
-                // SAFETY: of a file of the user's, who is told by `--help` that it has to be a compiler's.
+                // SAFETY: the code is from a file of the user; `--help` says that it has to be a compiler's.
                 let found = unsafe { disassembler.instruction(address, code) }.map_err(|error| error.to_string())?;
                 Ok(found.and_then(|found| Some((found.size, found.text?))))
             }
@@ -73,7 +73,7 @@ fn open(path: &Path) -> Result<Library> {
     Library::open(&libraries::LLVM, path, Scope::Local).map_err(|error| error.to_string())
 }
 
-/// The LLVM that `rustc` ships.
+/// Returns the LLVM that `rustc` ships.
 fn of_toolchain() -> Option<PathBuf> {
     let output = Command::new("rustc").args(["--print", "sysroot"]).output().ok().filter(|out| out.status.success())?;
     let folder = PathBuf::from(String::from_utf8(output.stdout).ok()?.trim()).join("lib");
@@ -82,7 +82,7 @@ fn of_toolchain() -> Option<PathBuf> {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         name.starts_with("libLLVM") && name.contains(".so")
     });
-    // One of them is a script for linkers, which only names the other.
+    // One of the files is a linker script, which only names the other.
     found.into_iter().max_by_key(|path| std::fs::metadata(path).map_or(0, |metadata| metadata.len()))
 }
 
@@ -115,8 +115,7 @@ impl Llvm {
     fn new(library: Library, target: &str, wave64: bool) -> Result<Self> {
         let name = library.describe();
         let missing = |error: rocm_loader::Error| format!("{name}: {error}");
-        // SAFETY: the signatures are those of LLVM's headers, `Target.h` and `Disassembler.h`, the same in all releases
-        // from 8 on.
+        // SAFETY: the signatures are those of LLVM's headers, `Target.h` and `Disassembler.h`, the same in all releases from 8 on.
         let (info, machine, disassembler, create, next, options, dispose) = unsafe {
             (
                 library.function::<Initialize>(c"LLVMInitializeAMDGPUTargetInfo", "5.7").map_err(missing)?,
@@ -128,7 +127,7 @@ impl Llvm {
                 library.function::<Dispose>(c"LLVMDisasmDispose", "5.7").map_err(missing)?,
             )
         };
-        // SAFETY: each may be called again, and this program has one thread.
+        // SAFETY: each may be called repeatedly, and this program has one thread.
         unsafe {
             info();
             machine();
@@ -161,11 +160,11 @@ impl Llvm {
     }
 
     fn next(&self, address: u64, code: &[u8]) -> Option<(usize, String)> {
-        /// The longest instruction has fewer bytes.
+        /// Longer than any instruction, in bytes.
         const MOST: usize = 32;
         let mut bytes = code.get(..MOST).unwrap_or(code).to_vec();
         let mut text = [0_u8; 512];
-        // SAFETY: a live context, bytes and a text with their sizes.
+        // SAFETY: a live context, and bytes and a text buffer with their sizes.
         let size = unsafe {
             (self.next)(
                 self.context.as_ptr(),
@@ -182,7 +181,7 @@ impl Llvm {
     }
 }
 
-/// LLVM's name for a feature: `xnack-` is `-xnack`.
+/// Returns LLVM's name for a feature: `xnack-` is `-xnack`.
 fn feature(feature: &str) -> String {
     match (feature.strip_suffix('+'), feature.strip_suffix('-')) {
         (Some(name), _) => format!("+{name}"),

@@ -7,8 +7,8 @@ use super::{Result, print};
 
 /// Write each code object of a file into a file of its own.
 ///
-/// The files are named FILE.BUNDLE.ARCH.co, as in libfoo.so.0.gfx90a.co; a colon in an architecture becomes a dash. Files
-/// that are there already are not replaced, unless --force is given.
+/// The files are named FILE.BUNDLE.ARCH.co, as in libfoo.so.0.gfx90a.co; a colon in an architecture becomes a dash.
+/// Existing files are not replaced, unless --force is given.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Extract {
     /// An offload bundle, host library or program
@@ -40,7 +40,7 @@ impl Extract {
                 made = true;
             }
             let target = code.target().unwrap_or_else(|| "unknown".to_owned());
-            // The name of an entry is the file's own word: it must not leave the directory.
+            // The file controls the name of its entries: it must not leave the directory.
             let plain = |c: char| if c.is_ascii_alphanumeric() || "-+_.".contains(c) { c } else { '-' };
             let target: String = target.chars().map(plain).collect();
             let path = self.output.join(format!("{name}.{}.{target}.co", code.bundle.unwrap_or(0)));

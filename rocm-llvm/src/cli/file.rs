@@ -1,4 +1,4 @@
-//! Code objects in files: by themselves, in bundles, in host libraries.
+//! Code objects in files: standalone, in bundles, in host libraries.
 
 use std::borrow::Cow;
 use std::path::Path;
@@ -14,15 +14,15 @@ const COMPRESSED: &[u8] = b"CCOB";
 const ELF: &[u8] = b"\x7fELF";
 /// EM_AMDGPU
 const MACHINE_AMDGPU: u16 = 224;
-/// The section of a host library that has bundles, and the one with wrappers that point to them.
+/// The section of a host library that contains bundles, and the section with wrappers that point to them.
 const SECTION: &str = ".hip_fatbin";
 const WRAPPERS: &str = ".hipFatBinSegment";
-/// `HIPK`: the wrapper of the name of a kernel pack, a file of its own.
+/// `HIPK`: the magic of a wrapper with the name of a kernel pack, which is a separate file.
 const PACK_WRAPPER: &[u8] = b"KPIH";
-/// Bundles that follow each other start at multiples of this.
+/// Alignment of bundles that follow each other.
 const ALIGN: usize = 4096;
 
-/// A code object, and where it is.
+/// A code object, and its location.
 pub(crate) struct CodeObject<'a> {
     /// The number of its bundle in the file; `None` if the file is a code object.
     pub(crate) bundle: Option<usize>,
@@ -34,20 +34,20 @@ pub(crate) struct CodeObject<'a> {
 }
 
 impl CodeObject<'_> {
-    /// The architecture: of the entry, or of the file itself.
+    /// Returns the architecture of the entry, or of the file itself.
     pub(crate) fn target(&self) -> Option<String> {
         let of_id = self.id.and_then(|id| id.find("-gfx").map(|at| id[at + 1..].to_owned()));
         of_id.or_else(|| Some(super::kernel::Code::read(self.bytes).ok()?.target))
     }
 
-    /// Whether a user who asks for an architecture means this code: `gfx90a` also means `gfx90a:xnack-`.
+    /// Returns whether a requested architecture matches this code: `gfx90a` also matches `gfx90a:xnack-`.
     pub(crate) fn is_for(&self, wanted: Option<&str>) -> bool {
         let Some(wanted) = wanted else { return true };
         self.target().is_some_and(|target| target == wanted || target.split(':').next() == Some(wanted))
     }
 }
 
-/// What a file is.
+/// The kind of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     CodeObject,
@@ -102,7 +102,7 @@ impl File {
         }
     }
 
-    /// Calls `visit` with each code object of the file. One compressed bundle is in memory at a time.
+    /// Calls `visit` with each code object of the file. Only one compressed bundle is in memory at a time.
     pub(crate) fn for_each(&self, mut visit: impl FnMut(&CodeObject<'_>) -> Result<()>) -> Result<()> {
         let named = |error: String| format!("{}: {error}", self.path);
         match self.kind()? {
@@ -112,7 +112,7 @@ impl File {
         }
     }
 
-    /// The section of a host library.
+    /// Returns the bundle section of a host library.
     fn fat_binary(&self) -> Result<&[u8]> {
         let damaged = |error: object::Error| format!("the ELF file is damaged: {error}");
         let header = object::elf::FileHeader64::<LittleEndian>::parse(&self.bytes[..]).map_err(damaged)?;
@@ -166,7 +166,7 @@ fn bundles(bytes: &[u8], visit: &mut impl FnMut(&CodeObject<'_>) -> Result<()>) 
     }
 }
 
-/// Bytes of a compressed bundle by its header; version 1 does not say.
+/// Returns the size of a compressed bundle from its header; version 1 does not have it.
 fn compressed_size(bundle: &[u8]) -> Option<usize> {
     let number = |at: usize, len: usize| {
         let bytes = bundle.get(at..at + len)?;
@@ -180,7 +180,7 @@ fn compressed_size(bundle: &[u8]) -> Option<usize> {
     usize::try_from(size).ok()
 }
 
-/// Where the next bundle starts: at `from`, or at a multiple of [`ALIGN`] behind it.
+/// Returns the offset of the next bundle: at `from`, or at a multiple of [`ALIGN`] after it.
 fn next(bytes: &[u8], from: usize) -> Option<usize> {
     let aligned = (from.checked_next_multiple_of(ALIGN)?..bytes.len()).step_by(ALIGN);
     std::iter::once(from)
@@ -188,7 +188,7 @@ fn next(bytes: &[u8], from: usize) -> Option<usize> {
         .find(|at| bytes.get(*at..).is_some_and(|rest| rest.starts_with(BUNDLE) || rest.starts_with(COMPRESSED)))
 }
 
-/// The architecture of a bundle's entry; `None` for the host's.
+/// Returns the architecture of a bundle's entry; `None` for the host's.
 fn arch(id: &str) -> Option<Arch> {
     let at = id.find("-gfx").filter(|_| id.contains("amdgcn"))?;
     id[at + 1..].parse().ok()

@@ -1,5 +1,5 @@
-//! Damaged files are errors, or are read as something: nothing panics, overflows or takes memory that is not there. Each
-//! run tries the same ones, from a fixed seed.
+//! Damaged files give errors, or some result: nothing panics, overflows or allocates unbounded memory. Each run tries
+//! the same files, from a fixed seed.
 
 use super::disasm::functions;
 use super::file::File;
@@ -7,7 +7,7 @@ use super::inspect::Inspect;
 use super::kernel::{Code, Kernel};
 use super::lines::Lines;
 
-/// Small files, so that a change meets something that is read.
+/// Small files, so that changes hit bytes that are read.
 const CODE: &[u8] = include_bytes!("../../../hip/tests/kernels/vector_add.v5.gfx90a.co");
 const WITH_LINES: &[u8] = include_bytes!("../../../sim/amdgpu-sim/tests/kernels/lines.co");
 const BUNDLE: &[u8] = include_bytes!("../../../examples/kernels/saxpy.hipfb");
@@ -16,7 +16,7 @@ const COMPRESSED: [&[u8]; 2] = [
     include_bytes!("../../../sim/amdgpu-sim/tests/kernels/basic-ccob-v3.hipfb"),
 ];
 
-/// Knuth's numbers.
+/// Knuth's linear congruential generator.
 struct Random(u64);
 
 impl Random {
@@ -25,7 +25,7 @@ impl Random {
         (self.0 >> 33) as usize % limit.max(1)
     }
 
-    /// The file with a few changes: bytes, bits, numbers at the edges of their types, and an end too early.
+    /// Returns the file with a few changes: bytes, bits, numbers at the limits of their types, or a truncation.
     fn damaged(&mut self, good: &[u8]) -> Vec<u8> {
         let mut bytes = good.to_vec();
         for _ in 0..=self.below(3) {
@@ -55,7 +55,7 @@ impl Random {
     }
 }
 
-/// All that the commands read of a file. Returns how many kernels and functions there were.
+/// Reads everything that the commands read of a file. Returns the numbers of kernels and functions.
 fn read(bytes: Vec<u8>) -> (usize, usize) {
     let (mut kernels, mut seen) = (0, 0);
     let file = File::of(bytes);
@@ -100,7 +100,7 @@ fn damaged_code_objects() {
 fn damaged_bundles() {
     try_damaged(BUNDLE, 300);
     COMPRESSED.iter().for_each(|bundle| try_damaged(bundle, 20));
-    // Headers alone, where all sizes are.
+    // Headers alone, which contain all sizes.
     let mut random = Random(5);
     for bundle in COMPRESSED {
         for _ in 0..3000 {
@@ -111,7 +111,7 @@ fn damaged_bundles() {
     }
 }
 
-/// A library of the host with two bundles, the second one behind padding.
+/// Makes a host library with two bundles, the second one after padding.
 fn host() -> Vec<u8> {
     let mut section = BUNDLE.to_vec();
     section.resize(BUNDLE.len().next_multiple_of(4096), 0);
@@ -144,7 +144,7 @@ fn damaged_host_libraries() {
     try_damaged(&host, 200);
 }
 
-/// Numbers of registers that no GPU has, and a source that has no end.
+/// Register numbers that no GPU has, and a source that never ends.
 #[test]
 fn metadata_is_not_believed() {
     const KEYS: [&str; 8] = [

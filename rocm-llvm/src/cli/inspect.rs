@@ -12,8 +12,8 @@ use super::{Result, print};
 
 /// Show the architectures and kernels in a file: arguments, registers, LDS, scratch memory, spills, occupancy.
 ///
-/// The occupancy is the number of waves that a SIMD unit holds by the kernel's registers and its own LDS, in workgroups of
-/// the size that fills the unit best, as Clang's `-Rpass-analysis=kernel-resource-usage` prints it. LDS that a launch adds
+/// The occupancy is the number of waves that fit on a SIMD unit given the kernel's registers and static LDS, in
+/// workgroups of the best size, as Clang's `-Rpass-analysis=kernel-resource-usage` prints it. LDS that a launch adds
 /// lowers it.
 #[derive(Debug, Default, clap::Args)]
 pub(crate) struct Inspect {
@@ -98,7 +98,7 @@ impl Inspect {
                 true => report.code_objects.push(object),
                 false => {
                     print(&self.text(&object))?;
-                    // What was printed need not be kept.
+                    // Kernels that were printed are not kept.
                     report.code_objects.push(Object { kernels: Vec::new(), ..object });
                 }
             }

@@ -1,4 +1,4 @@
-//! What a code object says of its kernels.
+//! The metadata of kernels in a code object.
 
 use object::LittleEndian;
 use object::elf::FileHeader64;
@@ -9,7 +9,7 @@ use serde::Serialize;
 use super::Result;
 use super::occupancy::Occupancy;
 
-/// NT_AMDGPU_METADATA, and its predecessor of code objects of version 2.
+/// NT_AMDGPU_METADATA, and its predecessor in code objects of version 2.
 const METADATA: u32 = 32;
 const OLD_METADATA: u32 = 10;
 
@@ -29,10 +29,10 @@ pub(crate) struct Kernel {
     /// The C++ declaration, if the name is mangled.
     pub(crate) demangled: Option<String>,
     pub(crate) arguments: Vec<Argument>,
-    /// Bytes of all arguments.
+    /// Size of all arguments in bytes.
     pub(crate) argument_bytes: u64,
     pub(crate) vgprs: u64,
-    /// Accumulation registers; where they share a file with the others, they are part of `vgprs`.
+    /// Accumulation registers; if they share a register file with the vector registers, they are part of `vgprs`.
     pub(crate) agprs: Option<u64>,
     pub(crate) sgprs: u64,
     pub(crate) vgpr_spills: u64,
@@ -56,13 +56,13 @@ pub(crate) struct Argument {
     pub(crate) type_name: Option<String>,
     pub(crate) offset: u64,
     pub(crate) size: u64,
-    /// As the metadata has it: `by_value`, `global_buffer`, `hidden_block_count_x` and others.
+    /// The kind in the metadata: `by_value`, `global_buffer`, `hidden_block_count_x` and others.
     pub(crate) kind: String,
     pub(crate) address_space: Option<String>,
 }
 
 impl Argument {
-    /// Whether the compiler has added it.
+    /// Returns whether the compiler added it.
     pub(crate) fn is_hidden(&self) -> bool {
         self.kind.starts_with("hidden_")
     }

@@ -1,4 +1,4 @@
-//! Source lines of addresses, by the debug information in a code object.
+//! Source lines of addresses, from the debug information in a code object.
 
 use std::collections::BTreeMap;
 use std::io::Read as _;
@@ -11,23 +11,23 @@ use object::{Object as _, ObjectSection as _};
 /// The lines of a code object.
 pub(crate) struct Lines<'a> {
     context: Option<Context<EndianSlice<'a, LittleEndian>>>,
-    /// Sources that were read, or could not be.
+    /// Sources that were read; `None` for those that could not be.
     sources: BTreeMap<String, Option<Vec<String>>>,
 }
 
 impl<'a> Lines<'a> {
-    /// Reads the debug information. What is malformed or missing gives no lines.
+    /// Reads the debug information. Malformed or missing information gives no lines.
     pub(crate) fn of(code: &'a [u8]) -> Self {
         Self { context: context(code), sources: BTreeMap::new() }
     }
 
-    /// The file and line of an address.
+    /// Returns the file and line of an address.
     pub(crate) fn at(&self, address: u64) -> Option<(String, u32)> {
         let location = self.context.as_ref()?.find_location(address).ok()??;
         Some((location.file?.to_owned(), location.line.filter(|line| *line > 0)?))
     }
 
-    /// The text of a line, if the source is on this machine.
+    /// Returns the text of a line, if the source exists on this machine.
     pub(crate) fn text(&mut self, file: &str, line: u32) -> Option<&str> {
         let read = || Some(source(file)?.lines().map(str::to_owned).collect());
         let lines = self.sources.entry(file.to_owned()).or_insert_with(read).as_ref()?;
@@ -35,7 +35,8 @@ impl<'a> Lines<'a> {
     }
 }
 
-/// A source, if it is one: its name is the code object's own word, and may be that of a device without an end.
+/// Reads a source if it is a regular file: the code object controls the name, which may be that of a device that never
+/// ends.
 fn source(file: &str) -> Option<String> {
     const LARGEST: u64 = 64 << 20;
     let data = std::fs::metadata(file).ok().filter(|data| data.is_file() && data.len() <= LARGEST)?;

@@ -1,4 +1,4 @@
-//! The command: its subcommands, one file each.
+//! The command, with one file per subcommand.
 
 mod disasm;
 mod disassembler;
@@ -16,7 +16,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-/// What the functions of the command return: an error is a text for the user.
+/// The result of the command's functions: an error is a text for the user.
 type Result<T, E = String> = std::result::Result<T, E>;
 
 /// Inspect, disassemble and extract code for AMD GPUs. No GPU is needed.
@@ -70,7 +70,7 @@ pub(crate) fn main() -> ExitCode {
     }
 }
 
-/// Writes to stdout. A reader that has seen enough, such as `head`, is no error: the program ends.
+/// Writes to stdout. If the reader closes the pipe early, as `head` does, the program ends without an error.
 fn print(text: &str) -> Result<()> {
     let mut out = io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {

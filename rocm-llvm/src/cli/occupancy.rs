@@ -1,6 +1,6 @@
-//! How many waves of a kernel a SIMD unit holds, by its registers and LDS.
+//! The number of waves of a kernel that fit on a SIMD unit, by its registers and LDS.
 //!
-//! The limits are those that LLVM's AMDGPU back end has, and the result is the one that
+//! The limits are those of LLVM's AMDGPU back end, and the result is the one that
 //! `-Rpass-analysis=kernel-resource-usage` of Clang 20 and newer prints.
 
 use serde::Serialize;
@@ -10,15 +10,15 @@ use super::kernel::Kernel;
 /// The waves of a SIMD unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub(crate) struct Occupancy {
-    /// Waves of this kernel that a SIMD unit holds.
+    /// The number of waves of this kernel that fit on a SIMD unit.
     pub(crate) waves_per_simd: u64,
-    /// Waves that a SIMD unit holds at most.
+    /// The maximum number of waves of a SIMD unit.
     pub(crate) most: u64,
-    /// What keeps it from more.
+    /// The resource that limits it.
     pub(crate) limit: Limit,
 }
 
-/// What keeps a SIMD unit from holding more waves.
+/// The resource that limits the number of waves on a SIMD unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Limit {
@@ -34,28 +34,29 @@ pub(crate) enum Limit {
 
 /// The limits of an architecture.
 struct Chip {
-    /// Waves that a SIMD unit holds.
+    /// Maximum number of waves of a SIMD unit.
     waves: u64,
-    /// Vector registers of a SIMD unit, and how they are given out.
+    /// Vector registers of a SIMD unit, and their allocation granule.
     vgprs: u64,
     vgpr_granule: u64,
-    /// The most scalar registers with which so many waves fit, from many waves to few; empty if they never limit.
+    /// The maximum number of scalar registers for each number of waves, from many waves to few; empty if they never
+    /// limit.
     sgprs: &'static [(u64, u64)],
     /// Bytes of LDS of a compute unit, or of a workgroup processor.
     lds: u64,
     simds: u64,
-    /// Workgroups of several waves that it holds.
+    /// Maximum number of workgroups with several waves.
     barriers: u64,
 }
 
 impl Chip {
-    /// The limits of a processor for a kernel; `None` for one that is not known.
+    /// Returns the limits of a processor for a kernel; `None` for an unknown processor.
     fn of(target: &str, kernel: &Kernel) -> Option<Self> {
         const SGPRS_OF_GFX6: &[(u64, u64)] = &[(48, 10), (56, 9), (64, 8), (72, 7), (80, 6), (u64::MAX, 5)];
         const SGPRS_OF_GFX8: &[(u64, u64)] = &[(80, 10), (88, 9), (100, 8), (u64::MAX, 7)];
         let processor = target.split(':').next()?;
         let number = processor.strip_prefix("gfx")?;
-        // Of a generic processor, what all of its processors have.
+        // For a generic processor: the limits that all of its processors share.
         let (major, rest) = match number.strip_suffix("-generic") {
             Some("9") => (9, "00"),
             Some("9-4") => (9, "42"),
@@ -99,7 +100,7 @@ impl Chip {
 }
 
 impl Occupancy {
-    /// The occupancy of a kernel with the LDS that it has itself, in workgroups of the size that fills the unit best.
+    /// Returns the occupancy of a kernel with its static LDS, in workgroups of the best size.
     pub(crate) fn of(kernel: &Kernel, target: &str) -> Option<Self> {
         let chip = Chip::of(target, kernel)?;
         if kernel.wavefront_size == 0 {
@@ -107,14 +108,14 @@ impl Occupancy {
         }
         let by_vgprs = match kernel.vgprs {
             0 => chip.waves,
-            // More than there are: a damaged number, of which no wave fits.
+            // More registers than exist: the number is damaged, and no wave fits.
             vgprs => chip.vgprs / vgprs.checked_next_multiple_of(chip.vgpr_granule).unwrap_or(u64::MAX),
         };
         let by_vgprs = by_vgprs.min(chip.waves);
         let by_sgprs =
             chip.sgprs.iter().find(|(most, _)| kernel.sgprs <= *most).map_or(chip.waves, |(_, waves)| *waves);
         let by_sgprs = by_sgprs.min(chip.waves);
-        // With workgroups of each size that a launch may have.
+        // With workgroups of each size that a launch may use.
         let all = chip.waves * chip.simds;
         let by_size = chip.lds.checked_div(kernel.lds_bytes).unwrap_or(u64::MAX);
         let waves_with = |group: u64| {

@@ -1,4 +1,4 @@
-//! Actions: what Comgr makes of a set of data objects.
+//! Actions: the operations of Comgr on a set of data objects.
 
 use std::ffi::{CString, c_char};
 use std::fmt;
@@ -14,8 +14,8 @@ use crate::comgr::library::{c_string, check, library, lossy, not_supported, stat
 use crate::comgr::numbering;
 use crate::comgr::paths::without_directories;
 
-/// What Comgr can do (`amd_comgr_action_kind_t`). Each action reads the data objects of its kinds in the input, ignores
-/// the others, and adds its results to the output.
+/// The operations of Comgr (`amd_comgr_action_kind_t`). Each action reads the data objects of its kinds in the input,
+/// ignores the others, and adds its results to the output.
 #[doc(alias = "amd_comgr_action_kind_t")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
@@ -56,7 +56,7 @@ pub enum Action {
     CompileToObject,
     /// Compiles sources to one code object, with the device libraries. Since Comgr 2.8 (ROCm 6.2).
     CompileToCodeObject,
-    /// Takes the files out of bundles: see [`ActionInfo::bundle_entry_ids`]. Since Comgr 2.8 (ROCm 6.2).
+    /// Extracts the files from bundles: see [`ActionInfo::bundle_entry_ids`]. Since Comgr 2.8 (ROCm 6.2).
     Unbundle,
     /// Translates SPIR-V to bitcode. Since Comgr 3 (ROCm 6.4).
     SpirvToBitcode,
@@ -101,7 +101,7 @@ impl fmt::Display for Action {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Language {
-    /// None: for actions on other data than sources.
+    /// None: for actions on data other than sources.
     #[default]
     None,
     /// OpenCL C 1.2.
@@ -114,7 +114,7 @@ pub enum Language {
     LlvmIr,
 }
 
-/// What an action is told besides its input (`amd_comgr_action_info_t`).
+/// The settings of an action besides its input (`amd_comgr_action_info_t`).
 ///
 /// ```
 /// use rocm_llvm::comgr::{self, Action, ActionInfo, Data, DataKind, DataSet, Isa, Language};
@@ -146,14 +146,14 @@ pub struct ActionInfo {
 /// The result of an action.
 #[derive(Debug)]
 pub struct Output {
-    /// The data objects that the action made, the log among them.
+    /// The data objects that the action made, including the log.
     pub data: DataSet,
     /// The messages of the compiler, such as warnings.
     pub log: String,
 }
 
 impl ActionInfo {
-    /// Creates one without an architecture, a language or options.
+    /// Creates settings without an architecture, a language or options.
     pub fn new() -> Self {
         Self::default()
     }
@@ -196,8 +196,9 @@ impl ActionInfo {
         self
     }
 
-    /// Sets whether the compiler keeps its intermediate files in memory (`amd_comgr_action_info_set_vfs`), as far as the
-    /// action can. Since ROCm 7.0, and in some builds of 6.4. The environment variables `AMD_COMGR_USE_VFS` and `AMD_COMGR_SAVE_TEMPS` go before it.
+    /// Sets whether the compiler keeps its intermediate files in memory (`amd_comgr_action_info_set_vfs`), as far as
+    /// the action can. Since ROCm 7.0, and in some builds of 6.4. The environment variables `AMD_COMGR_USE_VFS` and
+    /// `AMD_COMGR_SAVE_TEMPS` override it.
     #[doc(alias = "amd_comgr_action_info_set_vfs")]
     pub fn files_in_memory(mut self, use_memory: bool) -> Self {
         self.files_in_memory = Some(use_memory);
@@ -215,13 +216,14 @@ impl ActionInfo {
     /// Runs an action on a set of data objects (`amd_comgr_do_action`). Blocks until it is done.
     ///
     /// # Errors
-    /// [`Error::Action`] with the messages of the compiler if it rejects the input. [`Error::NotSupported`] if this Comgr
-    /// lacks the action, the language or something that was set. [`Error::Input`] if an option or a path has a NUL.
+    /// [`Error::Action`] with the messages of the compiler if it rejects the input. [`Error::NotSupported`] if this
+    /// Comgr lacks the action, the language or one of the settings. [`Error::Input`] if an option or a path contains a
+    /// NUL.
     ///
     /// # Safety
-    /// The input must not contain files that were damaged or crafted: bitcode, SPIR-V, object files, code objects, bundles
-    /// and archives that the action reads are what a compiler wrote, whole or truncated. LLVM's readers trust what is
-    /// inside, and can access memory that is not the input's, or end the process. Sources can be anything.
+    /// The input must not contain damaged or crafted files: the bitcode, SPIR-V, object files, code objects, bundles
+    /// and archives that the action reads must be the output of a compiler, whole or truncated. LLVM's readers trust
+    /// the content, and can access memory outside the input, or end the process. Sources can be anything.
     #[doc(alias("amd_comgr_do_action", "amd_comgr_action_info_set_logging"))]
     pub unsafe fn run(&self, action: Action, input: &DataSet) -> Result<Output> {
         numbering::has_action(action)?;
@@ -241,7 +243,7 @@ impl ActionInfo {
         })
     }
 
-    /// Makes Comgr's object.
+    /// Creates Comgr's object.
     fn make(&self) -> Result<Info> {
         library()?;
         let options = self.options.iter().map(|option| c_string("the option", option)).collect::<Result<Vec<_>>>()?;
@@ -270,7 +272,7 @@ impl ActionInfo {
             let status = numbering::set_language(raw, self.language)?;
             check(status, "amd_comgr_action_info_set_language", || format!("{:?}", self.language))?;
         }
-        // The disassembler refuses a list, even an empty one.
+        // The disassembler rejects a list, even an empty one.
         if !options.is_empty() {
             let mut pointers = pointers(&options);
             // SAFETY: a live action info; the C strings and their number are those of the vector, and are copied.
@@ -314,7 +316,7 @@ fn pointers(texts: &[CString]) -> Vec<*const c_char> {
     texts.iter().map(|text| text.as_ptr()).collect()
 }
 
-/// Comgr's object, destroyed when dropped.
+/// Comgr's object, destroyed on drop.
 struct Info(amd_comgr_action_info_t);
 
 impl Drop for Info {
@@ -324,7 +326,7 @@ impl Drop for Info {
     }
 }
 
-/// The messages in the result of an action.
+/// Returns the messages in the result of an action.
 fn log(result: &DataSet) -> Result<String> {
     let mut text = String::new();
     for kind in [DataKind::Log, DataKind::Diagnostic] {
@@ -335,7 +337,7 @@ fn log(result: &DataSet) -> Result<String> {
     Ok(without_directories(&text))
 }
 
-/// The names of the inputs, headers left out.
+/// Returns the names of the inputs, without headers.
 fn names(input: &DataSet) -> Vec<String> {
     const SHOWN: [DataKind; 9] = [
         DataKind::Source,

@@ -9,12 +9,12 @@ use crate::comgr::data::{Data, DataKind};
 use crate::comgr::error::{Error, Result};
 use crate::comgr::library::{c_string, check};
 
-/// Returns where in a bundle the code object for each of these ISA names is (`amd_comgr_lookup_code_object`); `None` for
-/// one that the bundle does not have. The names are whole and must match: `amdgcn-amd-amdhsa--gfx90a`. A bundle must not
-/// be compressed.
+/// Returns the range of a bundle that contains the code object for each of these ISA names
+/// (`amd_comgr_lookup_code_object`); `None` for one that the bundle does not have. The names must be complete and match
+/// exactly: `amdgcn-amd-amdhsa--gfx90a`. A bundle must not be compressed.
 ///
 /// # Errors
-/// [`Error::Input`] if it is not a bundle, or an ISA name has a NUL. [`Error::Call`] if Comgr cannot read it.
+/// [`Error::Input`] if it is not a bundle, or an ISA name contains a NUL. [`Error::Call`] if Comgr cannot read it.
 #[doc(alias("amd_comgr_lookup_code_object", "amd_comgr_code_object_info_t"))]
 pub fn find_code_objects(bundle: &[u8], isas: &[&str]) -> Result<Vec<Option<Range<usize>>>> {
     if !bundle.starts_with(b"__CLANG_OFFLOAD_BUNDLE__") {

@@ -12,14 +12,14 @@ use crate::comgr::metadata::Metadata;
 use crate::comgr::symbols::Symbol;
 use crate::comgr::{format, metadata, symbols};
 
-/// What a data object holds (`amd_comgr_data_kind_t`).
+/// The kind of a data object (`amd_comgr_data_kind_t`).
 #[doc(alias = "amd_comgr_data_kind_t")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum DataKind {
     /// Source text: HIP, OpenCL or assembly.
     Source,
-    /// A header that sources include by the data object's name.
+    /// A header, which sources include by the data object's name.
     Include,
     /// A precompiled header.
     PrecompiledHeader,
@@ -27,7 +27,7 @@ pub enum DataKind {
     Diagnostic,
     /// The log of an action.
     Log,
-    /// LLVM bitcode. Comgr also takes LLVM IR as text for it.
+    /// LLVM bitcode. Comgr accepts LLVM IR as text in its place.
     Bitcode,
     /// An object file for AMD GPUs, not linked (`RELOCATABLE`).
     Object,
@@ -50,7 +50,7 @@ pub enum DataKind {
 }
 
 impl DataKind {
-    /// All of them, with Comgr's numbers. They are the same in every release.
+    /// All kinds, with Comgr's numbers. They are the same in every release.
     const ALL: [(Self, amd_comgr_data_kind_t); 15] = [
         (Self::Source, sys::AMD_COMGR_DATA_KIND_SOURCE),
         (Self::Include, sys::AMD_COMGR_DATA_KIND_INCLUDE),
@@ -80,11 +80,11 @@ impl DataKind {
 
 /// Bytes that Comgr holds, with a name and a kind (`amd_comgr_data_t`).
 ///
-/// It cannot be changed: Comgr forbids that once it was the input of an action.
+/// It is immutable: Comgr forbids changes after it was the input of an action.
 #[doc(alias("amd_comgr_data_t", "amd_comgr_release_data"))]
 pub struct Data {
     raw: amd_comgr_data_t,
-    /// Not `Send`: the object may be in data sets too, and Comgr allows no two threads to use it at once.
+    /// Not `Send`: the object may also be in data sets, and Comgr does not allow two threads to use it at once.
     _thread: PhantomData<*mut ()>,
 }
 
@@ -93,9 +93,9 @@ impl Data {
     /// `amd_comgr_set_data_name`). Messages of the compiler, and `#include` lines, use the name.
     ///
     /// # Errors
-    /// [`Error::Input`] if the name is empty or has a NUL, or if the bytes are not of the kind: a code object must be a
-    /// whole ELF file for AMD GPUs. Also for bitcode, whose reader trusts it: [`of`](Self::of) takes it.
-    /// [`Error::NotSupported`] if this Comgr does not have the kind.
+    /// [`Error::Input`] if the name is empty or contains a NUL, or if the bytes are not of the kind: a code object must
+    /// be a complete ELF file for AMD GPUs. Also for bitcode, whose reader trusts it: use [`of`](Self::of).
+    /// [`Error::NotSupported`] if this Comgr does not support the kind.
     #[doc(alias("amd_comgr_create_data", "amd_comgr_set_data", "amd_comgr_set_data_name"))]
     pub fn new(kind: DataKind, name: &str, bytes: &[u8]) -> Result<Self> {
         if kind == DataKind::Bitcode && format::is_bitcode(bytes) {
@@ -107,8 +107,8 @@ impl Data {
         Self::make(kind, name, bytes)
     }
 
-    /// Creates a data object with a copy of an [`Input`], bitcode included: text, what this process compiled, or bytes that
-    /// an `unsafe` call vouches for.
+    /// Creates a data object with a copy of an [`Input`], bitcode included: text, output of this process's compiler, or
+    /// bytes that an `unsafe` call vouches for.
     ///
     /// # Errors
     /// The same as [`new`](Self::new).
@@ -146,7 +146,7 @@ impl Data {
         Ok(data)
     }
 
-    /// Takes a handle whose reference is the caller's to release.
+    /// Takes ownership of a handle's reference.
     pub(crate) fn from_raw(raw: amd_comgr_data_t) -> Self {
         Self { raw, _thread: PhantomData }
     }
@@ -183,7 +183,7 @@ impl Data {
         )
     }
 
-    /// Returns the kind (`amd_comgr_get_data_kind`); `None` if it is one that this crate does not know.
+    /// Returns the kind (`amd_comgr_get_data_kind`); `None` if this crate does not know it.
     ///
     /// # Errors
     /// [`Error::Call`] if Comgr fails.
@@ -200,7 +200,7 @@ impl Data {
     /// (`amd_comgr_get_data_isa_name`).
     ///
     /// # Errors
-    /// [`Error::Call`] for other kinds of data, and for an architecture that Comgr does not know.
+    /// [`Error::Call`] for other kinds of data, and for an architecture unknown to Comgr.
     #[doc(alias = "amd_comgr_get_data_isa_name")]
     pub fn isa_name(&self) -> Result<String> {
         // SAFETY: a live data object, and places that are valid for the writes.
@@ -229,17 +229,17 @@ impl Data {
         symbols::of_data(self)
     }
 
-    /// Returns the symbol of this name (`amd_comgr_symbol_lookup`); `None` if there is none. In a code object, only the
-    /// dynamic symbols are searched.
+    /// Returns the symbol of this name (`amd_comgr_symbol_lookup`); `None` if it does not exist. In a code object, only
+    /// the dynamic symbols are searched.
     ///
     /// # Errors
-    /// [`Error::Input`] if the name has a NUL, [`Error::Call`] for other kinds of data than object files and code objects.
+    /// [`Error::Input`] if the name contains a NUL, [`Error::Call`] for data other than object files and code objects.
     #[doc(alias = "amd_comgr_symbol_lookup")]
     pub fn symbol(&self, name: &str) -> Result<Option<Symbol>> {
         symbols::lookup(self, name)
     }
 
-    /// Name and kind, for messages.
+    /// Returns name and kind, for messages.
     pub(crate) fn describe(&self) -> String {
         let name = self.name().unwrap_or_default();
         match self.kind() {
@@ -251,7 +251,7 @@ impl Data {
 
 impl Drop for Data {
     fn drop(&mut self) {
-        // SAFETY: a live data object; the reference is this one's, and is released once.
+        // SAFETY: a live data object; the reference belongs to this value, and is released once.
         let _ = unsafe { sys::amd_comgr_release_data(self.raw) };
     }
 }

@@ -27,7 +27,7 @@ use crate::comgr::library::{check, library};
 #[doc(alias("amd_comgr_data_set_t", "amd_comgr_destroy_data_set"))]
 pub struct DataSet {
     raw: amd_comgr_data_set_t,
-    /// Not `Send`, as [`Data`] is not.
+    /// Not `Send`, like [`Data`].
     _thread: PhantomData<*mut ()>,
 }
 
@@ -53,7 +53,7 @@ impl DataSet {
     /// Adds a data object (`amd_comgr_data_set_add`). The set keeps a reference to it, not a copy.
     ///
     /// # Errors
-    /// [`Error::Call`](crate::comgr::Error::Call) if the object is in the set already.
+    /// [`Error::Call`](crate::comgr::Error::Call) if the object is already in the set.
     #[doc(alias = "amd_comgr_data_set_add")]
     pub fn add(&mut self, data: &Data) -> Result<()> {
         // SAFETY: a live set and a live data object, which the set references.
@@ -97,7 +97,7 @@ impl DataSet {
                 // SAFETY: a live set, an index below the count, and a place that is valid for the write.
                 let status = unsafe { sys::amd_comgr_action_data_get_data(self.raw, kind.raw(), index, &mut data) };
                 check(status, "amd_comgr_action_data_get_data", || format!("{kind:?} {index}"))?;
-                // The call has taken a reference for us.
+                // The call has added a reference for the caller.
                 Ok(Data::from_raw(data))
             })
             .collect()

@@ -1,4 +1,4 @@
-//! Names of C++ in readable form.
+//! Demangling of C++ names.
 
 use rocm_llvm_sys::comgr::{self as sys, amd_comgr_data_t};
 
@@ -6,11 +6,11 @@ use crate::comgr::data::{Data, DataKind};
 use crate::comgr::error::{Error, Result};
 use crate::comgr::library::{check, lossy};
 
-/// Returns the C++ declaration that a mangled name stands for (`amd_comgr_demangle_symbol_name`). A name that is not
-/// mangled is returned unchanged.
+/// Returns the C++ declaration of a mangled name (`amd_comgr_demangle_symbol_name`). A name that is not mangled is
+/// returned unchanged.
 ///
 /// # Errors
-/// [`Error::Input`] if the name is empty or has a NUL.
+/// [`Error::Input`] if the name is empty or contains a NUL.
 ///
 /// ```
 /// use rocm_llvm::comgr;
@@ -30,7 +30,7 @@ pub fn demangle(name: &str) -> Result<String> {
     // SAFETY: a live data object of bytes, and a place that is valid for the write.
     let status = unsafe { sys::amd_comgr_demangle_symbol_name(mangled.raw(), &mut demangled) };
     check(status, "amd_comgr_demangle_symbol_name", || name.to_owned())?;
-    // The call has made the object for us.
+    // The call has created the object for the caller.
     let mut text = Data::from_raw(demangled).bytes()?;
     while text.last() == Some(&0) {
         text.pop();

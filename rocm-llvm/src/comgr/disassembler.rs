@@ -16,7 +16,7 @@ use crate::comgr::library::check;
 pub struct Instruction {
     /// Its address.
     pub address: u64,
-    /// Its bytes.
+    /// Its size in bytes.
     pub size: usize,
     /// Its text, such as `s_endpgm`; `None` for bytes that are not an instruction.
     pub text: Option<String>,
@@ -43,11 +43,11 @@ pub struct Instruction {
 pub struct Disassembler {
     raw: amd_comgr_disassembly_info_t,
     isa: Isa,
-    /// Not `Send`, as Comgr's other objects are not.
+    /// Not `Send`, like Comgr's other objects.
     _thread: PhantomData<*mut ()>,
 }
 
-/// Bytes that are skipped where there is no instruction.
+/// Number of bytes to skip if they are not an instruction.
 const SMALLEST: usize = 4;
 
 impl Disassembler {
@@ -58,8 +58,7 @@ impl Disassembler {
     #[doc(alias = "amd_comgr_create_disassembly_info")]
     pub fn new(isa: &Isa) -> Result<Self> {
         let mut raw = amd_comgr_disassembly_info_t::default();
-        // SAFETY: a C string that names a known architecture, callbacks for a `Reader`, and a place that is valid for the
-        // write.
+        // SAFETY: a C string that names a known architecture, callbacks for a `Reader`, and a pointer that is valid for the write.
         let status = unsafe {
             sys::amd_comgr_create_disassembly_info(
                 isa.c_name().as_ptr(),
@@ -73,16 +72,16 @@ impl Disassembler {
         Ok(Self { raw, isa: isa.clone(), _thread: PhantomData })
     }
 
-    /// Disassembles the first instruction of `code`, which is at `address` (`amd_comgr_disassemble_instruction`); `None`
-    /// if `code` is empty. Where the bytes are not an instruction, the [`text`](Instruction::text) is `None`, and the size
-    /// that of the smallest instruction, 4 bytes.
+    /// Disassembles the first instruction of `code`, which is at `address` (`amd_comgr_disassemble_instruction`);
+    /// `None` if `code` is empty. If the bytes are not an instruction, the [`text`](Instruction::text) is `None`, and
+    /// the size is that of the smallest instruction, 4 bytes.
     ///
     /// # Errors
     /// [`Error::Call`](crate::comgr::Error::Call) if the function is missing.
     ///
     /// # Safety
-    /// The bytes must be what a compiler wrote: instructions of the architecture, constants and padding. LLVM accesses memory that is not its
-    /// own at some that are none of these, such as those of a damaged file.
+    /// The bytes must be the output of a compiler: instructions of the architecture, constants and padding. LLVM
+    /// accesses memory that is not its own for some words that are none of these, such as those of a damaged file.
     #[doc(alias = "amd_comgr_disassemble_instruction")]
     pub unsafe fn instruction(&self, address: u64, code: &[u8]) -> Result<Option<Instruction>> {
         if code.is_empty() {
@@ -107,13 +106,13 @@ impl Disassembler {
     /// Disassembles all of `code`, which starts at `address`.
     ///
     /// # Errors
-    /// As [`instruction`](Self::instruction).
+    /// Those of [`instruction`](Self::instruction).
     ///
     /// # Safety
-    /// As [`instruction`](Self::instruction).
+    /// The same as for [`instruction`](Self::instruction).
     pub unsafe fn instructions(&self, address: u64, code: &[u8]) -> Result<Vec<Instruction>> {
         let (mut found, mut at) = (Vec::new(), 0);
-        // SAFETY: the caller answers for all of the code.
+        // SAFETY: the caller vouches for all of the code.
         while let Some(next) = unsafe { self.instruction(address.wrapping_add(at as u64), &code[at..]) }? {
             at += next.size;
             found.push(next);
@@ -135,7 +134,7 @@ impl fmt::Debug for Disassembler {
     }
 }
 
-/// What the callbacks read from and write to.
+/// The data that the callbacks read and write.
 struct Reader<'a> {
     address: u64,
     code: &'a [u8],
@@ -143,17 +142,17 @@ struct Reader<'a> {
     addresses: Vec<u64>,
 }
 
-/// Copies `size` bytes from an address: those of the code, and zeros after its end. Comgr of ROCm 7.2 crashes if it gets
-/// a part of an instruction. One that goes on after the end is not taken, see `instruction`.
+/// Copies `size` bytes from an address: the bytes of the code, and zeros after its end. Comgr of ROCm 7.2 crashes if it
+/// gets a part of an instruction. `instruction` rejects one that extends past the end.
 unsafe extern "C" fn read(from: u64, to: *mut c_char, size: u64, reader: *mut c_void) -> u64 {
     // SAFETY: Comgr passes on the pointer that `instruction` gave it.
     let reader = unsafe { &*reader.cast::<Reader<'_>>() };
     let offset = from.checked_sub(reader.address).and_then(|offset| usize::try_from(offset).ok());
     let rest = offset.and_then(|offset| reader.code.get(offset..)).unwrap_or_default();
     let count = rest.len().min(usize::try_from(size).unwrap_or(usize::MAX));
-    // SAFETY: Comgr's place has room for `size` bytes.
+    // SAFETY: Comgr's buffer has room for `size` bytes.
     unsafe { to.write_bytes(0, usize::try_from(size).unwrap_or(count)) };
-    // SAFETY: likewise; these are at most as many.
+    // SAFETY: likewise; `count` is at most `size`.
     unsafe { to.cast::<u8>().copy_from_nonoverlapping(rest.as_ptr(), count) };
     size
 }
@@ -161,7 +160,7 @@ unsafe extern "C" fn read(from: u64, to: *mut c_char, size: u64, reader: *mut c_
 unsafe extern "C" fn print(instruction: *const c_char, reader: *mut c_void) {
     // SAFETY: Comgr passes on the pointer that `instruction` gave it.
     let reader = unsafe { &mut *reader.cast::<Reader<'_>>() };
-    // SAFETY: Comgr calls with a C string.
+    // SAFETY: Comgr passes a C string.
     let text = unsafe { CStr::from_ptr(instruction) }.to_string_lossy();
     reader.text = Some(text.trim().replace('\t', " "));
 }

@@ -29,7 +29,7 @@ pub struct Disassembly {
 pub struct Function {
     /// Its section.
     pub section: String,
-    /// Its name, mangled if the source's was; `None` for code that belongs to no symbol.
+    /// Its name, mangled if the source's was; `None` for code without a symbol.
     pub name: Option<String>,
     /// The address of its first instruction; in an object file, the offset in the section.
     pub address: u64,
@@ -43,7 +43,8 @@ pub struct Function {
 /// [`Error::Input`] if it is neither, or truncated. [`Error::UnknownIsa`] if Comgr does not know its architecture.
 ///
 /// # Safety
-/// A compiler wrote the file, and nobody damaged it. LLVM accesses memory that is not its own at some words that are no instructions.
+/// A compiler must have written the file, and it must not be damaged. LLVM accesses memory that is not its own for some
+/// words that are not instructions.
 #[doc(alias("amd_comgr_disassemble_instruction", "llvm-objdump"))]
 pub unsafe fn disassemble(code: &[u8]) -> Result<Disassembly> {
     const WHAT: &str = "the code object";
@@ -74,11 +75,11 @@ pub unsafe fn disassemble(code: &[u8]) -> Result<Disassembly> {
         let mut add = |name: Option<&str>, from: u64, to: u64| -> Result<()> {
             let place = |address: u64| usize::try_from(address - start).unwrap_or(usize::MAX);
             let part = bytes.get(place(from)..place(to)).unwrap_or_default();
-            // Between functions there is padding, or code without a symbol.
+            // Between functions, there is padding or code without a symbol.
             if part.is_empty() || name.is_none() && is_padding(part) {
                 return Ok(());
             }
-            // SAFETY: the caller answers for the code.
+            // SAFETY: the caller vouches for the code.
             let instructions = unsafe { disassembler.instructions(from, part) }?;
             let name = name.map(str::to_owned);
             functions.push(Function { section: section.to_owned(), name, address: from, instructions });
@@ -97,7 +98,7 @@ pub unsafe fn disassemble(code: &[u8]) -> Result<Disassembly> {
     Ok(Disassembly { isa: isa.name().to_owned(), functions })
 }
 
-/// Whether there are only words that assemblers pad code with: `s_code_end`, `s_nop 0` and zero.
+/// Returns whether the code consists of padding that assemblers write: `s_code_end`, `s_nop 0` and zero.
 fn is_padding(code: &[u8]) -> bool {
     const PADDING: [u32; 3] = [0xbf9f_0000, 0xbf80_0000, 0];
     code.chunks(4).all(|word| word.try_into().is_ok_and(|word| PADDING.contains(&u32::from_le_bytes(word))))
@@ -109,7 +110,7 @@ impl Disassembly {
         self.functions.iter().find(|function| function.name.as_deref() == Some(name))
     }
 
-    /// Where an address is: `<kernel+0x1c>`.
+    /// Returns the symbol and offset of an address: `<kernel+0x1c>`.
     fn place(&self, section: &str, address: u64) -> Option<String> {
         let holds = |function: &&Function| {
             let last = function.instructions.last().map_or(function.address, |last| last.address + last.size as u64);

@@ -15,13 +15,13 @@ pub enum Error {
     #[error("Comgr is not available: {0}")]
     Unavailable(Box<rocm_loader::Error>),
 
-    /// The library that has HIP's device header could not be loaded.
+    /// The library with HIP's device header could not be loaded.
     #[error(
         "HIP's device header is not available: {0}; install HIPRTC, or use Options::no_hip_header and include headers of your own"
     )]
     NoHipHeader(Box<rocm_loader::Error>),
 
-    /// A Comgr whose numbers for actions and languages are not known, or are not those of its name.
+    /// A Comgr whose numbers for actions and languages are unknown, or do not match its name.
     #[error("{library} is Comgr {found} ({}), not {wanted}: these number actions and languages differently", releases(*found))]
     Numbering {
         /// The library's version.
@@ -45,7 +45,7 @@ pub enum Error {
         library: String,
     },
 
-    /// An architecture that this Comgr does not know.
+    /// An architecture unknown to this Comgr.
     #[error("Comgr {found} does not know the architecture {asked:?}: it knows {}", known.join(", "))]
     UnknownIsa {
         /// The architecture, as it was given.
@@ -56,7 +56,7 @@ pub enum Error {
         known: Vec<String>,
     },
 
-    /// Input that is not what it should be. Comgr was not called with it.
+    /// Invalid input. Comgr was not called with it.
     #[error("{what}: {reason}")]
     Input {
         /// Which input.
@@ -85,7 +85,7 @@ pub enum Error {
     Call {
         /// The function.
         function: &'static str,
-        /// What it was called for.
+        /// The input of the call.
         what: String,
         /// Comgr's status.
         status: String,
@@ -113,7 +113,7 @@ impl Error {
     }
 }
 
-/// The releases that have a version.
+/// Returns the releases that have a version.
 fn releases(version: Version) -> &'static str {
     match version.major {
         2 => "ROCm 5.7 to 6.3",

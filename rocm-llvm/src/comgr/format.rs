@@ -1,11 +1,11 @@
-//! Checks of input before Comgr gets it.
+//! Checks of input before it is passed to Comgr.
 
 use crate::comgr::data::DataKind;
 use crate::comgr::error::{Error, Result};
 use crate::comgr::notes;
 
 const ELF: &[u8] = b"\x7fELF";
-/// Bitcode, and bitcode behind a wrapper.
+/// Bitcode, and bitcode in a wrapper.
 const BITCODE: [&[u8]; 2] = [b"BC\xc0\xde", b"\xde\xc0\x17\x0b"];
 const HEADER_BYTES: usize = 64;
 /// EM_AMDGPU
@@ -17,7 +17,7 @@ const SHARED: u16 = 3;
 const SEGMENT_NOTES: u32 = 4;
 const SECTION_NOTES: u32 = 7;
 
-/// Checks that bytes are of a kind that Comgr may read them as.
+/// Checks that the bytes are of a kind that Comgr can read.
 pub(crate) fn check(kind: DataKind, name: &str, bytes: &[u8]) -> Result<()> {
     let bad = |reason: String| Err(Error::input(name, reason));
     match kind {
@@ -39,7 +39,7 @@ pub(crate) fn is_bitcode(bytes: &[u8]) -> bool {
     BITCODE.iter().any(|magic| bytes.starts_with(magic))
 }
 
-/// Whether bytes may be LLVM IR as text: UTF-8 without NUL.
+/// Returns whether the bytes may be LLVM IR as text: UTF-8 without NUL.
 fn is_ir_text(bytes: &[u8]) -> bool {
     !bytes.contains(&0) && std::str::from_utf8(bytes).is_ok_and(|text| !text.trim().is_empty())
 }
@@ -48,7 +48,7 @@ pub(crate) fn is_elf(bytes: &[u8]) -> bool {
     bytes.starts_with(ELF)
 }
 
-/// Which of both kinds of ELF files for AMD GPUs bytes are.
+/// Returns which of the two kinds of ELF files for AMD GPUs the bytes are.
 pub(crate) fn kind_of_elf(name: &str, bytes: &[u8]) -> Result<DataKind> {
     if bytes.is_empty() {
         return Err(Error::input(name, "it is empty"));
@@ -61,7 +61,7 @@ pub(crate) fn kind_of_elf(name: &str, bytes: &[u8]) -> Result<DataKind> {
     Ok(kind)
 }
 
-/// Checks that an ELF file is for AMD GPUs, of the kind, and whole.
+/// Checks that an ELF file is for AMD GPUs, of the kind, and complete.
 fn elf(kind: DataKind, bytes: &[u8]) -> Result<(), String> {
     if !is_elf(bytes) {
         let hint = match bytes {
@@ -98,13 +98,13 @@ fn elf(kind: DataKind, bytes: &[u8]) -> Result<(), String> {
         Some(SHARED) => return Err("a linked code object, not an object file".to_owned()),
         _ => return Err("neither an object file nor a linked code object".to_owned()),
     }
-    // Files with more sections than these fields can tell, whose number is elsewhere. No compiler for GPUs makes such.
+    // The number of sections is too large for these fields and stored elsewhere. No compiler for GPUs writes such files.
     if wide(bytes, 40) != Some(0) && number(bytes, 60) == Some(0) || number(bytes, 56) == Some(u16::MAX) {
         return Err("the ELF file has too many sections or segments".to_owned());
     }
-    // Bytes of notes that are read: they are in a segment and in a section.
+    // Limit on the bytes of notes that are read: each note is in a segment and in a section.
     let mut notes_left = bytes.len().saturating_mul(2);
-    // The tables of segments and sections, and what they point to.
+    // The tables of segments and sections, and the data that they point to.
     let tables = [(32, 54, 56, 0, [8, 32], SEGMENT_NOTES, None), (40, 58, 60, 4, [24, 32], SECTION_NOTES, Some(8))];
     for (at, entry, count, kind, [offset, size], notes, no_bits) in tables {
         let start = wide(bytes, at).unwrap_or(u64::MAX);
@@ -146,7 +146,7 @@ fn wide(bytes: &[u8], at: usize) -> Option<u64> {
     Some(u64::from_le_bytes(*bytes.get(at..)?.first_chunk()?))
 }
 
-/// The first bytes, for a message.
+/// Returns the first bytes, for a message.
 fn start(bytes: &[u8]) -> String {
     let start: Vec<String> = bytes.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
     format!("it starts with the bytes {}", start.join(" "))
@@ -186,7 +186,7 @@ mod tests {
         check(DataKind::Bitcode, "input", b"define void @f() { ret void }").unwrap();
     }
 
-    /// Thousands of sections that are the whole file, each to be read; and a number of sections that is elsewhere.
+    /// Thousands of sections that each cover the whole file, and a number of sections that is stored elsewhere.
     #[test]
     fn files_that_take_long_are_refused() {
         let mut many = CODE[..64].to_vec();
@@ -199,7 +199,7 @@ mod tests {
         section[24..32].copy_from_slice(&64_u64.to_le_bytes());
         section[32..40].copy_from_slice(&(60_000 * 64_u64).to_le_bytes());
         (0..60_000).for_each(|_| many.extend(section));
-        // Read section by section, with what is before each, they take hours.
+        // Reading them section by section, with all bytes before each, would take hours.
         assert!(!reason(DataKind::CodeObject, &many).is_empty());
         // Zeros are well-formed notes.
         section[24..32].copy_from_slice(&0_u64.to_le_bytes());

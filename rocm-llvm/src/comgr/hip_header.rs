@@ -1,4 +1,4 @@
-//! HIP's device header, as HIPRTC has it.
+//! HIP's device header, from HIPRTC.
 
 use std::sync::OnceLock;
 
@@ -26,7 +26,7 @@ fn read() -> Result<String> {
     let (text, size) = (symbol(c"__hipRTC_header")?, symbol(c"__hipRTC_header_size")?);
     // SAFETY: `__hipRTC_header_size` is an `unsigned` that never changes; libraries are never closed.
     let size = unsafe { size.cast::<u32>().read_unaligned() };
-    // SAFETY: `__hipRTC_header` is an array of so many characters, which never changes.
+    // SAFETY: `__hipRTC_header` is an array of `size` characters, which never changes.
     let text = unsafe { std::slice::from_raw_parts(text.cast::<u8>().as_ptr(), size as usize) };
     let end = text.iter().position(|byte| *byte == 0).unwrap_or(text.len());
     Ok(String::from_utf8_lossy(&text[..end]).into_owned())

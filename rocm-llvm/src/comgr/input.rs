@@ -1,10 +1,10 @@
-//! Files that LLVM's readers are given: those that a compiler wrote.
+//! Files that are passed to LLVM's readers: the output of a compiler.
 
 use std::fmt;
 use std::ops::Deref;
 
-/// Bytes that the compiler of this process made: bitcode, an object file or a code object. They cannot be changed, so the
-/// compiler may be given them again.
+/// Bytes that the compiler of this process made: bitcode, an object file or a code object. They are immutable, so that
+/// they can safely be passed to the compiler again.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Artifact(Vec<u8>);
 
@@ -66,9 +66,9 @@ impl<'a> Input<'a> {
     /// Takes the bytes of bitcode or of an object file.
     ///
     /// # Safety
-    /// The bytes must not be bitcode or an object file that was damaged or crafted: they are what a compiler wrote, whole or
-    /// truncated, or another kind of file. LLVM's readers trust what is inside, and can access memory that is not the
-    /// input's, or end the process.
+    /// The bytes must not be damaged or crafted bitcode, or such an object file. They must be the output of a compiler,
+    /// whole or truncated, or another kind of file. LLVM's readers trust the content, and can access memory outside the
+    /// input, or end the process.
     pub unsafe fn trusted(bytes: &'a [u8]) -> Self {
         Self(bytes)
     }
@@ -81,8 +81,7 @@ impl<'a> Input<'a> {
 /// LLVM IR as text. LLVM checks all of it.
 impl<'a> From<&'a str> for Input<'a> {
     fn from(text: &'a str) -> Self {
-        // No UTF-8 is bitcode, which begins with bytes that no UTF-8 has, or an ELF file for AMD GPUs, whose machine is one
-        // that none has.
+        // UTF-8 is never bitcode, whose first bytes are not valid UTF-8, nor an ELF file for AMD GPUs, whose machine number is not.
         Self(text.as_bytes())
     }
 }
@@ -112,7 +111,7 @@ mod tests {
     use crate::comgr::data::DataKind;
     use crate::comgr::format;
 
-    /// What makes text safe.
+    /// This property makes text safe.
     #[test]
     fn no_text_is_bitcode_or_an_object_file() {
         for start in [&b"BC\xc0\xde"[..], b"\xde\xc0\x17\x0b"] {

@@ -1,4 +1,4 @@
-//! The architectures that Comgr knows.
+//! The architectures that Comgr supports.
 
 use std::ffi::{CStr, CString};
 use std::fmt;
@@ -9,18 +9,19 @@ use crate::comgr::error::{Error, Result};
 use crate::comgr::library::{c_string, check, library};
 use crate::comgr::metadata::{self, Metadata};
 
-/// What is before the processor in an ISA name.
+/// The part of an ISA name before the processor.
 const PREFIX: &str = "amdgcn-amd-amdhsa--";
 
-/// The name of an architecture that the Comgr of this process knows, such as `amdgcn-amd-amdhsa--gfx90a:xnack-`.
+/// The name of an architecture that the Comgr of this process supports, such as `amdgcn-amd-amdhsa--gfx90a:xnack-`.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Isa(CString);
 
 impl Isa {
-    /// Checks an architecture: a processor (`gfx90a`), one with features (`gfx90a:sramecc+:xnack-`), or a whole ISA name.
+    /// Checks an architecture: a processor (`gfx90a`), one with features (`gfx90a:sramecc+:xnack-`), or a complete ISA
+    /// name.
     ///
     /// # Errors
-    /// [`Error::UnknownIsa`] with the processors that Comgr knows. [`Error::Input`] if the name has a NUL.
+    /// [`Error::UnknownIsa`] with the processors that Comgr supports. [`Error::Input`] if the name contains a NUL.
     ///
     /// ```
     /// use rocm_llvm::comgr::{self, Isa};
@@ -36,8 +37,8 @@ impl Isa {
             false => format!("{PREFIX}{name}"),
         };
         let c_name = c_string("the architecture", &full)?;
-        // The other functions of Comgr that take a name are not asked: HIPRTC and Comgr of ROCm 6.4 and older corrupt
-        // memory for some names that they do not know.
+        // Comgr's other functions with a name as parameter are not used for this check: HIPRTC and Comgr of ROCm 6.4 and older corrupt
+        // memory for some unknown names.
         match known(&full)? {
             true => Ok(Self(c_name)),
             false => Err(Error::UnknownIsa {
@@ -48,7 +49,7 @@ impl Isa {
         }
     }
 
-    /// Returns the whole name.
+    /// Returns the complete name.
     pub fn name(&self) -> &str {
         self.0.to_str().unwrap_or_default()
     }
@@ -70,7 +71,7 @@ impl fmt::Debug for Isa {
     }
 }
 
-/// Whether Comgr has the processor, and the features are those that the processor has.
+/// Returns whether Comgr supports the processor, and the processor has the features.
 fn known(full: &str) -> Result<bool> {
     let mut parts = full.split(':');
     let processor = parts.next().unwrap_or_default();
@@ -93,7 +94,7 @@ fn known(full: &str) -> Result<bool> {
     Ok(true)
 }
 
-/// Returns the ISA names that Comgr knows, without features (`amd_comgr_get_isa_count`, `amd_comgr_get_isa_name`).
+/// Returns the ISA names that Comgr supports, without features (`amd_comgr_get_isa_count`, `amd_comgr_get_isa_name`).
 ///
 /// # Errors
 /// If Comgr is not [available](crate::comgr::available()).
@@ -119,13 +120,13 @@ pub fn isas() -> Result<Vec<String>> {
         .collect()
 }
 
-/// Returns what Comgr says of an architecture: its processor, features, registers, LDS and limits
+/// Returns Comgr's description of an architecture: its processor, features, registers, LDS and limits
 /// (`amd_comgr_get_isa_metadata`). The keys are those of Comgr: `Processor`, `Features`, `LocalMemorySize`,
-/// `TotalNumVGPRs` and others. All values are strings. Comgr is not always right: before ROCm 7.0 it says that gfx90a has
-/// 256 vector registers, not 512.
+/// `TotalNumVGPRs` and others. All values are strings. Comgr is not always right: before ROCm 7.0 it reports 256 vector
+/// registers for gfx90a, not 512.
 ///
 /// # Errors
-/// [`Error::UnknownIsa`] for an architecture that Comgr does not know.
+/// [`Error::UnknownIsa`] for an architecture that Comgr does not support.
 ///
 /// ```
 /// use rocm_llvm::comgr;

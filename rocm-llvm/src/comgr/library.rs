@@ -1,4 +1,4 @@
-//! The Comgr that is loaded: its version, and calls of its functions.
+//! The loaded Comgr: its version, and calls of its functions.
 
 use std::ffi::{CStr, CString, c_char};
 use std::fmt;
@@ -24,8 +24,8 @@ impl fmt::Display for Version {
     }
 }
 
-/// Checks whether Comgr can be used: the library and those that it depends on can be loaded, and its numbers for actions
-/// are known. Every function of this module does this first. The result is cached.
+/// Checks whether Comgr can be used: the library and its dependencies can be loaded, and its numbers for actions and
+/// languages are known. Every function of this module calls this first. The result is cached.
 ///
 /// # Errors
 /// [`Error::Unavailable`] with every path searched, or [`Error::Numbering`].
@@ -33,10 +33,10 @@ pub fn available() -> Result<()> {
     library().map(drop)
 }
 
-/// Returns the version of the Comgr that is loaded (`amd_comgr_get_version`).
+/// Returns the version of the loaded Comgr (`amd_comgr_get_version`).
 ///
 /// # Errors
-/// As [`available`].
+/// Those of [`available`].
 #[doc(alias = "amd_comgr_get_version")]
 pub fn version() -> Result<Version> {
     Ok(library()?.version)
@@ -72,7 +72,7 @@ fn load() -> Result<Library> {
     Ok(Library { version, numbering })
 }
 
-/// The file of the library.
+/// Returns the file of the library.
 pub(crate) fn name() -> String {
     let library = BINDING.opened();
     let path = library.and_then(|library| library.path()).map(|path| path.display().to_string());
@@ -80,7 +80,7 @@ pub(crate) fn name() -> String {
         .unwrap_or_else(|| BINDING.spec().unversioned().to_owned())
 }
 
-/// The error for what this version does not have.
+/// Returns the error for a feature that this version does not have.
 pub(crate) fn not_supported(what: impl Into<String>, wanted: &'static str) -> Error {
     match library() {
         Ok(library) => Error::NotSupported { what: what.into(), wanted, found: library.version, library: name() },
@@ -88,7 +88,7 @@ pub(crate) fn not_supported(what: impl Into<String>, wanted: &'static str) -> Er
     }
 }
 
-/// Turns a status into an error that says what was asked.
+/// Converts a status to an error that names the function and its input.
 pub(crate) fn check(status: amd_comgr_status_t, function: &'static str, what: impl FnOnce() -> String) -> Result<()> {
     if status == sys::AMD_COMGR_STATUS_SUCCESS {
         return Ok(());
@@ -98,7 +98,7 @@ pub(crate) fn check(status: amd_comgr_status_t, function: &'static str, what: im
     Err(Error::Call { function, what: what(), status, library: name() })
 }
 
-/// Comgr's name for a status, such as `INVALID_ARGUMENT` (`amd_comgr_status_string`).
+/// Returns Comgr's name of a status, such as `INVALID_ARGUMENT` (`amd_comgr_status_string`).
 pub(crate) fn status_text(status: amd_comgr_status_t) -> String {
     let mut text = std::ptr::null();
     // SAFETY: the place is valid for the write.
@@ -110,7 +110,7 @@ pub(crate) fn status_text(status: amd_comgr_status_t) -> String {
     unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned()
 }
 
-/// Reads bytes from a function that returns their number first: it is called without a place, then with one.
+/// Reads bytes from a function that returns their number first: it is called without a buffer, then with one.
 pub(crate) fn bytes(
     function: &'static str,
     what: impl Fn() -> String,
@@ -139,12 +139,12 @@ pub(crate) fn text(
     Ok(lossy(bytes))
 }
 
-/// Text of the compiler, which may quote source bytes that are not UTF-8.
+/// Converts text of the compiler, which may quote source bytes that are not UTF-8.
 pub(crate) fn lossy(bytes: Vec<u8>) -> String {
     String::from_utf8(bytes).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
 }
 
-/// A C string, or an error that names the text that has a NUL in it.
+/// Converts to a C string, or returns an error that names the text with a NUL.
 pub(crate) fn c_string(what: &str, text: &str) -> Result<CString> {
     CString::new(text).map_err(|error| {
         let at = error.nul_position();

@@ -10,14 +10,14 @@ use crate::comgr::data::Data;
 use crate::comgr::error::{Error, Result};
 use crate::comgr::library::{check, text};
 
-/// The deepest tree that is read. Compilers write at most five levels.
+/// Maximum depth of a tree that is read. Compilers write at most five levels.
 const MOST_LEVELS: usize = 64;
 
-/// A tree of maps, lists and strings (`amd_comgr_metadata_node_t`), copied from Comgr. Numbers and truth values are
-/// strings, as Comgr gives them: see [`as_u64`](Self::as_u64).
+/// A tree of maps, lists and strings (`amd_comgr_metadata_node_t`), copied from Comgr. Numbers and booleans are
+/// strings, as in Comgr: see [`as_u64`](Self::as_u64).
 ///
-/// Indexing with a key or a position that is not there gives [`Metadata::Null`], so that a path can be followed without a
-/// check at each step.
+/// Indexing with a missing key or position returns [`Metadata::Null`], so that a path can be followed without a check
+/// at each step.
 ///
 /// ```
 /// use rocm_llvm::comgr::Metadata;
@@ -30,10 +30,10 @@ const MOST_LEVELS: usize = 64;
 #[doc(alias("amd_comgr_metadata_node_t", "amd_comgr_destroy_metadata", "amd_comgr_get_metadata_kind"))]
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Metadata {
-    /// Nothing.
+    /// No value.
     #[default]
     Null,
-    /// A text, a number or a truth value (`amd_comgr_get_metadata_string`).
+    /// A text, a number or a boolean (`amd_comgr_get_metadata_string`).
     #[doc(alias = "amd_comgr_get_metadata_string")]
     String(String),
     /// Values by key, in Comgr's order (`amd_comgr_iterate_map_metadata`).
@@ -44,7 +44,7 @@ pub enum Metadata {
     List(Vec<Metadata>),
 }
 
-/// What indexing returns for what is not there.
+/// The result of indexing with a missing key or position.
 static NULL: Metadata = Metadata::Null;
 
 impl Metadata {
@@ -56,7 +56,7 @@ impl Metadata {
         }
     }
 
-    /// Returns the number that a string is: decimal, or hexadecimal after `0x`.
+    /// Returns the string as a number: decimal, or hexadecimal after `0x`.
     pub fn as_u64(&self) -> Option<u64> {
         let text = self.as_str()?;
         match text.strip_prefix("0x") {
@@ -65,7 +65,7 @@ impl Metadata {
         }
     }
 
-    /// Returns the truth value that a string is: `true`, `false`, `1` or `0`.
+    /// Returns the string as a boolean: `true`, `false`, `1` or `0`.
     pub fn as_bool(&self) -> Option<bool> {
         match self.as_str()? {
             "true" | "1" => Some(true),
@@ -96,7 +96,7 @@ impl Metadata {
         self.map().iter().find(|(name, _)| name == key).map(|(_, value)| value)
     }
 
-    /// Returns whether there is nothing.
+    /// Returns whether it is [`Metadata::Null`].
     pub fn is_null(&self) -> bool {
         *self == Self::Null
     }
@@ -118,7 +118,7 @@ impl Metadata {
     }
 }
 
-/// Prints the tree with an indented line for each value.
+/// Prints the tree with one indented line per value.
 impl fmt::Display for Metadata {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.write(f, 0)
@@ -141,7 +141,7 @@ impl Index<usize> for Metadata {
     }
 }
 
-/// The metadata of a data object.
+/// Returns the metadata of a data object.
 pub(crate) fn of_data(data: &Data) -> Result<Metadata> {
     let mut node = amd_comgr_metadata_node_t::default();
     // SAFETY: a live data object, and a place that is valid for the write.
@@ -157,7 +157,7 @@ pub(crate) fn take(node: amd_comgr_metadata_node_t) -> Result<Metadata> {
     Node(node).read(0)
 }
 
-/// A node of Comgr's tree, destroyed when dropped.
+/// A node of Comgr's tree, destroyed on drop.
 struct Node(amd_comgr_metadata_node_t);
 
 impl Drop for Node {
@@ -186,7 +186,7 @@ fn read(node: amd_comgr_metadata_node_t, level: usize) -> Result<Metadata> {
         sys::AMD_COMGR_METADATA_KIND_STRING => string(node).map(Metadata::String),
         sys::AMD_COMGR_METADATA_KIND_MAP => {
             let mut pairs = Pairs { level, found: Ok(Vec::new()) };
-            // SAFETY: a live node, and a callback for such pairs, which live until the call returns.
+            // SAFETY: a live node, and a callback that expects such pairs, which live until the call returns.
             let status = unsafe { sys::amd_comgr_iterate_map_metadata(node, Some(pair), (&raw mut pairs).cast()) };
             let found = pairs.found?;
             check(status, "amd_comgr_iterate_map_metadata", || "a map".to_owned())?;
@@ -219,7 +219,7 @@ fn string(node: amd_comgr_metadata_node_t) -> Result<String> {
     )
 }
 
-/// The pairs of a map that was iterated over.
+/// The pairs of a map, collected by the callback.
 struct Pairs {
     level: usize,
     found: Result<Vec<(String, Metadata)>>,

@@ -41,25 +41,26 @@
 //! # }
 //! ```
 //!
-//! What the compiler rejects is an [`Error::Action`] with the compiler's messages. Below the pipelines are Comgr's own
-//! objects: [`Data`], [`DataSet`], [`ActionInfo`] and [`Action`].
+//! If the compiler rejects its input, the result is an [`Error::Action`] with the compiler's messages. Comgr's own
+//! objects are also available: [`Data`], [`DataSet`], [`ActionInfo`] and [`Action`].
 //!
 //! # Releases
-//! One program works with Comgr 2 (ROCm 5.7 to 6.3) and Comgr 3 (since 6.4). AMD gave the actions and languages other
-//! numbers in Comgr 3, and takes one for another without an error. This module chooses the numbers by the version of the
-//! library that it finds, and returns [`Error::Numbering`] if it does not know them. An action that the library does not
-//! have is [`Error::NotSupported`].
+//! One program works with Comgr 2 (ROCm 5.7 to 6.3) and Comgr 3 (since 6.4). AMD renumbered the actions and languages
+//! in Comgr 3, which accepts the old numbers for other actions without an error. This module chooses the numbers by the
+//! version of the library that it finds, and returns [`Error::Numbering`] if it does not know them. An action that the
+//! library does not have is [`Error::NotSupported`].
 //!
 //! # Trust
-//! LLVM's readers of bitcode and object files are made for files that compilers write. Damaged or crafted ones crash them,
-//! or end the process. So only an `unsafe` call lets them read bytes from elsewhere: [`Input::trusted`],
-//! [`ActionInfo::run`]. Its disassembler does so at words that are no instructions: [`disassemble`]. Safe are sources, LLVM IR as text, and what this process made ([`Artifact`]). Options can name
-//! further files, which are trusted like the rest. [`metadata`], [`symbols`] and [`source_lines`] read code objects that are
-//! checked before Comgr gets them. The crate `hiprtc` has the same rule for its `Linker`.
+//! LLVM's readers of bitcode and object files expect the output of a compiler. Damaged or crafted files crash them, or
+//! end the process. So only an `unsafe` call lets them read bytes from elsewhere: [`Input::trusted`],
+//! [`ActionInfo::run`]. The disassembler can crash at words that are not instructions, so [`disassemble`] is `unsafe`,
+//! too. Sources, LLVM IR as text, and the output of this process's compiler ([`Artifact`]) are safe. Options can name
+//! further files, which are trusted like the rest. [`metadata`], [`symbols`] and [`source_lines`] check code objects
+//! before they pass them to Comgr. The crate `hiprtc` has the same rule for its `Linker`.
 //!
 //! # Threads
-//! The functions may be called from any thread, and at the same time. Comgr's objects are not `Send`: a data object may be
-//! in several sets, and Comgr allows no two threads to use it at once.
+//! The functions may be called from any thread, and at the same time. Comgr's objects are not `Send`: a data object may
+//! be in several sets, and Comgr does not allow two threads to use it at once.
 
 mod action;
 mod bundle;

@@ -1,4 +1,4 @@
-//! Names in compiled code: mangled names, and the names that expressions of the source stand for.
+//! Names in compiled code: mangled names, and the lowered names of expressions.
 
 use std::fmt;
 
@@ -21,7 +21,7 @@ impl Data {
         let status = unsafe { sys::amd_comgr_populate_mangled_names(self.raw(), &mut count) };
         check(status, "amd_comgr_populate_mangled_names", || self.describe())?;
         let name = |index| {
-            // SAFETY: a live data object with its names, an index below their number, and places that are valid.
+            // SAFETY: a live data object with its names, an index below their number, and pointers that are valid for the writes.
             text(
                 "amd_comgr_get_mangled_name",
                 || self.describe(),
@@ -31,8 +31,8 @@ impl Data {
         (0..count).map(name).collect()
     }
 
-    /// Reads the name expressions in bitcode or a code object (`amd_comgr_populate_name_expression_map`). HIPRTC leaves
-    /// one there for each `hiprtcAddNameExpression`: a variable named `__amdgcn_name_expr_N`.
+    /// Reads the name expressions in bitcode or a code object (`amd_comgr_populate_name_expression_map`). HIPRTC stores
+    /// one for each `hiprtcAddNameExpression`: a variable named `__amdgcn_name_expr_N`.
     ///
     /// # Errors
     /// [`Error::Call`](crate::comgr::Error::Call) for other kinds of data.
@@ -63,11 +63,11 @@ impl NameExpressions<'_> {
         self.count == 0
     }
 
-    /// Returns the mangled name that an expression such as `scale<float>` stands for
+    /// Returns the mangled name of an expression such as `scale<float>`
     /// (`amd_comgr_map_name_expression_to_symbol_name`); `None` if there is no such expression.
     ///
     /// # Errors
-    /// [`Error::Input`](crate::comgr::Error::Input) if the expression has a NUL.
+    /// [`Error::Input`](crate::comgr::Error::Input) if the expression contains a NUL.
     #[doc(alias = "amd_comgr_map_name_expression_to_symbol_name")]
     pub fn symbol(&self, expression: &str) -> Result<Option<String>> {
         const FUNCTION: &str = "amd_comgr_map_name_expression_to_symbol_name";

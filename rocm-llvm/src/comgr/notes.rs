@@ -1,8 +1,8 @@
-//! Checks of the notes in ELF files before Comgr reads them: it crashes on metadata that is not well-formed.
+//! Checks of the notes in ELF files before Comgr reads them: it crashes on malformed metadata.
 
-/// NT_AMDGPU_METADATA, and its predecessor of code objects of version 2, which is text.
+/// NT_AMDGPU_METADATA, and its predecessor in code objects of version 2, which is text.
 const METADATA: u32 = 32;
-/// The deepest metadata that is accepted. Compilers write at most five levels.
+/// Maximum depth of metadata that is accepted. Compilers write at most five levels.
 const MOST_LEVELS: usize = 32;
 const HEADER_BYTES: usize = 12;
 
@@ -28,15 +28,15 @@ pub(crate) fn check(mut notes: &[u8]) -> Result<(), String> {
     Ok(())
 }
 
-/// The first `len` bytes, and what follows after padding to 4, which the last note may lack.
+/// Returns the first `len` bytes, and the rest after padding to 4, which the last note may lack.
 fn padded(bytes: &[u8], len: u32) -> Option<(&[u8], &[u8])> {
     let len = usize::try_from(len).ok()?;
     let part = bytes.get(..len)?;
     Some((part, bytes.get(len.checked_next_multiple_of(4)?..).unwrap_or_default()))
 }
 
-/// Skips one value of MessagePack. Of its types, metadata has maps with strings as keys, arrays, strings, whole numbers
-/// and truth values.
+/// Skips one MessagePack value. Metadata uses only these types: maps with strings as keys, arrays, strings, integers
+/// and booleans.
 fn value(bytes: &[u8], level: usize) -> Result<&[u8], String> {
     let (&first, rest) = bytes.split_first().ok_or("it ends too early")?;
     if level > MOST_LEVELS {
@@ -66,7 +66,7 @@ fn skip(bytes: &[u8], count: usize) -> Result<&[u8], String> {
     bytes.get(count..).ok_or_else(|| "it ends too early".to_owned())
 }
 
-/// A big-endian number of some bytes.
+/// Reads a big-endian number of `size` bytes.
 fn number(bytes: &[u8], size: usize) -> Result<(usize, &[u8]), String> {
     let (digits, rest) = bytes.split_at_checked(size).ok_or("it ends too early")?;
     Ok((digits.iter().fold(0, |number, digit| number << 8 | usize::from(*digit)), rest))

@@ -1,6 +1,6 @@
 //! The numbers of actions and languages, which AMD changed in Comgr 3.
 //!
-//! The calls that take such a number are here, and nowhere else.
+//! All calls that take such a number are in this module.
 
 use rocm_llvm_sys::comgr::{
     self as sys, amd_comgr_action_info_t, amd_comgr_data_set_t, amd_comgr_status_t, rocm_6_2 as two, rocm_7_0 as three,
@@ -11,7 +11,7 @@ use crate::comgr::action::{Action, Language};
 use crate::comgr::error::Result;
 use crate::comgr::library::{Library, Version, library, not_supported};
 
-/// Which numbers a Comgr has.
+/// The numbering of a Comgr.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Numbering {
     /// Comgr 2: ROCm 5.7 to 6.3.
@@ -20,13 +20,14 @@ pub(crate) enum Numbering {
     Three,
 }
 
-/// The releases with Comgr 2, as `rocm-llvm-sys` has them.
+/// The releases with Comgr 2, as in `rocm-llvm-sys`.
 const RELEASES_OF_TWO: Releases = Releases::new((0, 0), Some((6, 4)));
-/// Those with Comgr 3.
+/// The releases with Comgr 3.
 const RELEASES_OF_THREE: Releases = Releases::new((6, 4), None);
 
 impl Numbering {
-    /// The numbers of a version, if the library's name agrees: the functions that take numbers are bound by the name.
+    /// Returns the numbering of a version, if the library's name matches: the functions that take numbers are bound by
+    /// the name.
     pub(crate) fn of(version: Version, abi: Option<Abi>) -> Option<Self> {
         let (numbering, releases) = match version.major {
             2 => (Self::Two, RELEASES_OF_TWO),
@@ -36,7 +37,7 @@ impl Numbering {
         releases.contain(abi?).then_some(numbering)
     }
 
-    /// The versions with a library's name.
+    /// Returns the versions with a library's name.
     pub(crate) fn wanted(abi: Option<Abi>) -> &'static str {
         match abi {
             Some(abi) if RELEASES_OF_TWO.contain(abi) => "Comgr 2 (ROCm 5.7 to 6.3)",
@@ -46,9 +47,9 @@ impl Numbering {
     }
 }
 
-/// The number of an action, or the versions of Comgr that have it.
+/// Returns the number of an action, or the versions of Comgr that have it.
 fn number(action: Action, library: &Library) -> Result<u32, &'static str> {
-    /// Comgr 2's minor version that ROCm 6.2 has.
+    /// Comgr 2's minor version in ROCm 6.2.
     const OF_6_2: usize = 8;
     const TWO: &str = "Comgr 2 (ROCm 5.7 to 6.3)";
     const THREE: &str = "Comgr 3 (ROCm 6.4 and newer)";
@@ -104,7 +105,7 @@ fn number(action: Action, library: &Library) -> Result<u32, &'static str> {
     }
 }
 
-/// The number of a language, or the versions of Comgr that have it.
+/// Returns the number of a language, or the versions of Comgr that have it.
 fn language_number(language: Language, library: &Library) -> Result<u32, &'static str> {
     const OF_6_2: usize = 8;
     match (library.numbering, language) {
@@ -127,7 +128,7 @@ pub(crate) fn has_action(action: Action) -> Result<()> {
     number(action, library()?).map(drop).map_err(|wanted| not_supported(format!("the action {action:?}"), wanted))
 }
 
-/// `amd_comgr_action_info_set_language`, with the language's number in the loaded Comgr.
+/// Calls `amd_comgr_action_info_set_language`, with the language's number in the loaded Comgr.
 pub(crate) fn set_language(info: amd_comgr_action_info_t, language: Language) -> Result<amd_comgr_status_t> {
     let library = library()?;
     let number = language_number(language, library)
@@ -142,7 +143,7 @@ pub(crate) fn set_language(info: amd_comgr_action_info_t, language: Language) ->
     })
 }
 
-/// `amd_comgr_do_action`, with the action's number in the loaded Comgr.
+/// Calls `amd_comgr_do_action`, with the action's number in the loaded Comgr.
 pub(crate) fn do_action(
     action: Action,
     info: amd_comgr_action_info_t,
@@ -163,7 +164,7 @@ pub(crate) fn do_action(
     })
 }
 
-/// `amd_comgr_action_info_set_device_lib_linking`, which Comgr 3 has.
+/// Calls `amd_comgr_action_info_set_device_lib_linking`, which Comgr 3 has.
 pub(crate) fn set_device_libraries(info: amd_comgr_action_info_t, link: bool) -> Result<amd_comgr_status_t> {
     if !sys::has(c"amd_comgr_action_info_set_device_lib_linking") {
         return Err(not_supported("linking of device libraries to bitcode", "Comgr 3 (ROCm 6.4 and newer)"));
@@ -172,7 +173,7 @@ pub(crate) fn set_device_libraries(info: amd_comgr_action_info_t, link: bool) ->
     Ok(unsafe { sys::amd_comgr_action_info_set_device_lib_linking(info, link) })
 }
 
-/// `amd_comgr_action_info_set_vfs`, which Comgr has since ROCm 7.0, and in Debian's 6.4.
+/// Calls `amd_comgr_action_info_set_vfs`, which Comgr has since ROCm 7.0, and in Debian's 6.4.
 pub(crate) fn set_vfs(info: amd_comgr_action_info_t, use_it: bool) -> Result<amd_comgr_status_t> {
     if !sys::has(c"amd_comgr_action_info_set_vfs") {
         return Err(not_supported("files in memory", "Comgr of ROCm 7.0"));
@@ -194,7 +195,7 @@ mod tests {
         assert_eq!(of(2, (5, 7), (6, 3)), Some(Numbering::Two));
         assert_eq!(of(3, (6, 4), (10, u32::MAX)), Some(Numbering::Three));
         assert_eq!(Numbering::of(Version { major: 3, minor: 9 }, Some(Abi::NEWEST)), Some(Numbering::Three));
-        // A library under another's name, and versions that are not known.
+        // A library under another library's name, and unknown versions.
         assert_eq!(of(2, (6, 4), (10, u32::MAX)), None);
         assert_eq!(of(3, (5, 7), (6, 3)), None);
         assert_eq!(of(4, (6, 4), (10, u32::MAX)), None);

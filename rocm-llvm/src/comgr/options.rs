@@ -27,7 +27,7 @@ pub struct Options {
 }
 
 impl Options {
-    /// No options.
+    /// Returns no options.
     pub fn new() -> Self {
         Self::default()
     }
@@ -66,7 +66,7 @@ impl Options {
         self.option("-g")
     }
 
-    /// Adds a directory that headers are searched in (`-I`).
+    /// Adds a directory that is searched for headers (`-I`).
     pub fn include_directory(self, directory: impl AsRef<Path>) -> Self {
         self.option(format!("-I{}", directory.as_ref().display()))
     }

@@ -1,6 +1,6 @@
-//! Paths in what the compiler writes.
+//! Paths in the compiler's messages.
 
-/// Leaves Comgr's temporary directories out of messages: `/tmp/comgr-1a2b/input/a.hip:1:2: error: ..` is about `a.hip`.
+/// Removes Comgr's temporary directories from messages: `/tmp/comgr-1a2b/input/a.hip:1:2: error: ..` is about `a.hip`.
 pub(crate) fn without_directories(log: &str) -> String {
     const FOLDERS: [&str; 3] = ["input/", "include/", "output/"];
     let mut kept = String::with_capacity(log.len());

@@ -30,8 +30,8 @@ pub struct Built {
 /// messages.
 ///
 /// # Errors
-/// [`Error::Action`] with the messages of the compiler. [`Error::UnknownIsa`], and [`Error::Input`] for an empty source or
-/// names with a NUL. [`Error::NoHipHeader`] without HIPRTC: see [`Options::no_hip_header`].
+/// [`Error::Action`] with the messages of the compiler. [`Error::UnknownIsa`], and [`Error::Input`] for an empty source
+/// or names that contain a NUL. [`Error::NoHipHeader`] without HIPRTC: see [`Options::no_hip_header`].
 #[doc(alias = "amd_comgr_do_action")]
 pub fn hip_to_bitcode(name: &str, source: &str, isa: &str, options: &Options) -> Result<Built> {
     let isa = Isa::new(isa)?;
@@ -40,7 +40,7 @@ pub fn hip_to_bitcode(name: &str, source: &str, isa: &str, options: &Options) ->
     let mut flags = Vec::new();
     if !options.no_hip_header {
         headers.add(&Data::new(DataKind::Include, hip_header::NAME, hip_header::hip_header()?.as_bytes())?)?;
-        // What HIPRTC does: its header in the place of Clang's and the system's.
+        // Like HIPRTC: its header replaces Clang's and the system's.
         flags.extend(["-D__HIPCC_RTC__", "-nogpuinc", "-nostdinc", "-include", hip_header::NAME, "-std=c++17"]);
     }
     let info = info(&isa, options).language(Language::Hip).options(flags).options(optimized(options));
@@ -51,11 +51,11 @@ pub fn hip_to_bitcode(name: &str, source: &str, isa: &str, options: &Options) ->
 /// Compiles HIP source to a code object.
 ///
 /// # Errors
-/// As [`hip_to_bitcode`].
+/// Those of [`hip_to_bitcode`].
 #[doc(alias = "amd_comgr_do_action")]
 pub fn hip_to_code_object(name: &str, source: &str, isa: &str, options: &Options) -> Result<Built> {
     let bitcode = hip_to_bitcode(name, source, isa, options)?;
-    // The device libraries are linked already, and the options are the front end's.
+    // The device libraries are already linked, and the options are those of the front end.
     let rest = Options { options: backend_options(&optimized(options)), device_libraries: false, ..options.clone() };
     let code = ir_to_code_object(name, &bitcode.bytes, isa, &rest)?;
     Ok(Built { log: bitcode.log + &code.log, ..code })
@@ -63,14 +63,14 @@ pub fn hip_to_code_object(name: &str, source: &str, isa: &str, options: &Options
 
 /// Compiles LLVM IR, as text or bitcode, to an object file.
 ///
-/// Bitcode of HIP source names the processor that it was compiled for in each function, and is compiled for that one: give
-/// the same architecture.
+/// In bitcode of HIP source, each function names the processor that it was compiled for, and is compiled for that one:
+/// pass the same architecture.
 ///
 /// # Errors
-/// [`Error::Action`] with the messages of the compiler for bad IR. [`Error::Input`] for what is neither, such as a
+/// [`Error::Action`] with the messages of the compiler for bad IR. [`Error::Input`] for other input, such as a
 /// truncated or empty file.
 ///
-/// Bitcode from elsewhere than this process is trusted by an `unsafe` call: see [`Input`].
+/// Bitcode that this process did not make is trusted by an `unsafe` call: see [`Input`].
 #[doc(alias = "amd_comgr_do_action")]
 pub fn ir_to_object<'a>(name: &str, ir: impl Into<Input<'a>>, isa: &str, options: &Options) -> Result<Built> {
     generate(name, ir.into(), isa, options, Action::BitcodeToObject, DataKind::Object)
@@ -79,7 +79,7 @@ pub fn ir_to_object<'a>(name: &str, ir: impl Into<Input<'a>>, isa: &str, options
 /// Compiles LLVM IR, as text or bitcode, to assembly.
 ///
 /// # Errors
-/// As [`ir_to_object`].
+/// Those of [`ir_to_object`].
 #[doc(alias = "amd_comgr_do_action")]
 pub fn ir_to_assembly<'a>(name: &str, ir: impl Into<Input<'a>>, isa: &str, options: &Options) -> Result<String> {
     generate(name, ir.into(), isa, options, Action::BitcodeToAssembly, DataKind::Source)
@@ -89,8 +89,8 @@ pub fn ir_to_assembly<'a>(name: &str, ir: impl Into<Input<'a>>, isa: &str, optio
 /// Compiles LLVM IR, as text or bitcode, to a code object.
 ///
 /// # Errors
-/// As [`ir_to_object`]; [`Error::Action`] also if a function that it calls is not there. Functions of the device libraries
-/// need [`Options::device_libraries`].
+/// Those of [`ir_to_object`]; [`Error::Action`] also if a called function is not defined. Functions of the device
+/// libraries need [`Options::device_libraries`].
 #[doc(alias = "amd_comgr_do_action")]
 pub fn ir_to_code_object<'a>(name: &str, ir: impl Into<Input<'a>>, isa: &str, options: &Options) -> Result<Built> {
     let object = ir_to_object(name, ir, isa, options)?;
@@ -98,15 +98,15 @@ pub fn ir_to_code_object<'a>(name: &str, ir: impl Into<Input<'a>>, isa: &str, op
     Ok(Built { log: object.log + &code.log, ..code })
 }
 
-/// Links LLVM modules, as bitcode or text, to one bitcode. They are given with their names. Bitcode from elsewhere than this
-/// process is trusted by an `unsafe` call: see [`Input`].
+/// Links LLVM modules, as bitcode or text with their names, to one bitcode. Bitcode that this process did not make is
+/// trusted by an `unsafe` call: see [`Input`].
 ///
 /// With [`Options::device_libraries`], functions of the device libraries that they call are linked too. Comgr 3 has no
 /// action for that: the libraries are then linked when the result is compiled to machine code with the same option.
 ///
 /// # Errors
 /// [`Error::Action`] with the messages of the linker, such as for a function that is defined twice. [`Error::Input`] if
-/// there are none, or one is neither bitcode nor text.
+/// the list is empty, or one is neither bitcode nor text.
 #[doc(alias = "amd_comgr_do_action")]
 pub fn link_bitcode<'a, I>(bitcodes: &[(&str, I)], isa: &str, options: &Options) -> Result<Built>
 where
@@ -118,7 +118,7 @@ where
     link_modules(&inputs(bitcodes), &Isa::new(isa)?, options)
 }
 
-/// Links bitcodes, and device libraries if Comgr has an action for that.
+/// Links bitcodes, and the device libraries if Comgr has an action for that.
 fn link_modules(modules: &[(&str, Input<'_>)], isa: &Isa, options: &Options) -> Result<Built> {
     let mut input = DataSet::new()?;
     for (name, module) in modules {
@@ -127,7 +127,7 @@ fn link_modules(modules: &[(&str, Input<'_>)], isa: &Isa, options: &Options) -> 
     let info = info(isa, options).options(options.options.clone());
     let mut log = String::new();
     if options.device_libraries && library()?.numbering == Numbering::Two {
-        // The libraries are chosen for a language.
+        // Comgr chooses the libraries by the language.
         let output = run(&info.clone().language(Language::Hip), Action::AddDeviceLibraries, &input)?;
         (input, log) = (output.data, output.log);
     }
@@ -150,7 +150,7 @@ pub fn assemble(name: &str, assembly: &str, isa: &str, options: &Options) -> Res
 /// Assembles and links a source to a code object.
 ///
 /// # Errors
-/// As [`assemble`] and [`link_objects`].
+/// Those of [`assemble`] and [`link_objects`].
 #[doc(alias = "amd_comgr_do_action")]
 pub fn assembly_to_code_object(name: &str, assembly: &str, isa: &str, options: &Options) -> Result<Built> {
     let object = assemble(name, assembly, isa, options)?;
@@ -158,11 +158,12 @@ pub fn assembly_to_code_object(name: &str, assembly: &str, isa: &str, options: &
     Ok(Built { log: object.log + &code.log, ..code })
 }
 
-/// Links object files to a code object, given with their names. Object files from elsewhere than this process are trusted
-/// by an `unsafe` call: see [`Input`].
+/// Links object files, given with their names, to a code object. Object files that this process did not make are
+/// trusted by an `unsafe` call: see [`Input`].
 ///
-/// The linker keeps the metadata of each file apart, and HIP loads code objects with one only. So one of the files has the
-/// kernels, and the others, such as data and functions in assembly, have no metadata; or [`link_bitcode`] links before.
+/// The linker does not merge the metadata of the files, and HIP only loads code objects with one piece of metadata. So
+/// only one of the files may contain kernels; the others, such as data and functions in assembly, must have no
+/// metadata. Otherwise link the modules with [`link_bitcode`] first.
 ///
 /// # Errors
 /// [`Error::Action`] with the messages of the linker, such as for a symbol that is not defined. [`Error::Input`] if there
@@ -225,14 +226,14 @@ fn inputs<'a, 'n, I: Copy + Into<Input<'a>>>(named: &[(&'n str, I)]) -> Vec<(&'n
     named.iter().map(|&(name, input)| (name, input.into())).collect()
 }
 
-/// Runs an action on sources, on what other actions made, or on an [`Input`].
+/// Runs an action on sources, on the results of other actions, or on an [`Input`].
 fn run(info: &ActionInfo, action: Action, input: &DataSet) -> Result<Output> {
-    // SAFETY: the bitcode and the object files in the set are artifacts of this process, or an `Input`, whose maker ensures
-    // that a compiler wrote them.
+    // SAFETY: the bitcode and the object files in the set are artifacts of this process, or an `Input`, whose creator ensures that a
+    // compiler wrote them.
     unsafe { info.run(action, input) }
 }
 
-/// The settings that all actions of a pipeline have.
+/// Returns the settings that all actions of a pipeline share.
 fn info(isa: &Isa, options: &Options) -> ActionInfo {
     let mut info = ActionInfo::new().isa(isa.clone());
     if let Some(directory) = &options.directory {
@@ -244,7 +245,7 @@ fn info(isa: &Isa, options: &Options) -> ActionInfo {
     info
 }
 
-/// A source and the headers from memory.
+/// Returns the set of a source and the headers from memory.
 fn sources(name: &str, source: &str, options: &Options) -> Result<DataSet> {
     if source.trim().is_empty() {
         return Err(Error::input(name, "the source is empty"));
@@ -260,8 +261,8 @@ fn sources(name: &str, source: &str, options: &Options) -> Result<DataSet> {
     Ok(input)
 }
 
-/// A name with one of these extensions: Comgr writes its input to files, and its tools go by their extensions. The first
-/// one is added to a name that has none of them. Directories are left out.
+/// Returns a name with one of these extensions: Comgr writes its input to files, and its tools depend on their
+/// extensions. A name without one gets the first. Directories are removed.
 fn with_extension(name: &str, extensions: &[&str]) -> String {
     let file = Path::new(name).file_name().and_then(|file| file.to_str()).unwrap_or(name);
     let has = Path::new(file).extension().and_then(|extension| extension.to_str());
@@ -271,7 +272,7 @@ fn with_extension(name: &str, extensions: &[&str]) -> String {
     }
 }
 
-/// Compiles IR to what an action makes of it.
+/// Runs an action on IR and returns its result.
 fn generate(name: &str, ir: Input<'_>, isa: &str, options: &Options, action: Action, kind: DataKind) -> Result<Built> {
     let isa = Isa::new(isa)?;
     let name = &with_extension(name, &["bc", "ll"]);
@@ -281,7 +282,7 @@ fn generate(name: &str, ir: Input<'_>, isa: &str, options: &Options, action: Act
     let mut log = String::new();
     if options.device_libraries {
         match library()?.numbering {
-            // Linked before, as a bitcode among others.
+            // The bitcode is linked with the libraries first.
             Numbering::Two => {
                 let linked = link_modules(&[(name, ir)], &isa, options)?;
                 log = linked.log;
@@ -294,13 +295,13 @@ fn generate(name: &str, ir: Input<'_>, isa: &str, options: &Options, action: Act
     Built::of(run(&info, action, &input)?, kind, name, log)
 }
 
-/// The options for compiling HIP, with a level of optimisation: Comgr's own default differs between releases.
+/// Returns the options for compiling HIP, with an optimisation level: Comgr's own default differs between releases.
 fn optimized(options: &Options) -> Vec<String> {
     let level = (!options.options.iter().any(|option| option.starts_with("-O"))).then(|| "-O3".to_owned());
     level.into_iter().chain(options.options.iter().cloned()).collect()
 }
 
-/// Those of the options for compiling HIP that also are for compiling bitcode.
+/// Returns the options for compiling HIP that also apply to compiling bitcode.
 fn backend_options(options: &[String]) -> Vec<String> {
     let mut rest = options.iter();
     let mut kept = Vec::new();

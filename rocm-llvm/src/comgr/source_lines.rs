@@ -21,9 +21,9 @@ pub struct SourcePlace {
     pub function: String,
     /// The file, as the compiler wrote it.
     pub file: String,
-    /// The line, from 1; 0 if the compiler wrote none.
+    /// The line, from 1; 0 if the debug information has none.
     pub line: u32,
-    /// The column, from 1; 0 if the compiler wrote none.
+    /// The column, from 1; 0 if the debug information has none.
     pub column: u32,
 }
 
@@ -33,7 +33,7 @@ pub struct SourcePlace {
 pub struct SourceLine {
     /// The address of the first instruction.
     pub address: u64,
-    /// Bytes of instructions with this source.
+    /// Size of the instructions with this source in bytes.
     pub size: u64,
     /// The place in the source; if functions were inlined, the innermost.
     pub place: SourcePlace,
@@ -48,7 +48,7 @@ pub struct SourceLine {
 /// [`Options::debug`]: crate::comgr::Options::debug
 #[doc(alias("amd_comgr_create_symbolizer_info", "amd_comgr_symbolize"))]
 pub fn source_lines(code: &[u8]) -> Result<Vec<SourceLine>> {
-    /// Every instruction starts at a multiple of this.
+    /// Alignment of instructions.
     const STEP: usize = 4;
     let data = Data::new(format::kind_of_elf("the code object", code)?, "code", code)?;
     let mut functions = data.symbols()?;
@@ -79,7 +79,7 @@ pub fn source_lines(code: &[u8]) -> Result<Vec<SourceLine>> {
 #[doc(alias("amd_comgr_symbolizer_info_t", "amd_comgr_destroy_symbolizer_info"))]
 pub struct Symbolizer<'a> {
     raw: amd_comgr_symbolizer_info_t,
-    /// Reads from the data object; not `Send`, as that is not.
+    /// Reads from the data object; not `Send`, like it.
     _data: PhantomData<&'a Data>,
 }
 
@@ -91,7 +91,7 @@ impl<'a> Symbolizer<'a> {
     #[doc(alias = "amd_comgr_create_symbolizer_info")]
     pub fn new(code: &'a Data) -> Result<Self> {
         let mut raw = amd_comgr_symbolizer_info_t::default();
-        // SAFETY: a live data object, a callback for a `Vec<u8>`, and a place that is valid for the write.
+        // SAFETY: a live data object, a callback that expects a `Vec<u8>`, and a pointer that is valid for the write.
         let status = unsafe { sys::amd_comgr_create_symbolizer_info(code.raw(), Some(print), &mut raw) };
         check(status, "amd_comgr_create_symbolizer_info", || code.describe())?;
         Ok(Self { raw, _data: PhantomData })
@@ -105,7 +105,7 @@ impl<'a> Symbolizer<'a> {
     #[doc(alias = "amd_comgr_symbolize")]
     pub fn code(&self, address: u64) -> Result<Vec<SourcePlace>> {
         let mut text: Vec<u8> = Vec::new();
-        // SAFETY: a live symbolizer whose callback is for such a vector, which lives until the call returns.
+        // SAFETY: a live symbolizer whose callback expects such a vector, which lives until the call returns.
         let status = unsafe { sys::amd_comgr_symbolize(self.raw, address, true, (&raw mut text).cast()) };
         check(status, "amd_comgr_symbolize", || format!("{address:#x}"))?;
         Ok(places(&String::from_utf8_lossy(&text)))
@@ -129,12 +129,12 @@ impl fmt::Debug for Symbolizer<'_> {
 unsafe extern "C" fn print(text: *const c_char, to: *mut c_void) {
     // SAFETY: Comgr passes on the pointer that `code` gave it.
     let to = unsafe { &mut *to.cast::<Vec<u8>>() };
-    // SAFETY: Comgr calls with a C string.
+    // SAFETY: Comgr passes a C string.
     to.extend_from_slice(unsafe { CStr::from_ptr(text) }.to_bytes());
 }
 
-/// Reads the output of LLVM's symbolizer: for each function `FUNCTION at FILE:LINE:COLUMN`, and before all but the first
-/// ` (inlined by) `; in older releases the function, then the place, each in a line of its own.
+/// Parses the output of LLVM's symbolizer: for each function `FUNCTION at FILE:LINE:COLUMN`, after ` (inlined by) ` for
+/// all but the first; in older releases the function and the place on two lines.
 fn places(text: &str) -> Vec<SourcePlace> {
     const UNKNOWN: &str = "??";
     let mut places = Vec::new();

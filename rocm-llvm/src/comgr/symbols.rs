@@ -8,14 +8,14 @@ use crate::comgr::data::Data;
 use crate::comgr::error::Result;
 use crate::comgr::library::{c_string, check, lossy};
 
-/// What a symbol names (`amd_comgr_symbol_type_t`).
+/// The kind of a symbol (`amd_comgr_symbol_type_t`).
 #[doc(alias = "amd_comgr_symbol_type_t")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum SymbolKind {
-    /// Something that Comgr does not know.
+    /// Unknown to Comgr.
     Unknown,
-    /// Nothing in particular, such as a symbol of another file.
+    /// Without a kind, such as a symbol of another file.
     None,
     /// Data: a variable, or the descriptor of a kernel (`NAME.kd`).
     Object,
@@ -25,7 +25,7 @@ pub enum SymbolKind {
     Section,
     /// The name of a source file.
     File,
-    /// Memory without contents that several files share.
+    /// Uninitialised memory that several files share.
     Common,
     /// A kernel of a code object of version 2.
     HsaKernel,
@@ -53,9 +53,9 @@ impl SymbolKind {
 pub struct Symbol {
     /// Its name, mangled if the source's was.
     pub name: String,
-    /// What it names.
+    /// Its kind.
     pub kind: SymbolKind,
-    /// Bytes of a variable or function.
+    /// Size of a variable or function in bytes.
     pub size: u64,
     /// Whether it is defined elsewhere.
     pub is_undefined: bool,
@@ -63,23 +63,23 @@ pub struct Symbol {
     pub value: u64,
 }
 
-/// All symbols of a data object.
+/// Returns all symbols of a data object.
 pub(crate) fn of_data(data: &Data) -> Result<Vec<Symbol>> {
     let mut found: Result<Vec<Symbol>> = Ok(Vec::new());
-    // SAFETY: a live data object, and a callback for such a result, which lives until the call returns.
+    // SAFETY: a live data object, and a callback that expects such a result, which lives until the call returns.
     let status = unsafe { sys::amd_comgr_iterate_symbols(data.raw(), Some(add), (&raw mut found).cast()) };
     let found = found?;
     check(status, "amd_comgr_iterate_symbols", || data.describe())?;
     Ok(found)
 }
 
-/// The symbol of a name.
+/// Returns the symbol with this name.
 pub(crate) fn lookup(data: &Data, name: &str) -> Result<Option<Symbol>> {
     let c_name = c_string("the symbol", name)?;
     let mut symbol = amd_comgr_symbol_t::default();
     // SAFETY: a live data object, a C string, and a place that is valid for the write.
     let status = unsafe { sys::amd_comgr_symbol_lookup(data.raw(), c_name.as_ptr(), &mut symbol) };
-    // That is how Comgr says that there is none.
+    // Comgr returns this status if there is no such symbol.
     if status == sys::AMD_COMGR_STATUS_ERROR && sys::has(c"amd_comgr_symbol_lookup") {
         return Ok(None);
     }

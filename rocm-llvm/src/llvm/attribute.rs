@@ -5,7 +5,7 @@ use super::error::{Error, Result};
 use super::raw;
 use super::types::Type;
 
-/// What an [`Attribute`] is about.
+/// The subject of an [`Attribute`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Place {
     /// The function.
@@ -28,28 +28,28 @@ impl Place {
     }
 }
 
-/// An attribute: what LLVM may assume, or should do.
+/// An attribute: an assumption that LLVM may make, or a request to it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Attribute<'a> {
-    /// One without a value, by its name in LLVM's text form: `nounwind`, `alwaysinline`, `noinline`, `convergent`,
-    /// `noalias`, `readonly`, `nonnull`, `inreg`, `optnone`, ...
+    /// An attribute without a value, by its name in LLVM's text form: `nounwind`, `alwaysinline`, `noinline`,
+    /// `convergent`, `noalias`, `readonly`, `nonnull`, `inreg`, `optnone`, ...
     Flag(&'a str),
     /// The pointer is a multiple of this power of two.
     Align(u32),
-    /// That many bytes can be read through the pointer.
+    /// This many bytes can be read through the pointer.
     Dereferenceable(u64),
-    /// A pointer to a copy of the value, of this type, as kernels get their structures.
+    /// The pointer points to a copy of a value of this type. Kernels receive structures in this form.
     ByRef(Type<'a>),
     /// The pointer's target is passed by value, of this type.
     ByValue(Type<'a>),
     /// The function writes its result of this type through the pointer.
     StructResult(Type<'a>),
-    /// A text for a target: `("amdgpu-flat-work-group-size", "1,256")`.
+    /// A text attribute for a target: `("amdgpu-flat-work-group-size", "1,256")`.
     Text(&'a str, &'a str),
 }
 
-/// The attributes without a value that this crate knows in LLVM 17 to 23. The others have one, or a type.
+/// The attributes without a value in LLVM 17 to 23 that this crate knows. The others take a value or a type.
 const FLAGS: &[&str] = &[
     "allocalign",
     "allocptr",
@@ -117,7 +117,7 @@ const FLAGS: &[&str] = &[
 ];
 
 impl Attribute<'_> {
-    /// The attribute of LLVM's. What does not exist in its version is an error.
+    /// Returns LLVM's attribute. One that does not exist in its version is an error.
     pub(super) fn to_raw(self, context: &Context) -> Result<rocm_llvm_sys::llvm::LLVMAttributeRef> {
         let operation = "attribute";
         match self {

@@ -13,41 +13,41 @@ use super::module::Module;
 use super::raw::{self, Buffer};
 use super::types::Extent;
 
-/// Owns types, constants and metadata. Everything that is made in a context borrows it.
+/// Owns types, constants and metadata. Everything that is created in a context borrows it.
 ///
-/// Values of two contexts cannot be mixed: an operation with both is an [`Error::Mixed`]. A context and all in it can
-/// be used by one thread at a time; other threads can use other contexts.
+/// Values of two contexts cannot be mixed: an operation with both is an [`Error::Mixed`]. A context and everything in
+/// it can be used by one thread at a time; other threads can use other contexts.
 ///
-/// LLVM ends the process on an error that nobody handles. Every context has a handler, which turns errors into the
+/// LLVM ends the process on an error without a handler. Every context has a handler, which turns errors into the
 /// [`Error`] of the operation that reports them. Warnings are kept until [`take_diagnostics`](Self::take_diagnostics).
 pub struct Context {
     raw: raw::LLVMContextRef,
-    /// Where the handler writes. LLVM has its address: it is freed after the context, or never.
+    /// The handler's buffer. LLVM has its address, so it is freed after the context, or never.
     reports: *mut Reports,
-    /// A fatal error left work of a parked thread in it: it is never freed.
+    /// The work of a thread that was parked after a fatal error is still in the context: it is never freed.
     leaked: Cell<bool>,
-    /// Sizes of the types made here.
+    /// Sizes of the types created here.
     pub(super) extents: RefCell<HashMap<usize, Extent>>,
 }
 
 #[derive(Default)]
 struct Reports(Mutex<Vec<Diagnostic>>);
 
-// SAFETY: LLVM's contexts are not bound to a thread. All that borrows the context cannot be sent (`Context` is not `Sync`), so it moves
-// only if nothing else uses it.
+// SAFETY: LLVM's contexts are not bound to a thread. Everything that borrows the context cannot be sent (`Context` is not `Sync`), so it
+// moves only if nothing else uses it.
 unsafe impl Send for Context {}
 
 unsafe extern "C" fn on_diagnostic(diagnostic: raw::LLVMDiagnosticInfoRef, reports: *mut c_void) {
-    // SAFETY: LLVM calls with a live diagnostic.
+    // SAFETY: LLVM passes a live diagnostic.
     let severity = match unsafe { raw::LLVMGetDiagInfoSeverity(diagnostic) }.0 {
         0 => Severity::Error,
         1 => Severity::Warning,
         2 => Severity::Remark,
         _ => Severity::Note,
     };
-    // SAFETY: as above, and the text is given away.
+    // SAFETY: as above, and the string is given away.
     let message = unsafe { raw::take_message(raw::LLVMGetDiagInfoDescription(diagnostic)) };
-    // SAFETY: what the handler was installed with, which lives as long as the context.
+    // SAFETY: the pointer that the handler was installed with; its target lives as long as the context.
     let reports = unsafe { &*reports.cast::<Reports>() };
     reports.0.lock().unwrap_or_else(PoisonError::into_inner).push(Diagnostic { severity, message });
 }
@@ -62,7 +62,7 @@ impl Context {
     pub fn new() -> Result<Self> {
         Library::load()?;
         let reports = Box::into_raw(Box::<Reports>::default());
-        // SAFETY: the handler fits, and what it gets lives as long as the context.
+        // SAFETY: the handler has the right signature, and its argument lives as long as the context.
         let raw = unsafe {
             let raw = raw::LLVMContextCreate();
             raw::LLVMContextSetDiagnosticHandler(raw, Some(on_diagnostic), reports.cast());
@@ -74,7 +74,7 @@ impl Context {
     /// Creates an empty module.
     ///
     /// # Errors
-    /// [`Error::Null`] if the name contains a null byte.
+    /// [`Error::Null`] if the name contains a NUL byte.
     #[doc(alias = "LLVMModuleCreateWithNameInContext")]
     pub fn module(&self, name: &str) -> Result<Module<'_>> {
         let name = raw::c_text("a module's name", name)?;
@@ -85,7 +85,7 @@ impl Context {
     /// Reads a module in LLVM's text form, and verifies it. `name` is for messages.
     ///
     /// # Errors
-    /// [`Error::Parse`] with LLVM's message, which has the line and column, or if the input is bitcode, which
+    /// [`Error::Parse`] with LLVM's message, which contains the line and column; also if the input is bitcode, which
     /// [`parse_bitcode`](Self::parse_bitcode) reads; [`Error::Verify`].
     #[doc(alias = "LLVMParseIRInContext")]
     pub fn parse_ir(&self, name: &str, input: impl AsRef<[u8]>) -> Result<Module<'_>> {
@@ -94,12 +94,12 @@ impl Context {
         if input.iter().all(u8::is_ascii_whitespace) {
             return Err(Error::Parse { name: name.to_owned(), message: "the input is empty".to_owned() });
         }
-        // LLVM would read it, and its reader of bitcode is not safe for any input.
+        // LLVM would read it, and its reader of bitcode is not safe for arbitrary input.
         if is_bitcode(input) {
             let message = "this is bitcode, not text: read it with Context::parse_bitcode".to_owned();
             return Err(Error::Parse { name: name.to_owned(), message });
         }
-        // LLVM would take it for the end of the text.
+        // LLVM would take the NUL byte for the end of the text.
         if let Some(at) = input.iter().position(|&byte| byte == 0) {
             return Err(Error::Null { what: "the text", at });
         }
@@ -107,8 +107,8 @@ impl Context {
         let context = self.raw;
         let (failed, module, message) = self.guarded("parse_ir", move || {
             let (mut module, mut message) = (std::ptr::null_mut(), std::ptr::null_mut());
-            // SAFETY: the context is live while the caller waits; the parser takes the buffer, which nobody else frees; both places are
-            // valid for the writes, and the message is given away.
+            // SAFETY: the context is live while the caller waits; the parser takes ownership of the buffer; both pointers are valid for the
+            // writes, and the message is given away.
             unsafe {
                 let buffer = std::mem::ManuallyDrop::new(buffer);
                 let failed = raw::LLVMParseIRInContext(context, buffer.0, &mut module, &mut message) != 0;
@@ -121,11 +121,11 @@ impl Context {
     /// Reads a module in bitcode, and verifies it. `name` is for messages.
     ///
     /// # Errors
-    /// [`Error::Parse`] if the input is not bitcode, is truncated, or is of a newer LLVM; [`Error::Verify`].
+    /// [`Error::Parse`] if the input is not bitcode, is truncated, or was written by a newer LLVM; [`Error::Verify`].
     ///
     /// # Safety
-    /// The input must not be bitcode that was damaged or crafted: it is bytes that an LLVM wrote, whole or truncated, or not
-    /// bitcode at all. LLVM's reader trusts what is inside, and can access memory that is not the input's.
+    /// The input must not be damaged or crafted bitcode. It must be bytes that an LLVM wrote, whole or truncated, or
+    /// not bitcode at all. LLVM's reader trusts the content, and can access memory outside the input.
     #[doc(alias = "LLVMParseBitcodeInContext2")]
     pub unsafe fn parse_bitcode(&self, name: &str, input: impl AsRef<[u8]>) -> Result<Module<'_>> {
         let input = input.as_ref();
@@ -140,8 +140,8 @@ impl Context {
         let context = self.raw;
         let (failed, module) = self.guarded("parse_bitcode", move || {
             let mut module = std::ptr::null_mut();
-            // SAFETY: the context is live while the caller waits, the buffer is live, the place valid for the write, and the caller
-            // ensures that the reader can be given the input.
+            // SAFETY: the context is live while the caller waits, the buffer is live, the pointer is valid for the write, and the caller
+            // guarantees that the reader can read the input.
             let failed = unsafe { raw::LLVMParseBitcodeInContext2(context, buffer.0, &mut module) } != 0;
             drop(buffer);
             (failed, module)
@@ -162,14 +162,14 @@ impl Context {
         Ok(module)
     }
 
-    /// Returns what LLVM reported since the last call without failing an operation: warnings and notes.
+    /// Returns the diagnostics since the last call that did not fail an operation: warnings and notes.
     #[doc(alias = "LLVMGetDiagInfoDescription")]
     #[doc(alias = "LLVMGetDiagInfoSeverity")]
     pub fn take_diagnostics(&self) -> Vec<Diagnostic> {
         std::mem::take(&mut *self.reports().lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Takes the errors, and leaves the rest.
+    /// Removes and returns the errors, and leaves the rest.
     pub(super) fn take_errors(&self) -> Vec<Diagnostic> {
         let mut reports = self.reports().lock().unwrap_or_else(PoisonError::into_inner);
         let (errors, others) = reports.drain(..).partition(|d| d.severity == Severity::Error);
@@ -178,11 +178,11 @@ impl Context {
     }
 
     fn reports(&self) -> &Mutex<Vec<Diagnostic>> {
-        // SAFETY: freed after the context only.
+        // SAFETY: it is only freed after the context.
         unsafe { &(*self.reports).0 }
     }
 
-    /// Runs work on what is in this context, see [`guard::run`].
+    /// Runs work on objects of this context, see [`guard::run`].
     pub(super) fn guarded<R: 'static>(&self, operation: &'static str, work: impl FnOnce() -> R + 'static) -> Result<R> {
         self.take_errors();
         let result = guard::run(operation, work);
@@ -205,7 +205,7 @@ impl Context {
     }
 }
 
-/// Whether it starts with bitcode's own magic, or with that of a wrapper around it.
+/// Returns whether the input starts with the magic of bitcode or of its wrapper.
 fn is_bitcode(input: &[u8]) -> bool {
     input.starts_with(b"BC\xc0\xde") || input.starts_with(&0x0b17_c0de_u32.to_le_bytes())
 }
@@ -216,7 +216,7 @@ impl Drop for Context {
         if self.leaked.get() {
             return;
         }
-        // SAFETY: all that was made in it borrowed it, and is gone or forgotten. The handler's place is freed after the last call of it.
+        // SAFETY: everything created in it borrowed it, and has been dropped or leaked. The handler's buffer is freed after its last call.
         unsafe {
             raw::LLVMContextDispose(self.raw);
             drop(Box::from_raw(self.reports));

@@ -1,4 +1,4 @@
-//! Debug information: which line of the source an instruction is from.
+//! Debug information: the source lines of instructions.
 
 use std::ffi::c_uint;
 
@@ -11,7 +11,7 @@ use super::raw;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Language {
-    /// C, of 1999.
+    /// C99.
     C,
     /// C++.
     Cpp,
@@ -23,7 +23,7 @@ pub enum Language {
 
 /// Describes the source of a module: files, functions and lines.
 ///
-/// It is finished when it is dropped; before that, the module cannot be verified, optimised or made code of.
+/// It is finished when it is dropped. Before that, the module cannot be verified, optimised or compiled.
 ///
 /// ```
 /// use rocm_llvm::llvm::{Context, DebugInfo, Language};
@@ -53,7 +53,7 @@ pub struct DebugInfo<'m> {
     file: raw::LLVMMetadataRef,
 }
 
-/// A function's place in the source.
+/// A function in the source.
 #[derive(Debug, Clone, Copy)]
 pub struct FunctionScope<'m> {
     raw: raw::LLVMMetadataRef,
@@ -68,7 +68,7 @@ pub struct Location<'m> {
 }
 
 impl<'m> DebugInfo<'m> {
-    /// Starts to describe a module whose source is the file `file` in the folder `directory`.
+    /// Starts the debug information of a module whose source is the file `file` in the folder `directory`.
     ///
     /// # Errors
     /// [`Error::Null`]; [`Error::MissingFunction`].
@@ -119,7 +119,7 @@ impl<'m> DebugInfo<'m> {
             )
         };
         let debug = Self { raw, module, unit, file: source };
-        // SAFETY: it takes nothing.
+        // SAFETY: it takes no arguments.
         let version = unsafe { raw::LLVMDebugMetadataVersion() };
         for (name, value) in [("Debug Info Version", version), ("Dwarf Version", 5)] {
             // SAFETY: the module is live, and the text valid for its length.
@@ -130,10 +130,10 @@ impl<'m> DebugInfo<'m> {
         Ok(debug)
     }
 
-    /// States that `function` starts at `line` of the source.
+    /// Declares that `function` starts at `line` of the source.
     ///
     /// # Errors
-    /// [`Error::Invalid`] if that was stated before; [`Error::Mixed`] if the function belongs to another module.
+    /// [`Error::Invalid`] if the function already has a line; [`Error::Mixed`] if it belongs to another module.
     #[doc(alias = "LLVMDIBuilderCreateFunction")]
     #[doc(alias = "LLVMDIBuilderCreateSubroutineType")]
     #[doc(alias = "LLVMSetSubprogram")]
@@ -147,8 +147,8 @@ impl<'m> DebugInfo<'m> {
         let (text, length) = (name.as_ptr().cast(), name.len());
         let flags = rocm_llvm_sys::llvm::LLVMDIFlagPrototyped;
         let mut result = std::ptr::null_mut();
-        // SAFETY: the builder and all metadata are live, the texts valid for their lengths and copied. A type of one element, null,
-        // is that of a function without a result.
+        // SAFETY: the builder and all metadata are live, the strings valid for their lengths and copied. A type list with one element,
+        // null, is that of a function without a result.
         let raw = unsafe {
             let ty = raw::LLVMDIBuilderCreateSubroutineType(self.raw, self.file, &mut result, 1, flags);
             let raw = raw::LLVMDIBuilderCreateFunction(
@@ -169,7 +169,7 @@ fn same_module(operation: &'static str, a: &Module<'_>, b: &Module<'_>) -> Resul
 }
 
 impl<'m> FunctionScope<'m> {
-    /// Returns a place in the function. Columns above 65535 become 0, which stands for none.
+    /// Returns a location in the function. Columns above 65535 become 0, which means no column.
     #[doc(alias = "LLVMDIBuilderCreateDebugLocation")]
     pub fn location(self, line: u32, column: u32) -> Location<'m> {
         let context = self.module.context().raw();
@@ -192,7 +192,7 @@ impl Drop for DebugInfo<'_> {
     #[doc(alias = "LLVMDIBuilderFinalize")]
     #[doc(alias = "LLVMDisposeDIBuilder")]
     fn drop(&mut self) {
-        // SAFETY: the builder and its module are live, and it is used no more.
+        // SAFETY: the builder and its module are live, and the builder is not used afterwards.
         unsafe {
             raw::LLVMDIBuilderFinalize(self.raw);
             raw::LLVMDisposeDIBuilder(self.raw);

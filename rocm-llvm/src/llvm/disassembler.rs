@@ -1,4 +1,4 @@
-//! Machine code as text.
+//! Disassembly of machine code.
 
 use std::ffi::c_char;
 use std::fmt;
@@ -16,7 +16,7 @@ pub struct Disassembler {
 /// An instruction that a [`Disassembler`] decoded.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Instruction {
-    /// Where it is: the address given for the code, plus the place in it.
+    /// Its address: the address given for the code, plus its offset in the code.
     pub address: u64,
     /// Its bytes.
     pub bytes: Vec<u8>,
@@ -54,8 +54,8 @@ impl Disassembler {
     /// [`Error::Disassemble`] at the first bytes that are not an instruction of this GPU.
     ///
     /// # Safety
-    /// The bytes must be what a compiler wrote: instructions of the architecture, constants and padding. LLVM accesses memory that is not its
-    /// own at some that are none of these, such as those of a damaged file.
+    /// The bytes must be the output of a compiler: instructions of the architecture, constants and padding. LLVM
+    /// accesses memory that is not its own for some words that are none of these, such as those of a damaged file.
     #[doc(alias = "LLVMDisasmInstruction")]
     pub unsafe fn instructions(&self, code: &[u8], address: u64) -> Result<Vec<Instruction>> {
         let mut all = Vec::new();
@@ -64,8 +64,8 @@ impl Disassembler {
             let rest = &code[at..];
             let mut text = [0 as c_char; 1024];
             let here = address.wrapping_add(at as u64);
-            // SAFETY: the disassembler is live, reads at most the bytes that are left, and writes at most the text, with a null byte. It
-            // does not write to the bytes, although C's declaration allows it.
+            // SAFETY: the disassembler is live, reads at most the remaining bytes, and writes at most the text with a NUL byte. It does not
+            // write to the bytes, although the C declaration allows it.
             let size = unsafe {
                 let bytes = rest.as_ptr().cast_mut();
                 raw::LLVMDisasmInstruction(self.raw, bytes, rest.len() as u64, here, text.as_mut_ptr(), text.len())
@@ -74,7 +74,7 @@ impl Disassembler {
                 let bytes = rest[..rest.len().min(8)].to_vec();
                 return Err(Error::Disassemble { gpu: self.gpu.clone(), at, bytes });
             }
-            // SAFETY: it was zero, and LLVM ends its text with a null byte.
+            // SAFETY: the buffer was zero, and LLVM terminates its text with a NUL byte.
             let text = unsafe { std::ffi::CStr::from_ptr(text.as_ptr()) }.to_string_lossy();
             let text = text.trim().replace('\t', " ");
             all.push(Instruction { address: here, bytes: rest[..size].to_vec(), text });
@@ -93,7 +93,7 @@ impl fmt::Debug for Disassembler {
 impl Drop for Disassembler {
     #[doc(alias = "LLVMDisasmDispose")]
     fn drop(&mut self) {
-        // SAFETY: used no more.
+        // SAFETY: it is not used afterwards.
         unsafe { raw::LLVMDisasmDispose(self.raw) };
     }
 }

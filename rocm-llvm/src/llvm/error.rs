@@ -1,4 +1,4 @@
-//! Errors, and what LLVM reports while it works.
+//! Errors, and LLVM's diagnostics.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -38,7 +38,7 @@ impl fmt::Display for Severity {
 pub struct Diagnostic {
     /// How serious it is.
     pub severity: Severity,
-    /// LLVM's text, with a place in the source if there is one.
+    /// LLVM's text, with a location in the source if available.
     pub message: String,
 }
 
@@ -48,7 +48,7 @@ impl fmt::Display for Diagnostic {
     }
 }
 
-/// What an operand belongs to, if not to what it was used in.
+/// The owner of an operand that does not belong to the object it was used in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Mixed {
@@ -94,7 +94,7 @@ pub enum Error {
         /// Its version, which LLVM reports since LLVM 16.
         found: Option<Version>,
     },
-    /// The process uses another LLVM already: there is one a process.
+    /// The process already uses another LLVM. There is one per process.
     #[error("{wanted} cannot be used: this process already uses {current}")]
     InUse {
         /// The library asked for.
@@ -120,12 +120,12 @@ pub enum Error {
         /// The library.
         library: String,
     },
-    /// A text contains a null byte, which C's strings end at.
+    /// A string contains a NUL byte, which terminates C strings.
     #[error("{what} contains a null byte at {at}")]
     Null {
-        /// The kind of text.
+        /// The kind of string.
         what: &'static str,
-        /// The place of the null byte.
+        /// The position of the NUL byte.
         at: usize,
     },
     /// An operand belongs to another context, module or function.
@@ -133,7 +133,7 @@ pub enum Error {
     Mixed {
         /// The operation.
         operation: &'static str,
-        /// What it belongs to.
+        /// The owner of the operand.
         other: Mixed,
     },
     /// An operand has the wrong type.
@@ -141,7 +141,7 @@ pub enum Error {
     Type {
         /// The operation.
         operation: &'static str,
-        /// What is needed.
+        /// The required type.
         expected: String,
         /// The type found.
         found: String,
@@ -167,7 +167,7 @@ pub enum Error {
     Verify {
         /// The module's name.
         module: String,
-        /// What the verifier found.
+        /// The verifier's message.
         message: String,
     },
     /// Passes could not be run.
@@ -200,8 +200,8 @@ pub enum Error {
     },
     /// LLVM gave up with a fatal error, after which it would have ended the process.
     ///
-    /// The thread in which it occurred is parked for good, and what it worked on (a copy of the module, the context)
-    /// is never freed.
+    /// The thread in which it occurred is parked forever, and the objects it worked on (a copy of the module, the
+    /// context) are never freed.
     #[error("{operation}: fatal error in LLVM: {message}")]
     Fatal {
         /// The operation.
@@ -266,13 +266,13 @@ pub enum Error {
         path: PathBuf,
         /// Its exit status.
         status: String,
-        /// What it printed.
+        /// Its output.
         message: String,
     },
     /// A file or a process could not be used.
     #[error("{what}: {message}")]
     Io {
-        /// What was attempted.
+        /// The attempted operation.
         what: String,
         /// The system's message.
         message: String,
@@ -292,7 +292,7 @@ fn needed(since: Option<u32>) -> String {
     }
 }
 
-/// The first ROCm release with this LLVM.
+/// Returns the first ROCm release with this LLVM.
 pub(super) fn rocm_of(llvm: u32) -> Option<&'static str> {
     Some(match llvm {
         17 => "5.7",

@@ -17,33 +17,33 @@ pub struct Function<'m> {
     module: &'m Module<'m>,
 }
 
-/// How a function is called.
+/// The calling convention of a function.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum CallingConvention {
-    /// As C functions: the default. Device functions have it.
+    /// That of C functions: the default, and that of device functions.
     C,
-    /// As one kernel calls functions that no other language calls.
+    /// LLVM's fast convention: for functions that only code of the same compiler calls.
     Fast,
     /// By the host: a kernel.
     AmdgpuKernel,
-    /// One that this crate does not know, by LLVM's number.
+    /// Unknown to this crate, by LLVM's number.
     Other(u32),
 }
 
-/// Who sees a function or a global variable.
+/// The visibility of a function or a global variable to other modules.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Linkage {
-    /// Everybody.
+    /// Visible to all modules.
     External,
-    /// The module, as C's `static`.
+    /// Visible only to its module, like C's `static`.
     Internal,
-    /// The module; without a symbol in objects.
+    /// Visible only to its module; without a symbol in objects.
     Private,
-    /// Everybody; another definition replaces it, and it goes if nothing uses it.
+    /// Visible to all modules; another definition may replace it, and it is removed if nothing uses it.
     LinkOnceOdr,
-    /// Everybody; another definition replaces it.
+    /// Visible to all modules; another definition may replace it.
     WeakOdr,
 }
 
@@ -60,15 +60,15 @@ impl Linkage {
     }
 }
 
-/// Whether the dynamic linker sees a function: kernels are protected in the code that Clang makes.
+/// The visibility of a function to the dynamic linker. Clang makes kernels protected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Visibility {
-    /// It does, and may replace it.
+    /// Visible, and the dynamic linker may replace it.
     Default,
-    /// It does not.
+    /// Not visible.
     Hidden,
-    /// It does, and does not replace it.
+    /// Visible, and the dynamic linker does not replace it.
     Protected,
 }
 
@@ -109,7 +109,7 @@ impl<'m> Function<'m> {
     /// Returns its type.
     #[doc(alias = "LLVMGlobalGetValueType")]
     pub fn function_type(self) -> FunctionType<'m> {
-        // SAFETY: the function is live with its module, and its content's type a function type.
+        // SAFETY: the function is live with its module, and its value type is a function type.
         FunctionType::from_raw(unsafe { raw::LLVMGlobalGetValueType(self.raw()) }, self.context())
     }
 
@@ -123,7 +123,7 @@ impl<'m> Function<'m> {
         let count = unsafe { raw::LLVMCountParams(self.raw()) };
         match u32::try_from(index) {
             Ok(index) if index < count => {
-                // SAFETY: as above, and it has as many.
+                // SAFETY: as above, and the index is below the count.
                 let raw = unsafe { raw::LLVMGetParam(self.raw(), index) };
                 Ok(self.own(raw))
             }
@@ -136,11 +136,11 @@ impl<'m> Function<'m> {
     /// Returns all parameters.
     #[doc(alias = "LLVMCountParams")]
     pub fn parameters(self) -> Vec<Value<'m>> {
-        // SAFETY: the function is live with its module, and it has as many.
+        // SAFETY: the function is live with its module, and the indices are below the count.
         unsafe { (0..raw::LLVMCountParams(self.raw())).map(|at| self.own(raw::LLVMGetParam(self.raw(), at))).collect() }
     }
 
-    /// A value that belongs to this function.
+    /// Wraps a value that belongs to this function.
     fn own(self, raw: raw::LLVMValueRef) -> Value<'m> {
         Value::new(raw, Owner::Function(self.module.raw(), self.raw()), self.context())
     }
@@ -152,7 +152,7 @@ impl<'m> Function<'m> {
         unsafe { raw::LLVMIsDeclaration(self.raw()) != 0 }
     }
 
-    /// Returns how it is called.
+    /// Returns its calling convention.
     #[doc(alias = "LLVMGetFunctionCallConv")]
     pub fn calling_convention(self) -> CallingConvention {
         // SAFETY: the function is live with its module.
@@ -164,7 +164,7 @@ impl<'m> Function<'m> {
         }
     }
 
-    /// Sets how it is called. Numbers above 1023, which LLVM does not have, become the largest it has.
+    /// Sets its calling convention. Numbers above 1023, which LLVM does not have, become LLVM's largest number.
     #[doc(alias = "LLVMSetFunctionCallConv")]
     pub fn set_calling_convention(self, convention: CallingConvention) {
         let number = match convention {
@@ -177,14 +177,14 @@ impl<'m> Function<'m> {
         unsafe { raw::LLVMSetFunctionCallConv(self.raw(), number) };
     }
 
-    /// Sets who sees it.
+    /// Sets its linkage.
     #[doc(alias = "LLVMSetLinkage")]
     pub fn set_linkage(self, linkage: Linkage) {
         // SAFETY: the function is live with its module.
         unsafe { raw::LLVMSetLinkage(self.raw(), linkage.raw()) };
     }
 
-    /// Sets whether the dynamic linker sees it. For [`Linkage::Internal`] and [`Linkage::Private`], nothing but
+    /// Sets its visibility to the dynamic linker. For [`Linkage::Internal`] and [`Linkage::Private`], only
     /// [`Visibility::Default`] is valid.
     #[doc(alias = "LLVMSetVisibility")]
     pub fn set_visibility(self, visibility: Visibility) {
@@ -205,7 +205,7 @@ impl<'m> Function<'m> {
     ///
     /// # Errors
     /// [`Error::Invalid`] if LLVM does not know the attribute, its number is not possible, or there is no such
-    /// parameter; [`Error::Mixed`]. [`Module::verify`] reports one that does not fit its place.
+    /// parameter; [`Error::Mixed`]. [`Module::verify`] reports an attribute that does not fit its place.
     #[doc(alias = "LLVMAddAttributeAtIndex")]
     pub fn add_attribute(self, place: Place, attribute: Attribute<'m>) -> Result<()> {
         let parameters = self.function_type().parameters().len();
@@ -216,7 +216,7 @@ impl<'m> Function<'m> {
         Ok(())
     }
 
-    /// Adds a block at the end. The first block is where the function starts.
+    /// Adds a block at the end. The function starts in the first block.
     ///
     /// # Errors
     /// [`Error::Null`]; [`Error::Invalid`] for an intrinsic, which has no body.
@@ -234,7 +234,7 @@ impl<'m> Function<'m> {
     /// Returns its blocks.
     #[doc(alias = "LLVMGetBasicBlocks")]
     pub fn blocks(self) -> Vec<BasicBlock<'m>> {
-        // SAFETY: the function is live, and there is room for as many as LLVM writes.
+        // SAFETY: the function is live, and the buffer has room for the blocks that LLVM writes.
         let raws = unsafe {
             let mut raws = vec![std::ptr::null_mut(); raw::LLVMCountBasicBlocks(self.raw()) as usize];
             raw::LLVMGetBasicBlocks(self.raw(), raws.as_mut_ptr());
@@ -265,7 +265,7 @@ impl fmt::Debug for Function<'_> {
     }
 }
 
-/// A block of a [`Function`]: instructions that run one after another, the last of which says where to continue.
+/// A block of a [`Function`]: a sequence of instructions, the last of which determines where to continue.
 #[derive(Clone, Copy)]
 pub struct BasicBlock<'m> {
     raw: raw::LLVMBasicBlockRef,
@@ -303,7 +303,7 @@ impl<'m> BasicBlock<'m> {
         all
     }
 
-    /// Returns its last instruction if that ends the block: a branch, return or such.
+    /// Returns its last instruction if that is a terminator: a branch, a return or such.
     #[doc(alias = "LLVMGetBasicBlockTerminator")]
     pub fn terminator(self) -> Option<Value<'m>> {
         // SAFETY: the block is live with its module.
@@ -311,7 +311,7 @@ impl<'m> BasicBlock<'m> {
         (!raw.is_null()).then(|| self.function.own(raw))
     }
 
-    /// Fails if a branch of `function` cannot lead here.
+    /// Fails if a branch of `function` cannot target this block.
     pub(super) fn check_in(self, operation: &'static str, function: Function<'m>) -> Result<raw::LLVMBasicBlockRef> {
         function.context().same(operation, self.function.context())?;
         match (std::ptr::eq(function.module, self.function.module), function == self.function) {
@@ -341,7 +341,7 @@ impl fmt::Debug for BasicBlock<'_> {
 }
 
 impl<'m> Type<'m> {
-    /// Whether a function without this result type returns it.
+    /// Returns whether a function without a result has this result type.
     pub(super) fn is_void(self) -> bool {
         self.kind() == super::TypeKind::Void
     }

@@ -1,8 +1,8 @@
 //! Keeps LLVM's fatal errors from ending the process.
 //!
-//! LLVM ends the process on what it calls a fatal error, such as an operation that the code generator cannot select,
-//! after it called a handler. Work that can end so runs in a thread of its own, and the handler never returns: it hands
-//! the message to the waiting caller and parks the thread. What the thread worked on is then never freed.
+//! LLVM ends the process on a *fatal error*, such as an operation that the code generator cannot select, after it
+//! called a handler. Work that may end this way runs in a thread of its own, and the handler never returns: it sends
+//! the message to the waiting caller and parks the thread. The objects that the thread worked on are then never freed.
 
 use std::cell::RefCell;
 use std::ffi::{CStr, c_char};
@@ -13,14 +13,14 @@ use std::thread;
 use super::error::{Error, Result};
 use super::raw;
 
-/// LLVM's parser and code generator recurse.
+/// Stack size of the thread, in bytes. LLVM's parser and code generator recurse.
 const STACK: usize = 64 << 20;
 
-/// Hands a message to the thread that waits.
+/// Sends a message to the waiting thread.
 type Report = Box<dyn Fn(String)>;
 
 thread_local! {
-    /// Where this thread reports a fatal error: set in threads that work for [`run`].
+    /// The function to which this thread reports a fatal error: set in threads that work for [`run`].
     static REPORT: RefCell<Option<Report>> = const { RefCell::new(None) };
 }
 
@@ -28,7 +28,7 @@ unsafe extern "C" fn on_fatal_error(reason: *const c_char) {
     let message = if reason.is_null() {
         String::new()
     } else {
-        // SAFETY: LLVM calls with a C string.
+        // SAFETY: LLVM passes a C string.
         unsafe { CStr::from_ptr(reason) }.to_string_lossy().into_owned()
     };
     let reported = REPORT
@@ -45,25 +45,24 @@ unsafe extern "C" fn on_fatal_error(reason: *const c_char) {
             thread::park();
         }
     }
-    // A thread of somebody else's: LLVM prints the message and ends the process, as without this handler.
+    // A thread of other code: LLVM prints the message and ends the process, as without this handler.
 }
 
 /// Installs the handler, once.
 pub(super) fn install() {
     static ONCE: Once = Once::new();
-    // SAFETY: the handler is a function of this program, which never goes away.
+    // SAFETY: the handler is a function of this program, which is never unloaded.
     ONCE.call_once(|| unsafe { raw::LLVMInstallFatalErrorHandler(Some(on_fatal_error)) });
 }
 
 /// Moves a value into another thread while this one waits.
 pub(super) struct Alone<T>(pub(super) T);
 
-// SAFETY: made by this module's callers for handles of LLVM's that no other thread uses while `run` waits. LLVM's objects are not
-// bound to a thread.
+// SAFETY: callers in this module wrap LLVM handles that no other thread uses while `run` waits. LLVM's objects are not bound to a thread.
 unsafe impl<T> Send for Alone<T> {}
 
 impl<T> Alone<T> {
-    /// Takes all of it: a closure that names the field would capture that alone.
+    /// Takes the whole wrapper: a closure that names the field would capture only the field.
     pub(super) fn take(self) -> T {
         self.0
     }
@@ -74,11 +73,11 @@ enum Outcome<R> {
     Fatal(String),
 }
 
-/// Runs `work` in a thread of its own and waits for it.
+/// Runs `work` in a separate thread and waits for it.
 ///
 /// # Errors
-/// [`Error::Fatal`] if LLVM gave up; the work is then never continued, and nothing that it owned is dropped.
-/// [`Error::Io`] if no thread can be started.
+/// [`Error::Fatal`] if LLVM reported a fatal error; the work is then never continued, and nothing that it owned is
+/// dropped. [`Error::Io`] if no thread can be started.
 pub(super) fn run<R: 'static>(operation: &'static str, work: impl FnOnce() -> R + 'static) -> Result<R> {
     let (sender, receiver) = channel::<Alone<Outcome<R>>>();
     let work = Alone(work);
@@ -94,7 +93,7 @@ pub(super) fn run<R: 'static>(operation: &'static str, work: impl FnOnce() -> R 
     let thread = started.map_err(|error| Error::io("a thread for LLVM cannot be started", &error))?;
     match receiver.recv().map(Alone::take) {
         Ok(Outcome::Done(result)) => {
-            // So that nothing of the thread is left when this returns.
+            // The thread has ended completely when this function returns.
             _ = thread.join();
             Ok(result)
         }

@@ -30,12 +30,12 @@ impl fmt::Display for Version {
     }
 }
 
-/// The LLVM that this process uses. There is one a process, chosen on the first use of this module.
+/// The LLVM that this process uses. There is one per process, chosen on the first use of this module.
 ///
-/// It is the first that can be used of:
+/// The first usable one of these is chosen:
 /// 1. the file that the program names with [`open`](Self::open),
 /// 2. that of the ROCm installation that [`rocm_loader::Search`] finds,
-/// 3. the system's: `libLLVM.so.NN.N`, `libLLVM-NN.so`, the newest of those known,
+/// 3. the system's: `libLLVM.so.NN.N`, `libLLVM-NN.so`, the newest known one,
 /// 4. that of the Rust toolchain ([`in_rust_toolchain`](Self::in_rust_toolchain)). Its `rustc` contains the code
 ///    generator for AMD GPUs.
 ///
@@ -50,7 +50,7 @@ pub struct Library {
     chosen: &'static Chosen,
 }
 
-/// The library that is in use.
+/// The library in use.
 #[derive(Debug)]
 struct Chosen {
     library: &'static rocm_loader::Library,
@@ -58,7 +58,7 @@ struct Chosen {
     version: Version,
 }
 
-/// Makes the functions of `rocm_llvm_sys::llvm` those of the chosen library.
+/// Binds the functions of `rocm_llvm_sys::llvm` to the chosen library.
 impl Provider for Chosen {
     fn name(&self) -> &str {
         &self.name
@@ -69,7 +69,7 @@ impl Provider for Chosen {
     }
 
     fn release(&self) -> Option<(u32, u32)> {
-        // The releases by which the declarations are sorted, each with the LLVM that it has.
+        // The releases by which the declarations are sorted, each with its LLVM.
         Some(match self.version.major {
             ..=17 => (5, 7),
             18 => (6, 2),
@@ -83,7 +83,7 @@ impl Provider for Chosen {
 }
 
 static CHOSEN: OnceLock<Chosen> = OnceLock::new();
-/// Held while a library is chosen.
+/// The lock is held while a library is chosen.
 static CHOOSING: Mutex<()> = Mutex::new(());
 
 impl Library {
@@ -100,7 +100,7 @@ impl Library {
         if let Some(chosen) = CHOSEN.get() {
             return Ok(Self { chosen });
         }
-        // Somebody called functions of the crate below before.
+        // Other code has already called functions of `rocm-llvm-sys`.
         if let Some(library) = raw::BINDING.opened() {
             return Self::adopt(library);
         }
@@ -124,8 +124,8 @@ impl Library {
     /// the same file returns the same library.
     ///
     /// # Errors
-    /// [`Error::Open`] if the path is not absolute, or not a library that can be loaded; [`Error::TooOld`];
-    /// [`Error::MissingFunction`] if it is another library; [`Error::InUse`] if another library is in use.
+    /// [`Error::Open`] if the path is not absolute, or the file cannot be loaded; [`Error::TooOld`];
+    /// [`Error::MissingFunction`] if it is another library; [`Error::InUse`] if another LLVM is in use.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
         let _choosing = CHOOSING.lock().unwrap_or_else(PoisonError::into_inner);
@@ -145,9 +145,9 @@ impl Library {
         }
     }
 
-    /// Returns the path of the LLVM in the Rust toolchain: `lib/libLLVM*` under what `rustc --print sysroot` prints.
-    /// `rustc` is the one that the variable `RUSTC` names, otherwise the one in `PATH`, otherwise the one in Cargo's
-    /// home; rustup's `RUSTUP_TOOLCHAIN` applies. Loads nothing.
+    /// Returns the path of the LLVM in the Rust toolchain: `lib/libLLVM*` in the directory that `rustc --print sysroot`
+    /// prints. `rustc` is the one that the variable `RUSTC` names, otherwise the one in `PATH`, otherwise the one in
+    /// Cargo's home; rustup's `RUSTUP_TOOLCHAIN` applies. Loads nothing.
     ///
     /// A process with more rights than its user (set-uid) gets an error.
     ///
@@ -170,7 +170,7 @@ impl Library {
         self.chosen.version
     }
 
-    /// Returns the file, or the soname if the system's loader found it and does not tell the file.
+    /// Returns the file, or the soname if the system's loader found it and does not report the file.
     pub fn path(self) -> String {
         self.chosen.name.clone()
     }
@@ -195,7 +195,7 @@ impl Library {
         Ok(Self { chosen })
     }
 
-    /// Uses the library that the crate below has open.
+    /// Uses the library that `rocm-llvm-sys` has opened.
     fn adopt(library: &'static rocm_loader::Library) -> Result<Self> {
         check(library)?;
         let version = version_of(library)?;
@@ -213,7 +213,7 @@ fn describe(library: &rocm_loader::Library) -> String {
     library.path().map_or_else(|| library.opened_as().to_owned(), |path| path.display().to_string())
 }
 
-/// Whether this crate can use it.
+/// Checks whether this crate can use the library.
 fn check(library: &rocm_loader::Library) -> Result<()> {
     let version = version_of(library)?;
     if version.major < OLDEST {
@@ -237,7 +237,7 @@ fn check(library: &rocm_loader::Library) -> Result<()> {
 fn version_of(library: &rocm_loader::Library) -> Result<Version> {
     type GetVersion = unsafe extern "C" fn(*mut c_uint, *mut c_uint, *mut c_uint);
     let Some(function) = library.symbol(c"LLVMGetVersion") else {
-        // Since LLVM 16.
+        // LLVM has this function since LLVM 16.
         return Err(match library.symbol(c"LLVMContextCreate") {
             Some(_) => Error::TooOld { path: describe(library), found: None },
             None => Error::Open(library.missing(c"LLVMGetVersion", "5.7")),
@@ -251,7 +251,7 @@ fn version_of(library: &rocm_loader::Library) -> Result<Version> {
     Ok(version)
 }
 
-/// Where Rust toolchains are, the first one first.
+/// Returns the directories of Rust toolchains, the preferred one first.
 fn sysroots(tried: &mut Vec<String>) -> Vec<PathBuf> {
     if set_uid() {
         tried.push("rustc: not started by a process with more rights than its user".to_owned());
@@ -282,7 +282,7 @@ fn sysroots(tried: &mut Vec<String>) -> Vec<PathBuf> {
     found
 }
 
-/// The sysroots of the Rust toolchains, for their linker.
+/// Returns the sysroots of the Rust toolchains, for their linker.
 pub(super) fn rust_sysroots() -> Vec<PathBuf> {
     sysroots(&mut Vec::new())
 }
@@ -291,7 +291,7 @@ pub(super) fn set_uid() -> bool {
     rocm_loader::process_search().is_set_uid()
 }
 
-/// The libLLVM in a folder: the name with a version, which is the file, before links to it.
+/// Returns the libLLVM in a folder: the file with a version in its name before links to it.
 fn library_in(folder: &Path) -> Option<PathBuf> {
     let names = fs::read_dir(folder).ok()?.flatten().filter_map(|entry| entry.file_name().into_string().ok());
     let is_llvm = |name: &String| {

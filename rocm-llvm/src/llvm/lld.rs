@@ -12,17 +12,17 @@ use super::library;
 use super::object::Object;
 
 /// An `lld`, which links objects for AMD GPUs to code objects that the HIP runtime loads. LLVM has no C interface for
-/// this, so a process is started for each link.
+/// this, so each link starts a process.
 #[derive(Debug, Clone)]
 pub struct Linker {
     path: PathBuf,
-    /// The program is several linkers, of which one is selected.
+    /// The program contains several linkers, one of which must be selected.
     flavor: bool,
 }
 
 impl Linker {
-    /// Finds an `lld`: that of ROCm (`llvm/bin/ld.lld`), the system's (`ld.lld` in `PATH` or `/usr/lib/llvm-*/bin`), or
-    /// the one in the Rust toolchain (`rust-lld`). Each is started once, to see that it runs.
+    /// Finds an `lld`: ROCm's (`llvm/bin/ld.lld`), the system's (`ld.lld` in `PATH` or `/usr/lib/llvm-*/bin`), or the
+    /// one in the Rust toolchain (`rust-lld`). Each is started once, to check that it runs.
     ///
     /// A process with more rights than its user (set-uid) does not search `PATH` or the Rust toolchain.
     ///
@@ -70,8 +70,8 @@ impl Linker {
     /// Links objects to a code object.
     ///
     /// # Errors
-    /// [`Error::Object`] if an input is not an object for AMD GPUs; [`Error::Linker`] with what the linker printed, such
-    /// as an undefined symbol; [`Error::Io`]; [`Error::Invalid`] if there is no input.
+    /// [`Error::Object`] if an input is not an object for AMD GPUs; [`Error::Linker`] with the linker's output, such as
+    /// an undefined symbol; [`Error::Io`]; [`Error::Invalid`] without an input.
     pub fn link(&self, objects: &[impl AsRef<[u8]>]) -> Result<Vec<u8>> {
         if objects.is_empty() {
             return Err(Error::invalid("link", "no object"));
@@ -135,7 +135,7 @@ fn places() -> Vec<PathBuf> {
     let set_uid = library::set_uid();
     if let (false, Some(path)) = (set_uid, std::env::var_os("PATH")) {
         let folders = std::env::split_paths(&path).filter(|folder| folder.is_absolute());
-        // A folder of the path without it is not worth a line.
+        // Folders of the path without it are not listed.
         places.extend(folders.map(|folder| folder.join("ld.lld")).filter(|file| file.is_file()));
     }
     let mut versioned: Vec<(u32, PathBuf)> = Vec::new();
@@ -156,7 +156,7 @@ fn places() -> Vec<PathBuf> {
     places
 }
 
-/// A folder of this process's alone, deleted when it is dropped.
+/// A private folder of this process, deleted on drop.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -182,7 +182,7 @@ impl Folder {
 
 impl Drop for Folder {
     fn drop(&mut self) {
-        // What is left of a folder that cannot be deleted is the system's to clean.
+        // If the folder cannot be deleted, the system has to clean it up.
         _ = fs::remove_dir_all(&self.0);
     }
 }

@@ -1,4 +1,4 @@
-//! Metadata: notes for passes and for the runtime.
+//! Metadata for passes and for the runtime.
 
 use super::context::Context;
 use super::error::{Error, Result};
@@ -38,7 +38,7 @@ impl<'m> Metadata<'m> {
         self.kind == Kind::Node
     }
 
-    /// Returns it as a value, for the arguments of intrinsics that take metadata.
+    /// Returns it as a value, for intrinsics that take metadata.
     #[doc(alias = "LLVMMetadataAsValue")]
     pub fn to_value(self) -> Value<'m> {
         // SAFETY: the context and the metadata are live.
@@ -68,7 +68,7 @@ impl Context {
             owner = owner.join("metadata_node", operand.owner)?;
             raws.push(operand.raw);
         }
-        // SAFETY: the context is live, and there are as many operands of it.
+        // SAFETY: the context is live, and all operands belong to it; the count is that of the vector.
         let raw = unsafe { raw::LLVMMDNodeInContext2(self.raw(), raws.as_mut_ptr(), raws.len()) };
         Ok(Metadata { raw, kind: Kind::Node, owner, context: self })
     }

@@ -49,22 +49,22 @@
 //! | decode machine code | [`Disassembler`], [`Object`] |
 //! | describe the source | [`DebugInfo`] |
 //!
-//! # What cannot go wrong
-//! - Everything borrows what it lives in: a value its module, a module its context. What could free values needs its
-//!   module by `&mut`. Memory that was freed cannot be used.
-//! - Operands are checked before LLVM sees them: types, counts, and the function, module and context that they belong to.
-//!   See [`Builder`].
+//! # Guarantees
+//! - Values borrow their module, and modules their context. Operations that could free values take their module by
+//!   `&mut`. Freed memory cannot be used.
+//! - Operands are checked before they are passed to LLVM: types, counts, and the function, module and context that they
+//!   belong to. See [`Builder`].
 //! - A module is verified before passes, linking and code generation. These work on a copy; the module changes if they
 //!   succeed.
-//! - LLVM's errors become [`Error`]s. Where LLVM would end the process (a *fatal error*), the operation returns
+//! - LLVM's errors become [`Error`]s. If LLVM would end the process (a *fatal error*), the operation returns
 //!   [`Error::Fatal`]: the thread that called LLVM is parked, and its copy of the module is never freed.
 //!
-//! Not covered: a crash inside LLVM that is neither an error nor a fatal error, on input that is valid for the verifier.
+//! Not covered: a crash inside LLVM that is neither an error nor a fatal error, on input that the verifier accepts.
 //!
 //! # Trust
-//! LLVM's reader of bitcode is made for files that compilers write. Truncated files are errors, but on bytes that were changed
-//! it can access memory that is not the file's, or crash. [`Context::parse_bitcode`] is `unsafe` for that reason.
-//! [`Context::parse_ir`] reads text only, and refuses bitcode.
+//! LLVM's reader of bitcode expects the output of a compiler. Truncated files are errors, but on changed bytes it can
+//! access memory outside the file, or crash. [`Context::parse_bitcode`] is `unsafe` for that reason.
+//! [`Context::parse_ir`] only reads text, and rejects bitcode.
 
 mod attribute;
 mod builder;

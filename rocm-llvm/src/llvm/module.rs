@@ -15,12 +15,13 @@ use super::value::{Owner, Value};
 
 /// A module: functions and global variables. It borrows its [`Context`].
 ///
-/// Functions, blocks and values borrow the module. What may free some of them ([`run_passes`](Self::run_passes),
-/// [`link`](Self::link)) takes the module by `&mut`: get functions and values again afterwards.
+/// Functions, blocks and values borrow the module. Operations that may free some of them
+/// ([`run_passes`](Self::run_passes), [`link`](Self::link)) take the module by `&mut`: look up functions and values
+/// again afterwards.
 pub struct Module<'c> {
     raw: raw::LLVMModuleRef,
     context: &'c Context,
-    /// Builders of debug information that have not been finished.
+    /// Number of builders of debug information that have not been finished.
     pub(super) unfinished: Cell<usize>,
 }
 
@@ -42,7 +43,7 @@ impl<'c> Module<'c> {
     #[doc(alias = "LLVMGetModuleIdentifier")]
     pub fn name(&self) -> String {
         let mut length = 0;
-        // SAFETY: the module is live, the place valid for the write, and the text as long.
+        // SAFETY: the module is live, the pointer is valid for the write, and the string has the returned length.
         unsafe {
             let text = raw::LLVMGetModuleIdentifier(self.raw, &mut length);
             raw::copy_text(text, length)
@@ -52,7 +53,7 @@ impl<'c> Module<'c> {
     /// Returns the target, such as `amdgcn-amd-amdhsa`; empty if none is set.
     #[doc(alias = "LLVMGetTarget")]
     pub fn triple(&self) -> String {
-        // SAFETY: the module is live, and the text a C string of its.
+        // SAFETY: the module is live, and the string is a C string that it owns.
         unsafe { CStr::from_ptr(raw::LLVMGetTarget(self.raw)) }.to_string_lossy().into_owned()
     }
 
@@ -61,7 +62,7 @@ impl<'c> Module<'c> {
     /// [`TargetMachine::prepare`]: super::TargetMachine::prepare
     #[doc(alias = "LLVMGetDataLayoutStr")]
     pub fn data_layout(&self) -> String {
-        // SAFETY: the module is live, and the text a C string of its.
+        // SAFETY: the module is live, and the string is a C string that it owns.
         unsafe { CStr::from_ptr(raw::LLVMGetDataLayoutStr(self.raw)) }.to_string_lossy().into_owned()
     }
 
@@ -92,7 +93,8 @@ impl<'c> Module<'c> {
         is_function || self.has_other(name)
     }
 
-    /// Whether the name is that of a variable, an alias or an indirect function, which a module that was read may have.
+    /// Returns whether the name is that of a variable, an alias or an indirect function, which a parsed module may
+    /// have.
     fn has_other(&self, name: &CStr) -> bool {
         let (name, length) = (name.as_ptr(), name.count_bytes());
         // SAFETY: the module is live, and the name a C string of this length.
@@ -103,7 +105,7 @@ impl<'c> Module<'c> {
         }
     }
 
-    /// Fails if an intrinsic's name is that of something else in this module: LLVM would take it for a function.
+    /// Fails if this module uses an intrinsic's name for something else: LLVM would treat it as a function.
     fn check_intrinsic(&self, operation: &'static str, name: &str) -> Result<std::ffi::CString> {
         let text = raw::c_text("an intrinsic's name", name)?;
         match self.has_other(&text) {
@@ -115,7 +117,7 @@ impl<'c> Module<'c> {
     /// Adds a function without a body: [`Function::append_block`] starts one.
     ///
     /// # Errors
-    /// [`Error::Invalid`] if the module has the name already, or it is LLVM's (`llvm.*`) or empty; [`Error::Mixed`].
+    /// [`Error::Invalid`] if the module already has the name, or it is reserved (`llvm.*`) or empty; [`Error::Mixed`].
     #[doc(alias = "LLVMAddFunction")]
     pub fn add_function(&self, name: &str, ty: FunctionType<'c>) -> Result<Function<'_>> {
         self.context.same("add_function", ty.context())?;
@@ -138,8 +140,8 @@ impl<'c> Module<'c> {
         Ok(function)
     }
 
-    /// Returns the intrinsic of this name, such as `llvm.amdgcn.workitem.id.x`, and declares it if the module does not
-    /// do so yet. This is for those with one signature; see [`intrinsic_of`](Self::intrinsic_of).
+    /// Returns the intrinsic of this name, such as `llvm.amdgcn.workitem.id.x`, and declares it if necessary. Only for
+    /// intrinsics with one signature; see [`intrinsic_of`](Self::intrinsic_of).
     ///
     /// # Errors
     /// [`Error::UnknownIntrinsic`]; [`Error::Invalid`] if the intrinsic exists for several types.
@@ -160,7 +162,7 @@ impl<'c> Module<'c> {
     }
 
     /// Returns the intrinsic of this full name and type, such as `llvm.fma.f32` of `float (float, float, float)`, and
-    /// declares it if the module does not do so yet. [`verify`](Self::verify) reports a type that does not fit.
+    /// declares it if necessary. [`verify`](Self::verify) reports a wrong type.
     ///
     /// # Errors
     /// [`Error::UnknownIntrinsic`]; [`Error::Type`] if the module has it with another type; [`Error::Mixed`].
@@ -183,7 +185,7 @@ impl<'c> Module<'c> {
     /// declaration.
     ///
     /// # Errors
-    /// [`Error::Invalid`] if the module has the name already, or it is LLVM's (`llvm.*`) or empty; [`Error::Type`] if
+    /// [`Error::Invalid`] if the module already has the name, or it is reserved (`llvm.*`) or empty; [`Error::Type`] if
     /// the type has no size; [`Error::Mixed`].
     #[doc(alias = "LLVMAddGlobalInAddressSpace")]
     pub fn add_global(&self, name: &str, ty: Type<'c>, space: AddressSpace) -> Result<Global<'_>> {
@@ -206,7 +208,7 @@ impl<'c> Module<'c> {
     /// Returns the function of this name.
     ///
     /// # Errors
-    /// [`Error::Null`] if the name contains a null byte.
+    /// [`Error::Null`] if the name contains a NUL byte.
     #[doc(alias = "LLVMGetNamedFunction")]
     pub fn function(&self, name: &str) -> Result<Option<Function<'_>>> {
         let text = raw::c_text("a function's name", name)?;
@@ -218,7 +220,7 @@ impl<'c> Module<'c> {
     /// Returns the global variable of this name.
     ///
     /// # Errors
-    /// [`Error::Null`] if the name contains a null byte.
+    /// [`Error::Null`] if the name contains a NUL byte.
     #[doc(alias = "LLVMGetNamedGlobal")]
     pub fn global(&self, name: &str) -> Result<Option<Global<'_>>> {
         let text = raw::c_text("a global variable's name", name)?;
@@ -255,8 +257,8 @@ impl<'c> Module<'c> {
         all
     }
 
-    /// Adds a flag, such as `amdhsa_code_object_version` with the value 500. A module to be linked must not have
-    /// another value for it.
+    /// Adds a flag, such as `amdhsa_code_object_version` with the value 500. Modules with different values for it
+    /// cannot be linked.
     ///
     /// # Errors
     /// [`Error::Invalid`] if the module has the flag already.
@@ -280,7 +282,7 @@ impl<'c> Module<'c> {
     /// Adds a node to the named metadata, such as `opencl.ocl.version`.
     ///
     /// # Errors
-    /// [`Error::Invalid`] if it is not a node, or the name is empty or LLVM's; [`Error::Null`]; [`Error::Mixed`].
+    /// [`Error::Invalid`] if it is not a node, or the name is empty or reserved; [`Error::Null`]; [`Error::Mixed`].
     #[doc(alias = "LLVMAddNamedMetadataOperand")]
     pub fn add_named_metadata<'m>(&'m self, name: &str, node: Metadata<'m>) -> Result<()> {
         let operation = "add_named_metadata";
@@ -299,10 +301,10 @@ impl<'c> Module<'c> {
     }
 
     /// Checks that the module is valid IR. [`run_passes`](Self::run_passes), [`link`](Self::link) and
-    /// [`TargetMachine`](super::TargetMachine) do so first.
+    /// [`TargetMachine`](super::TargetMachine) call this first.
     ///
     /// # Errors
-    /// [`Error::Verify`] with all that is wrong; [`Error::Invalid`] if debug information is not finished.
+    /// [`Error::Verify`] with all problems; [`Error::Invalid`] if debug information is not finished.
     #[doc(alias = "LLVMVerifyModule")]
     pub fn verify(&self) -> Result<()> {
         if self.unfinished.get() > 0 {
@@ -321,17 +323,17 @@ impl<'c> Module<'c> {
         }
     }
 
-    /// A verified copy, for what may leave a module half done.
+    /// Returns a verified copy, for operations that may leave a module half done.
     pub(super) fn verified_copy(&self) -> Result<raw::LLVMModuleRef> {
         self.verify()?;
         // SAFETY: the module is live, and valid.
         Ok(unsafe { raw::LLVMCloneModule(self.raw) })
     }
 
-    /// Replaces the module by what became of its copy.
+    /// Replaces the module by its processed copy.
     pub(super) fn replace(&mut self, raw: raw::LLVMModuleRef) {
         let old = std::mem::replace(&mut self.raw, raw);
-        // SAFETY: nothing borrows the old one, because this has the module for itself.
+        // SAFETY: nothing borrows the old module, because this method has exclusive access.
         unsafe { raw::LLVMDisposeModule(old) };
     }
 
@@ -344,8 +346,8 @@ impl<'c> Module<'c> {
         Ok(Self::from_raw(self.verified_copy()?, self.context))
     }
 
-    /// Runs passes, as `opt -passes=` names them: `default<O3>`, `globaldce,always-inline`. Some need the target:
-    /// [`TargetMachine::run_passes`](super::TargetMachine::run_passes) knows it. If it fails, the module is unchanged.
+    /// Runs passes, named as in `opt -passes=`: `default<O3>`, `globaldce,always-inline`. Some need the target: use
+    /// [`TargetMachine::run_passes`](super::TargetMachine::run_passes). If it fails, the module is unchanged.
     ///
     /// # Errors
     /// [`Error::Passes`] for an unknown pass or one that failed; [`Error::Verify`]; [`Error::Fatal`].
@@ -354,12 +356,12 @@ impl<'c> Module<'c> {
         super::passes::run(self, passes, None)
     }
 
-    /// Links `other` into this module: its definitions meet this module's declarations, and the other way round. If it
-    /// fails, this module is unchanged. `other` is consumed in any case.
+    /// Links `other` into this module: each module's declarations are resolved by the other's definitions. If it fails,
+    /// this module is unchanged. `other` is consumed in any case.
     ///
     /// # Errors
-    /// [`Error::LinkModules`] if both define a symbol or their flags differ; [`Error::Mixed`] if `other` is of another
-    /// context; [`Error::Verify`].
+    /// [`Error::LinkModules`] if both define a symbol or their flags differ; [`Error::Mixed`] if `other` belongs to
+    /// another context; [`Error::Verify`].
     #[doc(alias = "LLVMLinkModules2")]
     pub fn link(&mut self, other: Module<'_>) -> Result<()> {
         if !std::ptr::eq(self.context, other.context) {
@@ -370,14 +372,14 @@ impl<'c> Module<'c> {
         let (name, source) = (other.name(), other.raw);
         std::mem::forget(other);
         let linked = self.context.guarded("link", move || {
-            // SAFETY: both are live, of one context, used by nobody else while the caller waits. The source is consumed.
+            // SAFETY: both are live, of one context, and not used by other code while the caller waits. The source is consumed.
             unsafe { raw::LLVMLinkModules2(copy, source) == 0 }
         })?;
         if linked {
             self.replace(copy);
             return self.verify();
         }
-        // SAFETY: the copy is this function's alone.
+        // SAFETY: only this function uses the copy.
         unsafe { raw::LLVMDisposeModule(copy) };
         let messages: Vec<_> = self.context.take_errors().into_iter().map(|error| error.message).collect();
         Err(Error::LinkModules { module: name, into: self.name(), message: messages.join("\n") })
@@ -478,14 +480,14 @@ impl<'m> Global<'m> {
         Ok(())
     }
 
-    /// States whether it never changes.
+    /// Sets whether it never changes.
     #[doc(alias = "LLVMSetGlobalConstant")]
     pub fn set_constant(self, constant: bool) {
         // SAFETY: the variable is live with its module.
         unsafe { raw::LLVMSetGlobalConstant(self.value.raw(), raw::flag(constant)) };
     }
 
-    /// Sets who sees it.
+    /// Sets its linkage.
     #[doc(alias = "LLVMSetLinkage")]
     pub fn set_linkage(self, linkage: Linkage) {
         // SAFETY: the variable is live with its module.

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::error::{Error, Result};
 
-/// An ELF file with code for AMD GPUs: an object or a code object. It reads sections and symbols; every place in the
+/// An ELF file with code for AMD GPUs: an object or a code object. It reads sections and symbols; every offset in the
 /// file is checked.
 #[derive(Debug, Clone)]
 pub struct Object<'a> {
@@ -26,7 +26,7 @@ struct Section {
 pub struct Code<'a> {
     /// Its name.
     pub name: String,
-    /// Its address: of code objects as loaded at 0, of objects in its section.
+    /// Its address: in a code object relative to its load address, in an object relative to its section.
     pub address: u64,
     /// Its machine code.
     pub bytes: &'a [u8],
@@ -125,7 +125,7 @@ impl<'a> Object<'a> {
                 all.push(Code { name, address, bytes: &self.file[section.data.clone()][bytes] });
             }
         }
-        // A code object has them in both tables.
+        // A code object has them in both symbol tables.
         let place = |code: &Code<'a>| (code.address, code.bytes.as_ptr().addr(), code.bytes.len());
         all.sort_by(|a, b| place(a).cmp(&place(b)).then_with(|| a.name.cmp(&b.name)));
         all.dedup_by(|a, b| place(a) == place(b) && a.name == b.name);
@@ -133,7 +133,7 @@ impl<'a> Object<'a> {
     }
 }
 
-/// A number of `width` bytes.
+/// Reads a number of `width` bytes.
 fn number(file: &[u8], at: usize, width: usize) -> Result<u64> {
     let bytes = at.checked_add(width).and_then(|end| file.get(at..end)).ok_or_else(|| bad("truncated"))?;
     Ok(bytes.iter().rev().fold(0, |number, byte| number << 8 | u64::from(*byte)))
@@ -141,7 +141,7 @@ fn number(file: &[u8], at: usize, width: usize) -> Result<u64> {
 
 fn range(file: &[u8], start: u64, length: u64) -> Result<Range<usize>> {
     let end = start.checked_add(length).filter(|&end| end <= file.len() as u64);
-    // Both fit: they are within the file.
+    // Both fit, since they are within the file.
     end.map(|end| start as usize..end as usize).ok_or_else(|| bad("truncated"))
 }
 

@@ -20,8 +20,8 @@ pub(super) fn run(module: &mut Module<'_>, passes: &str, machine: Option<&Target
     let target = machine.map_or(Ok(std::ptr::null_mut()), TargetMachine::raw)?;
     let copy = module.verified_copy()?;
     let ran = module.context().guarded("run_passes", move || {
-        // SAFETY: the module, the machine (or none) and the options are live and used by nobody else while the caller waits. The error's
-        // text is given away.
+        // SAFETY: the module, the machine (or none) and the options are live and not used by other code while the caller waits. The error's
+        // string is given away.
         unsafe {
             let options = raw::LLVMCreatePassBuilderOptions();
             let error = raw::LLVMRunPasses(copy, text.as_ptr(), target, options);
@@ -44,7 +44,7 @@ pub(super) fn run(module: &mut Module<'_>, passes: &str, machine: Option<&Target
         module.replace(copy);
         return Ok(());
     }
-    // SAFETY: the copy is this function's alone.
+    // SAFETY: only this function uses the copy.
     unsafe { raw::LLVMDisposeModule(copy) };
     Err(error(messages.join("\n")))
 }

@@ -1,4 +1,4 @@
-//! The GPUs that code is made for.
+//! The target GPUs of the code generator.
 
 use std::collections::HashMap;
 use std::ffi::{CString, c_void};
@@ -8,10 +8,10 @@ use super::error::{Error, Result};
 use super::library::Library;
 use super::{guard, raw};
 
-/// The target of code for ROCm.
+/// The target triple of code for ROCm.
 pub(super) const TRIPLE: &std::ffi::CStr = c"amdgcn-amd-amdhsa";
 
-/// A GPU that this LLVM knows, with features: `gfx90a:sramecc+:xnack-`, `gfx1100:wavefrontsize64+`.
+/// A GPU known to this LLVM, with features: `gfx90a:sramecc+:xnack-`, `gfx1100:wavefrontsize64+`.
 #[derive(Debug, Clone)]
 pub(super) struct Processor {
     pub(super) name: String,
@@ -29,7 +29,7 @@ impl Processor {
         let unknown = || Error::UnknownGpu { gpu: gpu.to_owned(), library: library.path(), version: library.version() };
         let mut parts = gpu.split(':');
         let cpu = parts.next().unwrap_or_default();
-        // What LLVM would not find it would ignore, and say so on the process's standard error.
+        // LLVM would ignore an unknown name, with a message on the process's standard error.
         let is_name = |c: u8| c.is_ascii_lowercase() || c.is_ascii_digit() || c == b'-';
         if !cpu.starts_with("gfx") || !cpu.bytes().all(is_name) {
             return Err(unknown());
@@ -55,7 +55,7 @@ impl Processor {
         }
     }
 
-    /// Whether LLVM knows it: an object for an unknown GPU has no number for one.
+    /// Returns whether LLVM knows the GPU: an object for an unknown GPU has no machine number.
     fn is_known(&self) -> Result<bool> {
         static KNOWN: OnceLock<Mutex<HashMap<String, bool>>> = OnceLock::new();
         let known = KNOWN.get_or_init(Mutex::default);
@@ -73,11 +73,11 @@ impl Processor {
     fn flags_of_empty_object(&self) -> Result<u32> {
         let machine = self.machine(rocm_llvm_sys::llvm::LLVMCodeGenLevelNone)?;
         let object = guard::run("a GPU's name", move || {
-            // SAFETY: the context, the module and the buffer are made and freed here; the machine is used by nobody else, and freed here
-            // too. All places are valid for the writes.
+            // SAFETY: the context, the module and the buffer are created and freed here; no other code uses the machine, which is freed
+            // here too. All pointers are valid for the writes.
             unsafe {
                 let context = raw::LLVMContextCreate();
-                // LLVM's own handler ends the process. An error leaves no object.
+                // LLVM's own handler ends the process. After an error there is no object.
                 raw::LLVMContextSetDiagnosticHandler(context, Some(ignore), std::ptr::null_mut());
                 let module = raw::LLVMModuleCreateWithNameInContext(c"".as_ptr(), context);
                 raw::LLVMSetTarget(module, TRIPLE.as_ptr());
@@ -92,11 +92,11 @@ impl Processor {
                 bytes
             }
         })?;
-        // The flags of an ELF file of 64 bits.
+        // The flags of a 64-bit ELF file.
         Ok(object.get(48..52).map_or(0, |bytes| u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]])))
     }
 
-    /// A machine for it, which the caller disposes of.
+    /// Creates a machine for it, which the caller disposes of.
     pub(super) fn machine(&self, level: rocm_llvm_sys::llvm::LLVMCodeGenOptLevel) -> Result<raw::LLVMTargetMachineRef> {
         use rocm_llvm_sys::llvm::{LLVMCodeModelDefault, LLVMRelocPIC};
         let (mut target, mut message) = (std::ptr::null_mut(), std::ptr::null_mut());
@@ -110,7 +110,7 @@ impl Processor {
         }
         let (cpu, features) = (self.cpu.as_ptr(), self.features.as_ptr());
         let (reloc, model) = (LLVMRelocPIC, LLVMCodeModelDefault);
-        // SAFETY: the target is live for good, and the texts are C strings.
+        // SAFETY: the target lives forever, and the strings are C strings.
         let machine =
             unsafe { raw::LLVMCreateTargetMachine(target, TRIPLE.as_ptr(), cpu, features, level, reloc, model) };
         match machine.is_null() {
@@ -130,7 +130,7 @@ fn initialize(library: Library) -> Result<()> {
         let has = |name: &&str| CString::new(*name).is_ok_and(|name| raw::BINDING.has(&name));
         let complete = raw::TARGET.iter().all(has);
         if complete {
-            // SAFETY: they take nothing, and the library has them. `OnceLock` keeps threads apart.
+            // SAFETY: they take no arguments, and the library has them. `OnceLock` serialises threads.
             unsafe {
                 raw::LLVMInitializeAMDGPUTargetInfo();
                 raw::LLVMInitializeAMDGPUTarget();

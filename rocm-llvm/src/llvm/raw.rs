@@ -1,5 +1,5 @@
-//! LLVM's C functions. All that this module calls unconditionally are listed here: the library is checked for them when
-//! it is chosen. Those that not every LLVM has are looked up when they are needed.
+//! LLVM's C functions. All functions that this module calls unconditionally are listed here: the library is checked for
+//! them when it is chosen. Functions that not every LLVM has are looked up when they are needed.
 
 use std::ffi::{CStr, CString, c_char, c_int, c_uint, c_void};
 use std::ptr::NonNull;
@@ -89,14 +89,14 @@ later! {
         LLVMBuilderRef, c_uint, LLVMValueRef, LLVMValueRef, c_uint, c_uint,
     ) -> LLVMValueRef;
     20 fn LLVMBuildFenceSyncScope(LLVMBuilderRef, c_uint, c_uint, *const c_char) -> LLVMValueRef;
-    /// The type of the language differs between releases. The numbers of those that this crate has do not.
+    /// The type of the language differs between releases. The numbers of the languages in this crate do not.
     17 fn LLVMDIBuilderCreateCompileUnit(
         LLVMDIBuilderRef, c_uint, LLVMMetadataRef, *const c_char, usize, LLVMBool, *const c_char, usize, c_uint,
         *const c_char, usize, c_uint, c_uint, LLVMBool, LLVMBool, *const c_char, usize, *const c_char, usize,
     ) -> LLVMMetadataRef;
 }
 
-/// The error for a function that the library in use lacks.
+/// Returns the error for a function that the library in use lacks.
 pub(super) fn missing(function: &str, since: Option<u32>) -> Error {
     match Library::load() {
         Ok(library) => Error::MissingFunction {
@@ -109,27 +109,27 @@ pub(super) fn missing(function: &str, since: Option<u32>) -> Error {
     }
 }
 
-/// A text for C.
+/// Converts a string to a C string.
 pub(super) fn c_text(what: &'static str, text: &str) -> Result<CString> {
     CString::new(text).map_err(|error| Error::Null { what, at: error.nul_position() })
 }
 
-/// Copies a text that LLVM gave away, and frees it.
+/// Copies a string that LLVM gave away, and frees it.
 ///
 /// # Safety
-/// `text` must be null, or a message of LLVM's that nobody else uses.
+/// `text` must be null, or a message of LLVM that nothing else uses.
 pub(super) unsafe fn take_message(text: *mut c_char) -> String {
     if text.is_null() {
         return String::new();
     }
     // SAFETY: a C string, by the contract.
     let message = unsafe { CStr::from_ptr(text) }.to_string_lossy().trim_end().to_owned();
-    // SAFETY: LLVM gave it away, and it is used no more.
+    // SAFETY: LLVM gave it away, and it is not used afterwards.
     unsafe { LLVMDisposeMessage(text) };
     message
 }
 
-/// Copies a text that LLVM keeps.
+/// Copies a string that LLVM keeps.
 ///
 /// # Safety
 /// `text` must be null, or valid for `length` bytes.
@@ -145,7 +145,7 @@ pub(super) unsafe fn copy_text(text: *const c_char, length: usize) -> String {
 pub(super) struct Buffer(pub(super) LLVMMemoryBufferRef);
 
 impl Buffer {
-    /// A copy of `bytes`, with a null byte behind it.
+    /// Makes a copy of `bytes`, with a NUL byte after it.
     pub(super) fn new(name: &CStr, bytes: &[u8]) -> Self {
         // SAFETY: the bytes and the name are valid for the reads, and copied.
         Self(unsafe { LLVMCreateMemoryBufferWithMemoryRangeCopy(bytes.as_ptr().cast(), bytes.len(), name.as_ptr()) })
@@ -155,7 +155,7 @@ impl Buffer {
         if self.0.is_null() {
             return &[];
         }
-        // SAFETY: the buffer is live, its memory is unchanged as long as it is, and has this size.
+        // SAFETY: the buffer is live, its memory does not change during its life, and has this size.
         unsafe { std::slice::from_raw_parts(LLVMGetBufferStart(self.0).cast(), LLVMGetBufferSize(self.0)) }
     }
 }
@@ -163,7 +163,7 @@ impl Buffer {
 impl Drop for Buffer {
     fn drop(&mut self) {
         if !self.0.is_null() {
-            // SAFETY: ours alone, and used no more.
+            // SAFETY: it belongs to this value, and is not used afterwards.
             unsafe { LLVMDisposeMemoryBuffer(self.0) };
         }
     }

@@ -1,4 +1,4 @@
-//! Code for GPUs: objects and assembly.
+//! Code generation for GPUs: objects and assembly.
 
 use std::cell::Cell;
 use std::ffi::CString;
@@ -13,7 +13,7 @@ use super::processor::{Processor, TRIPLE};
 use super::raw::{self, Buffer};
 use super::types::{AddressSpace, TypeKind};
 
-/// How much the code generator optimises. Passes over the IR are separate: [`TargetMachine::run_passes`].
+/// The optimisation level of the code generator. Passes over the IR are separate: [`TargetMachine::run_passes`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Optimization {
     /// Not at all.
@@ -27,12 +27,12 @@ pub enum Optimization {
     Aggressive,
 }
 
-/// Makes code for one GPU.
+/// Generates code for one GPU.
 pub struct TargetMachine {
     raw: raw::LLVMTargetMachineRef,
     processor: Processor,
     layout: CString,
-    /// A parked thread uses it: it is neither used again nor freed.
+    /// A parked thread uses the machine: it is neither used again nor freed.
     broken: Cell<bool>,
 }
 
@@ -44,8 +44,8 @@ impl TargetMachine {
     /// `gfx1100:wavefrontsize64+`, `gfx11-generic`.
     ///
     /// # Errors
-    /// [`Error::UnknownGpu`] if this LLVM does not know it, or the GPU does not have a feature; [`Error::NoAmdgpu`] if
-    /// this LLVM makes no code for AMD GPUs.
+    /// [`Error::UnknownGpu`] if this LLVM does not know the GPU, or the GPU lacks a feature; [`Error::NoAmdgpu`] if
+    /// this LLVM does not generate code for AMD GPUs.
     #[doc(alias = "LLVMCreateTargetMachine")]
     #[doc(alias = "LLVMGetTargetFromTriple")]
     pub fn new(gpu: &str, optimization: Optimization) -> Result<Self> {
@@ -58,7 +58,7 @@ impl TargetMachine {
             Optimization::Aggressive => sys::LLVMCodeGenLevelAggressive,
         };
         let raw = processor.machine(level)?;
-        // SAFETY: the machine is live, the layout is freed after its text was copied, and the text given away.
+        // SAFETY: the machine is live, the layout is freed after its string was copied, and the string is given away.
         let layout = unsafe {
             let data = raw::LLVMCreateTargetDataLayout(raw);
             let text = raw::take_message(raw::LLVMCopyStringRepOfTargetData(data));
@@ -81,7 +81,7 @@ impl TargetMachine {
         }
     }
 
-    /// Notes that a fatal error left it in use.
+    /// Records that a fatal error left the machine in use.
     pub(super) fn after<T>(&self, result: Result<T>) -> Result<T> {
         if matches!(result, Err(Error::Fatal { .. })) {
             self.broken.set(true);
@@ -89,8 +89,8 @@ impl TargetMachine {
         result
     }
 
-    /// Sets the module's target and data layout to this machine's. Do so before the first
-    /// [`alloca`](super::Builder::alloca), whose address space depends on it. Making code does so too.
+    /// Sets the module's target and data layout to this machine's. Call it before the first
+    /// [`alloca`](super::Builder::alloca), whose address space depends on it. Code generation calls it too.
     ///
     /// # Errors
     /// [`Error::Invalid`] if the module is for another target.
@@ -121,17 +121,17 @@ impl TargetMachine {
         passes::run(module, passes, Some(self))
     }
 
-    /// Makes an object file, which a [`Linker`](super::Linker) makes a code object of. The module is unchanged.
+    /// Generates an object file, the input of a [`Linker`](super::Linker). The module is unchanged.
     ///
     /// # Errors
-    /// [`Error::Verify`] if the module is not valid; [`Error::Emit`] with what LLVM reported, such as too much LDS;
-    /// [`Error::Fatal`] if it gave up; [`Error::Invalid`] if the module is for another target.
+    /// [`Error::Verify`] if the module is not valid; [`Error::Emit`] with LLVM's diagnostics, such as too much LDS;
+    /// [`Error::Fatal`] on a fatal error; [`Error::Invalid`] if the module is for another target.
     #[doc(alias = "LLVMTargetMachineEmitToMemoryBuffer")]
     pub fn emit_object(&self, module: &Module<'_>) -> Result<Vec<u8>> {
         self.emit(module, rocm_llvm_sys::llvm::LLVMObjectFile)
     }
 
-    /// Makes assembly. The module is unchanged.
+    /// Generates assembly. The module is unchanged.
     ///
     /// # Errors
     /// Those of [`emit_object`](Self::emit_object).
@@ -144,15 +144,15 @@ impl TargetMachine {
         let machine = self.raw()?;
         let copy = module.try_clone()?;
         self.prepare(&copy)?;
-        // With the data layout, other rules apply.
+        // Verified again, since other rules apply with the data layout.
         copy.verify()?;
         check_allocations(&copy)?;
         let raw = copy.raw();
         let context: &Context = module.context();
         let emitted = context.guarded("emit", move || {
             let (mut message, mut buffer) = (std::ptr::null_mut(), std::ptr::null_mut());
-            // SAFETY: the machine and the module are live and used by nobody else while the caller waits, the places valid for the writes,
-            // and the message given away.
+            // SAFETY: the machine and the module are live and not used by other code while the caller waits, the pointers are valid for the
+            // writes, and the message is given away.
             unsafe {
                 let failed =
                     raw::LLVMTargetMachineEmitToMemoryBuffer(machine, raw, kind, &mut message, &mut buffer) != 0;
@@ -162,7 +162,7 @@ impl TargetMachine {
         let (failed, message, bytes) = match self.after(emitted) {
             Ok(emitted) => emitted,
             Err(error) => {
-                // The parked thread has it.
+                // The parked thread still uses it.
                 std::mem::forget(copy);
                 return Err(error);
             }
@@ -180,7 +180,7 @@ impl TargetMachine {
     /// Assembles text in the GPU's assembly language to an object file. `name` is for messages.
     ///
     /// # Errors
-    /// [`Error::Emit`] with the line and column of what is wrong; [`Error::Invalid`] if the text is empty.
+    /// [`Error::Emit`] with the line and column of the problem; [`Error::Invalid`] if the text is empty.
     pub fn assemble(&self, name: &str, text: &str) -> Result<Vec<u8>> {
         raw::c_text("assembly", text)?;
         if text.trim().is_empty() {
@@ -194,7 +194,7 @@ impl TargetMachine {
     }
 }
 
-/// Fails if something is allocated elsewhere than in private memory, which older verifiers allow.
+/// Fails if an allocation is not in private memory, which older verifiers allow.
 fn check_allocations(module: &Module<'_>) -> Result<()> {
     let private = TypeKind::Pointer(AddressSpace::Private.number());
     for instruction in module.functions().into_iter().flat_map(Function::blocks).flat_map(BasicBlock::instructions) {
@@ -217,7 +217,7 @@ impl Drop for TargetMachine {
     #[doc(alias = "LLVMDisposeTargetMachine")]
     fn drop(&mut self) {
         if !self.broken.get() {
-            // SAFETY: used no more.
+            // SAFETY: it is not used afterwards.
             unsafe { raw::LLVMDisposeTargetMachine(self.raw) };
         }
     }

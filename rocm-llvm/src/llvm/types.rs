@@ -6,7 +6,7 @@ use super::context::Context;
 use super::error::{Error, Result};
 use super::raw;
 
-/// A type, which belongs to a [`Context`]. Two equal types of one context compare equal, except for named structures.
+/// A type, which belongs to a [`Context`]. Equal types of one context compare equal, except for named structures.
 #[derive(Clone, Copy)]
 pub struct Type<'c> {
     raw: raw::LLVMTypeRef,
@@ -41,7 +41,7 @@ pub enum TypeKind {
     Function,
     /// Metadata as an argument of an intrinsic.
     Metadata,
-    /// A type that this crate does not make.
+    /// A type that this crate does not create.
     Other,
 }
 
@@ -59,7 +59,7 @@ pub enum AddressSpace {
     Local,
     /// Global memory that does not change during a kernel: kernel arguments.
     Constant,
-    /// Private memory of a work item: the stack. `alloca` is here.
+    /// Private memory of a work item: the stack. `alloca` allocates here.
     Private,
     /// Buffers with a descriptor and an offset.
     BufferFat,
@@ -83,7 +83,7 @@ impl AddressSpace {
     }
 }
 
-/// How large a type is, roughly, and how deeply nested: LLVM computes with sizes in 64 bits, and recurses.
+/// The approximate size and nesting depth of a type: LLVM computes with sizes in 64 bits, and recurses.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Extent {
     bytes: u128,
@@ -108,7 +108,7 @@ impl Context {
     }
 
     fn int_of(&self, bits: u32) -> Type<'_> {
-        // SAFETY: the context is live, and the width one of those that LLVM has.
+        // SAFETY: the context is live, and LLVM supports the width.
         self.wrap(unsafe { raw::LLVMIntTypeInContext(self.raw(), bits) })
     }
 
@@ -177,17 +177,17 @@ impl Context {
         self.wrap(unsafe { raw::LLVMDoubleTypeInContext(self.raw()) })
     }
 
-    /// Returns the pointer into an address space. Pointers do not have a type that they point to.
+    /// Returns the pointer into an address space. Pointers have no pointee type.
     #[doc(alias = "LLVMPointerTypeInContext")]
     pub fn pointer(&self, space: AddressSpace) -> Type<'_> {
-        // SAFETY: the context is live, and the number one that LLVM has.
+        // SAFETY: the context is live, and LLVM has this number.
         self.wrap(unsafe { raw::LLVMPointerTypeInContext(self.raw(), space.number()) })
     }
 
-    /// Returns the structure with these fields. A packed one has no gaps.
+    /// Returns the structure with these fields. A packed one has no padding.
     ///
     /// # Errors
-    /// [`Error::Type`] if a field cannot be one; [`Error::Invalid`] if it is too large; [`Error::Mixed`].
+    /// [`Error::Type`] if a type cannot be a field; [`Error::Invalid`] if the structure is too large; [`Error::Mixed`].
     #[doc(alias = "LLVMStructTypeInContext")]
     pub fn structure<'c>(&'c self, fields: &[Type<'c>], packed: bool) -> Result<Type<'c>> {
         let operation = "structure type";
@@ -201,7 +201,7 @@ impl Context {
         }
         extent.check(operation)?;
         let mut raws: Vec<_> = fields.iter().map(|field| field.raw).collect();
-        // SAFETY: the context is live, and there are as many types, all of this context.
+        // SAFETY: the context is live, and all types belong to it; the count is that of the vector.
         let raw = unsafe { raw::LLVMStructTypeInContext(self.raw(), raws.as_mut_ptr(), count, raw::flag(packed)) };
         Ok(self.sized(raw, extent))
     }
@@ -213,7 +213,7 @@ impl Context {
 }
 
 fn count(operation: &'static str, length: usize) -> Result<u32> {
-    // More would not fit into LLVM's own fields.
+    // A longer list would not fit into LLVM's own fields.
     match u32::try_from(length) {
         Ok(count) if count < 1 << 24 => Ok(count),
         _ => Err(Error::invalid(operation, format!("{length} parts; at most {} are supported", (1 << 24) - 1))),
@@ -278,14 +278,14 @@ impl<'c> Type<'c> {
     /// Returns the array of `length` elements of this type.
     ///
     /// # Errors
-    /// [`Error::Type`] if this is not a type of elements; [`Error::Invalid`] if the array is too large.
+    /// [`Error::Type`] if this cannot be an element type; [`Error::Invalid`] if the array is too large.
     #[doc(alias = "LLVMArrayType2")]
     pub fn array(self, length: u64) -> Result<Type<'c>> {
         self.check_element("array type")?;
         let of = self.extent();
         let extent = Extent { bytes: of.bytes.saturating_mul(u128::from(length)), depth: of.depth + 1 };
         extent.check("array type")?;
-        // SAFETY: the type is live, and one of elements.
+        // SAFETY: the type is live, and can be an element type.
         Ok(self.context.sized(unsafe { raw::LLVMArrayType2(self.raw, length) }, extent))
     }
 
@@ -303,11 +303,11 @@ impl<'c> Type<'c> {
         }
         let of = self.extent();
         let extent = Extent { bytes: of.bytes * u128::from(length), depth: of.depth + 1 };
-        // SAFETY: the type is live, one of elements, and the length is not zero.
+        // SAFETY: the type is live, can be an element type, and the length is not zero.
         Ok(self.context.sized(unsafe { raw::LLVMVectorType(self.raw, length) }, extent))
     }
 
-    /// Returns the function type with this result and these parameters. A variadic one takes more arguments.
+    /// Returns the function type with this result and these parameters. A variadic function takes further arguments.
     ///
     /// # Errors
     /// [`Error::Type`] if a type cannot be returned or passed; [`Error::Mixed`].
@@ -325,7 +325,7 @@ impl<'c> Type<'c> {
             }
         }
         let mut raws: Vec<_> = parameters.iter().map(|parameter| parameter.raw).collect();
-        // SAFETY: the types are live, of one context, valid as parameters, and there are as many.
+        // SAFETY: the types are live, of one context, and valid as parameters; the count is that of the vector.
         let raw = unsafe { raw::LLVMFunctionType(self.raw, raws.as_mut_ptr(), count, raw::flag(variadic)) };
         Ok(FunctionType { of: Type { raw, context: self.context } })
     }
@@ -357,14 +357,14 @@ impl<'c> Type<'c> {
     /// Returns the types of a structure's fields; `None` for other types and structures without a body.
     #[doc(alias = "LLVMGetStructElementTypes")]
     pub fn fields(self) -> Option<Vec<Type<'c>>> {
-        // SAFETY: the type is live, and the second question asked of structures only.
+        // SAFETY: the type is live, and the second function is only called for structures.
         if self.kind() != TypeKind::Struct || unsafe { raw::LLVMIsOpaqueStruct(self.raw) } != 0 {
             return None;
         }
         // SAFETY: a structure, which is live.
         let count = unsafe { raw::LLVMCountStructElementTypes(self.raw) };
         let mut raws = vec![std::ptr::null_mut(); count as usize];
-        // SAFETY: there is room for as many as LLVM writes.
+        // SAFETY: the buffer has room for the types that LLVM writes.
         unsafe { raw::LLVMGetStructElementTypes(self.raw, raws.as_mut_ptr()) };
         Some(raws.into_iter().map(|raw| self.context.wrap_of(raw)).collect())
     }
@@ -374,7 +374,7 @@ impl<'c> Type<'c> {
         matches!(self.scalar().kind(), TypeKind::Int(_))
     }
 
-    /// Returns whether it is a floating-point number, or a vector of such.
+    /// Returns whether it is a floating-point number, or a vector of them.
     pub fn is_float(self) -> bool {
         matches!(self.scalar().kind(), TypeKind::F16 | TypeKind::Bf16 | TypeKind::F32 | TypeKind::F64)
     }
@@ -388,7 +388,7 @@ impl<'c> Type<'c> {
         matches!(self.kind(), TypeKind::Vector(_))
     }
 
-    /// The element of a vector, otherwise the type itself.
+    /// Returns the element type of a vector, otherwise the type itself.
     pub(super) fn scalar(self) -> Type<'c> {
         match self.kind() {
             // SAFETY: the type is live, and a vector.
@@ -397,7 +397,7 @@ impl<'c> Type<'c> {
         }
     }
 
-    /// The number of elements of a vector; of others, none.
+    /// Returns the number of elements of a vector; `None` for other types.
     pub(super) fn lanes(self) -> Option<u32> {
         match self.kind() {
             TypeKind::Vector(lanes) => Some(lanes),
@@ -405,7 +405,7 @@ impl<'c> Type<'c> {
         }
     }
 
-    /// The bits of an integer or a floating-point number, or of a vector's elements.
+    /// Returns the bits of an integer or a floating-point number, or of a vector's elements.
     pub(super) fn scalar_bits(self) -> u32 {
         match self.scalar().kind() {
             TypeKind::Int(bits) => bits,
@@ -416,7 +416,7 @@ impl<'c> Type<'c> {
         }
     }
 
-    /// Whether values of it have a size: they can be loaded, stored and allocated.
+    /// Returns whether its values have a size: they can be loaded, stored and allocated.
     #[doc(alias = "LLVMTypeIsSized")]
     pub fn is_sized(self) -> bool {
         match self.kind() {
@@ -437,7 +437,7 @@ impl<'c> Type<'c> {
         if let Some(extent) = self.context.extents.borrow().get(&self.raw.addr()) {
             return *extent;
         }
-        // Of a module that was read: computed from its parts, once.
+        // A type of a parsed module: computed from its parts, once.
         let extent = match (self.kind(), self.element(), self.fields()) {
             (_, Some(element), _) => {
                 let of = element.extent();
@@ -457,7 +457,7 @@ impl<'c> Type<'c> {
 }
 
 impl Context {
-    /// As [`wrap`](Self::wrap), for the lifetime of the types.
+    /// Like [`wrap`](Self::wrap), with the lifetime of the types.
     fn wrap_of(&self, raw: raw::LLVMTypeRef) -> Type<'_> {
         Type { raw, context: self }
     }
@@ -516,7 +516,7 @@ impl<'c> FunctionType<'c> {
     /// Returns the types of the parameters.
     #[doc(alias = "LLVMGetParamTypes")]
     pub fn parameters(self) -> Vec<Type<'c>> {
-        // SAFETY: a function type, which is live; there is room for as many as LLVM writes.
+        // SAFETY: a function type, which is live; the buffer has room for the types that LLVM writes.
         let raws = unsafe {
             let mut raws = vec![std::ptr::null_mut(); raw::LLVMCountParamTypes(self.of.raw) as usize];
             raw::LLVMGetParamTypes(self.of.raw, raws.as_mut_ptr());

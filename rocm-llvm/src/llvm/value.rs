@@ -8,9 +8,9 @@ use super::metadata::Metadata;
 use super::raw;
 use super::types::{Type, TypeKind};
 
-/// A value. It borrows what it belongs to: a constant the context; a parameter, the result of an instruction or a
-/// global its module. Operations that could free values need the module for themselves (`&mut`), so no value is left
-/// that refers to freed memory.
+/// A value. It borrows its owner: a constant its context; a parameter, the result of an instruction or a global its
+/// module. Operations that could free values need exclusive access to the module (`&mut`), so no remaining value refers
+/// to freed memory.
 #[derive(Clone, Copy)]
 pub struct Value<'m> {
     raw: raw::LLVMValueRef,
@@ -18,7 +18,7 @@ pub struct Value<'m> {
     context: &'m Context,
 }
 
-/// What a value belongs to. The addresses are alive as long as the value.
+/// The owner of a value. The addresses are valid as long as the value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Owner {
     Context,
@@ -27,7 +27,7 @@ pub(super) enum Owner {
 }
 
 impl Owner {
-    /// What both can be used in.
+    /// Returns the owner of values that combine both.
     pub(super) fn join(self, operation: &'static str, other: Owner) -> Result<Owner> {
         match (self, other) {
             (Owner::Context, any) | (any, Owner::Context) => Ok(any),
@@ -67,7 +67,7 @@ impl<'m> Value<'m> {
         Type::from_raw(unsafe { raw::LLVMTypeOf(self.raw) }, self.context)
     }
 
-    /// Returns whether it is a constant. Functions and globals are: their addresses.
+    /// Returns whether it is a constant. Functions and globals are, since their addresses are.
     #[doc(alias = "LLVMIsConstant")]
     pub fn is_constant(self) -> bool {
         // SAFETY: the value is live.
@@ -77,7 +77,7 @@ impl<'m> Value<'m> {
     /// Returns the value of a constant integer of at most 64 bits, sign-extended.
     #[doc(alias = "LLVMConstIntGetSExtValue")]
     pub fn as_int(self) -> Option<i64> {
-        // SAFETY: the value is live, and the second question asked of constant integers only, which fit.
+        // SAFETY: the value is live, and the second function is only called for constant integers that fit.
         unsafe { self.is_small_int().then(|| raw::LLVMConstIntGetSExtValue(self.raw)) }
     }
 
@@ -98,14 +98,15 @@ impl<'m> Value<'m> {
     #[doc(alias = "LLVMGetValueName2")]
     pub fn name(self) -> String {
         let mut length = 0;
-        // SAFETY: the value is live, the place valid for the write, and the text as long.
+        // SAFETY: the value is live, the pointer is valid for the write, and the string has the returned length.
         unsafe {
             let text = raw::LLVMGetValueName2(self.raw, &mut length);
             raw::copy_text(text, length)
         }
     }
 
-    /// Sets the name of a parameter or of an instruction's result. LLVM adds a number if the function has the name.
+    /// Sets the name of a parameter or of an instruction's result. LLVM adds a number if the function already has the
+    /// name.
     ///
     /// # Errors
     /// [`Error::Null`]; [`Error::Invalid`] for a constant, a global, or an instruction without a result.
@@ -180,12 +181,12 @@ impl<'m> Value<'m> {
     #[doc(alias = "LLVMCanValueUseFastMathFlags")]
     pub fn set_fast_math(self, flags: FastMath) -> Result<()> {
         let (can, set) = (raw::LLVMCanValueUseFastMathFlags()?, raw::LLVMSetFastMathFlags()?);
-        // SAFETY: the value is live, and only instructions are asked.
+        // SAFETY: the value is live, and the second function is only called for instructions.
         let possible = unsafe { !raw::LLVMIsAInstruction(self.raw).is_null() && can(self.raw) != 0 };
         if !possible {
             return Err(Error::invalid("set_fast_math", format!("`{self}` is not a floating-point operation")));
         }
-        // SAFETY: the value is live and takes flags, which are some of LLVM's.
+        // SAFETY: the value is live and supports flags, and these are flags of LLVM.
         unsafe { set(self.raw, flags.0) };
         Ok(())
     }
@@ -242,12 +243,12 @@ impl fmt::Debug for Value<'_> {
     }
 }
 
-/// What a floating-point operation may assume or do: see LLVM's fast-math flags.
+/// The relaxations of a floating-point operation: see LLVM's fast-math flags.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct FastMath(u32);
 
 impl FastMath {
-    /// Nothing beyond IEEE arithmetic.
+    /// None: strict IEEE arithmetic.
     pub const NONE: Self = Self(0);
     /// Operations may be reordered (`reassoc`).
     pub const REASSOCIATE: Self = Self(1);
@@ -257,9 +258,9 @@ impl FastMath {
     pub const NO_INFINITIES: Self = Self(1 << 2);
     /// The sign of a zero does not matter (`nsz`).
     pub const NO_SIGNED_ZEROS: Self = Self(1 << 3);
-    /// A division may become a product with the reciprocal (`arcp`).
+    /// A division may become a multiplication by the reciprocal (`arcp`).
     pub const RECIPROCAL: Self = Self(1 << 4);
-    /// A product and a sum may become one operation (`contract`).
+    /// A multiplication and an addition may become one operation (`contract`).
     pub const CONTRACT: Self = Self(1 << 5);
     /// Functions may be approximated (`afn`).
     pub const APPROXIMATE: Self = Self(1 << 6);
@@ -291,7 +292,7 @@ impl<'m> Type<'m> {
         if !fits {
             return Err(Error::invalid("const_int", format!("{value} does not fit into {self}")));
         }
-        // The lowest 64 bits; LLVM takes those of the type.
+        // The lowest 64 bits; LLVM takes as many as the type has.
         let low = (value & i128::from(u64::MAX)) as u64;
         // SAFETY: the type is live, and an integer.
         Ok(self
@@ -311,7 +312,7 @@ impl<'m> Type<'m> {
         Ok(self.constant(unsafe { raw::LLVMConstReal(self.raw(), value) }, Owner::Context))
     }
 
-    /// Returns the value whose bits are all zero: 0, null, an aggregate of such.
+    /// Returns the value whose bits are all zero: 0, null, an aggregate of these.
     ///
     /// # Errors
     /// [`Error::Type`] if this type has no values.
@@ -322,7 +323,7 @@ impl<'m> Type<'m> {
         Ok(self.constant(unsafe { raw::LLVMConstNull(self.raw()) }, Owner::Context))
     }
 
-    /// Returns the value that may be any at each use.
+    /// Returns the undefined value, which may differ at each use.
     ///
     /// # Errors
     /// [`Error::Type`] if this type has no values.
@@ -333,7 +334,7 @@ impl<'m> Type<'m> {
         Ok(self.constant(unsafe { raw::LLVMGetUndef(self.raw()) }, Owner::Context))
     }
 
-    /// Returns the value that must not be used, to start an aggregate or a vector with.
+    /// Returns the poison value, which must not be used: a start for building an aggregate or a vector.
     ///
     /// # Errors
     /// [`Error::Type`] if this type has no values.
@@ -353,7 +354,7 @@ impl<'m> Type<'m> {
         let operation = "const_array";
         self.array(elements.len() as u64)?;
         let (mut raws, owner) = constants(operation, self.context(), elements, |_| Some(self))?;
-        // SAFETY: the type is live, and there are as many constants of it.
+        // SAFETY: the type is live, and all constants have it; the count is that of the vector.
         let raw = unsafe { raw::LLVMConstArray2(self.raw(), raws.as_mut_ptr(), raws.len() as u64) };
         Ok(self.constant(raw, owner))
     }
@@ -369,7 +370,7 @@ impl<'m> Type<'m> {
         let count = u32::try_from(elements.len()).unwrap_or(u32::MAX);
         self.vector(count)?;
         let (mut raws, owner) = constants(operation, self.context(), elements, |_| Some(self))?;
-        // SAFETY: there are as many constants, at least one, all of one type that vectors can have.
+        // SAFETY: all constants have one type that vectors can have; the count is that of the vector, and at least one.
         Ok(self.constant(unsafe { raw::LLVMConstVector(raws.as_mut_ptr(), count) }, owner))
     }
 }
@@ -401,7 +402,7 @@ fn constants<'m>(
 }
 
 impl Context {
-    /// Returns a constant structure of these fields. A packed one has no gaps.
+    /// Returns a constant structure of these fields. A packed one has no padding.
     ///
     /// # Errors
     /// [`Error::Invalid`] if a field is not a constant; [`Error::Mixed`].
@@ -411,7 +412,7 @@ impl Context {
         let types: Vec<_> = fields.iter().map(|field| field.ty()).collect();
         let (mut raws, owner) = constants(operation, self, fields, |_| None)?;
         self.structure(&types, packed)?;
-        // SAFETY: the context is live, and there are as many constants of it; the type's check bounded the count.
+        // SAFETY: the context is live, and all constants belong to it; the count is bounded by the check of the type.
         let raw = unsafe {
             raw::LLVMConstStructInContext(self.raw(), raws.as_mut_ptr(), raws.len() as u32, raw::flag(packed))
         };

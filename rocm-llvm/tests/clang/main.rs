@@ -105,12 +105,12 @@ fn everything(index: &Index) {
     assert_eq!((dependent.size(), dependent.alignment()), (None, None));
     let nested = named(&unit, CursorKind::Struct, "nested");
     assert_eq!(nested.parent().unwrap().spelling(), "inner");
-    // What has none of it.
+    // A cursor that has none of these.
     assert!(unit.cursor().ty().is_none() && unit.cursor().location().is_none() && unit.cursor().arguments().is_empty());
     assert!(
         point.result_type().is_none() && ty.result().is_none() && ty.parameters().is_empty() && ty.length().is_none()
     );
-    // Every cursor answers every question.
+    // Every method works on every cursor.
     for cursor in unit.cursor().descendants() {
         let _ = (cursor.usr(), cursor.definition(), cursor.referenced(), cursor.parent(), cursor.comment());
         let _ = (cursor.underlying_type(), cursor.enum_type(), cursor.field_offset(), format!("{cursor:?}"));
@@ -168,12 +168,12 @@ fn bad_input_is_an_error() {
     assert!(matches!(index.parse(&Source::file("/")), Err(Error::File { .. })));
     assert!(matches!(index.parse(&Source::text("a\0.h", "")), Err(Error::Null { at: 1, .. })));
     assert!(matches!(index.parse(&Source::text("a.h", "").argument("-D\0")), Err(Error::Null { at: 2, .. })));
-    // An unknown argument is a diagnostic or no unit at all.
+    // An unknown argument gives a diagnostic or no unit at all.
     match index.parse(&Source::text("a.h", "int x;").argument("--no-such-argument")) {
         Ok(unit) => assert!(unit.has_errors(), "{:?}", unit.diagnostics()),
         Err(error) => assert!(error.to_string().contains("--no-such-argument"), "{error}"),
     }
-    // No text, and texts that are no program.
+    // An empty text, and texts that are not programs.
     for text in ["", "\0\0", "{{{{", "template <", "#include", "\"", "/*", "struct s { struct s x; };"] {
         let unit = parse(&index, text);
         for cursor in unit.cursor().descendants() {
@@ -202,7 +202,7 @@ fn headers_macros_and_bodies() {
     assert_eq!((bodies(&source), bodies(&source.clone().without_bodies())), (1, 0));
 }
 
-/// The functions of HIP's header, which are those that `hip-sys` declares.
+/// The functions in HIP's header are those that `hip-sys` declares.
 #[test]
 fn hips_header_is_walked() {
     let Some(index) = index() else { return };
@@ -242,7 +242,7 @@ fn other_libraries_are_refused() {
             let error = Library::open("/lib/x86_64-linux-gnu/libm.so.6").unwrap_err();
             assert!(matches!(error, Error::MissingFunction { .. }), "{error}");
         }
-        // None of these counts as chosen.
+        // None of these calls chooses a library.
         if let Ok(library) = Library::load() {
             assert!(library.version().contains("clang version"), "{}", library.version());
             assert_eq!(Library::open(library.path()).unwrap().path(), library.path());

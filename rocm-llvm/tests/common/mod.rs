@@ -1,6 +1,6 @@
-//! What the tests share.
+//! Shared code of the tests.
 
-#![allow(dead_code, missing_docs, unreachable_pub)] // each test uses its part
+#![allow(dead_code, missing_docs, unreachable_pub)] // each test uses a part of it
 
 /// A kernel that needs the device libraries.
 pub const SAXPY: &str = r#"extern "C" __global__ void saxpy(float a, const float *x, float *y, unsigned n) {
@@ -9,7 +9,7 @@ pub const SAXPY: &str = r#"extern "C" __global__ void saxpy(float a, const float
 }
 "#;
 
-/// Declares each test once for every release, in a process of its own with the release's libraries.
+/// Declares each test once for every release, in a separate process with the release's libraries.
 #[macro_export]
 macro_rules! on_each_release {
     ($($test:ident)*) => {
@@ -33,7 +33,7 @@ macro_rules! on_each_release {
     };
 }
 
-/// Whether this process has the libraries of that release.
+/// Returns whether this process has the libraries of that release.
 pub fn is_release(release: &str) -> bool {
     sys_testing::child::inside().as_deref() == Some(release)
 }

@@ -1,4 +1,4 @@
-//! IR that is built is the IR that was meant: it is verified, and read back from its text.
+//! Checks the IR that the builder makes: it is verified, and read back from its text.
 
 use rocm_llvm::llvm::{
     AddressSpace, Attribute, CallingConvention, Cast, Context, DebugInfo, Error, FastMath, FloatPredicate,

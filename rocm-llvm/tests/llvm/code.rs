@@ -27,7 +27,7 @@ fn objects_are_for_the_gpu_asked_for() {
         let functions = object.functions().unwrap();
         let names: Vec<_> = functions.iter().map(|code| code.name.as_str()).collect();
         assert_eq!(names, ["saxpy"]);
-        // SAFETY: LLVM has just written it.
+        // SAFETY: LLVM has just written the code.
         let instructions = unsafe { Disassembler::new(gpu).unwrap().instructions(functions[0].bytes, 0) }.unwrap();
         let texts: Vec<_> = instructions.iter().map(|i| i.text.as_str()).collect();
         assert!(texts.iter().any(|text| text.starts_with("global_store")), "{texts:#?}");
@@ -90,7 +90,7 @@ fn what_the_gpu_cannot_do_is_an_error() {
     }
     let context = Context::new().unwrap();
     let module = context.module("much").unwrap();
-    // More LDS than there is.
+    // More LDS than the GPU has.
     let much = context.i32().array(1 << 20).unwrap();
     let lds = module.add_global("lds", much, AddressSpace::Local).unwrap();
     lds.set_initial_value(much.poison().unwrap()).unwrap();
@@ -102,11 +102,11 @@ fn what_the_gpu_cannot_do_is_an_error() {
     let error = machine("gfx90a").emit_object(&module).unwrap_err();
     assert!(matches!(&error, Error::Emit { gpu, .. } if gpu == "gfx90a"), "{error}");
     assert!(error.to_string().contains("local memory"), "{error}");
-    // The context and other machines are as good as before.
+    // The context and other machines still work.
     let machine = machine("gfx90a");
     machine.emit_object(&saxpy(&context, &machine)).unwrap();
     assert!(matches!(machine.emit_object(&scratch(&context)), Err(Error::Verify { .. })));
-    // An allocation in the wrong memory, which only the data layout shows.
+    // An allocation in the wrong memory, which can only be detected with the data layout.
     let early = context.module("early").unwrap();
     let function = early.add_function("f", context.void().function(&[], false).unwrap()).unwrap();
     let b = function.append_block("entry").unwrap().builder();
@@ -131,7 +131,7 @@ fn assembly_is_assembled_and_disassembled() {
     let object = Object::parse(&object).unwrap();
     let functions = object.functions().unwrap();
     assert_eq!(functions[0].name, "f");
-    // SAFETY: LLVM has just written it.
+    // SAFETY: LLVM has just written the code.
     let instructions = unsafe { Disassembler::new("gfx90a").unwrap().instructions(functions[0].bytes, 0x100) }.unwrap();
     let list: Vec<_> = instructions.iter().map(|i| (i.address, i.bytes.len(), i.text.as_str())).collect();
     assert_eq!(list, [(0x100, 4, "v_add_f32_e32 v0, v1, v2"), (0x104, 4, "s_endpgm")]);
@@ -140,7 +140,7 @@ fn assembly_is_assembled_and_disassembled() {
         assert!(matches!(error, Error::Emit { .. }), "{error}");
         assert!(error.to_string().contains("1:") || error.to_string().contains("error"), "{error}");
     }
-    // Of another GPU.
+    // An instruction of another GPU.
     let error = machine.assemble("wmma.s", "v_wmma_f32_16x16x16_f16 v[0:7], v[8:15], v[16:23], v[0:7]\n").unwrap_err();
     assert!(error.to_string().contains("not supported"), "{error}");
     assert!(machine.assemble("empty.s", " ").is_err() && machine.assemble("null.s", "s_nop 0\0").is_err());
@@ -226,7 +226,7 @@ fn code_objects_are_linked() {
     assert!(matches!(&error, Error::Linker { message, .. } if message.contains("undefined symbol: g")), "{error}");
     let callee = machine.assemble("b.s", ".globl g\n.hidden g\ng:\n  s_endpgm\n").unwrap();
     linker.link(&[&caller, &callee]).unwrap();
-    // What is no object.
+    // An input that is not an object.
     assert!(matches!(linker.link(&[&b"nothing"[..]]), Err(Error::Object { .. })));
     assert!(matches!(linker.link(&[&code]), Err(Error::Object { .. })));
     assert!(matches!(linker.link(&[&object[..100]]), Err(Error::Object { .. })));

@@ -1,10 +1,10 @@
-//! What LLVM calls a fatal error, after which it would end the process, is an error.
+//! LLVM's fatal errors, which would end the process, become errors.
 
 use rocm_llvm::llvm::{Context, Error};
 
 use crate::support::{llvm, machine, saxpy};
 
-/// Matrix instructions exist on MI GPUs. The code generator for others cannot select them.
+/// Matrix instructions exist on MI GPUs. The code generator cannot select them for others.
 const MFMA: &str = "declare <4 x float> @llvm.amdgcn.mfma.f32.4x4x1f32(float, float, <4 x float>, i32, i32, i32)
 define amdgpu_kernel void @k(ptr addrspace(1) %p, float %a) {
   %r = call <4 x float> @llvm.amdgcn.mfma.f32.4x4x1f32(float %a, float %a, <4 x float> zeroinitializer, i32 0, i32 0, i32 0)
@@ -26,14 +26,14 @@ fn a_fatal_error_does_not_end_the_process() {
     match &error {
         Error::Fatal { operation: "emit", message } => {
             assert!(message.contains("select"), "{message}");
-            // This machine is in use by the parked thread.
+            // The parked thread uses this machine.
             assert!(matches!(machine.emit_object(&mfma), Err(Error::Invalid { .. })));
         }
         // Newer LLVMs report some of them as diagnostics.
         Error::Emit { .. } => {}
         other => panic!("{other}"),
     }
-    // Everything else goes on: the module, its context, other machines and contexts.
+    // Everything else still works: the module, its context, other machines and contexts.
     mfma.verify().unwrap();
     assert_eq!(context.i32().const_int(7).unwrap().as_int(), Some(7));
     self::machine("gfx90a").emit_object(&mfma).unwrap();

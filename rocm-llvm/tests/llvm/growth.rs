@@ -1,17 +1,17 @@
-//! Contexts that are dropped leave nothing behind.
+//! Dropped contexts are freed completely.
 
 use rocm_llvm::llvm::Context;
 
 use crate::support::{llvm, scratch};
 
-/// The memory of this process, in KiB.
+/// Returns the resident memory of this process in KiB.
 fn resident() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
     line.trim().strip_suffix("kB")?.trim().parse().ok()
 }
 
-/// In a process of its own: the other tests use memory too.
+/// Runs in a separate process, since the other tests use memory too.
 #[test]
 fn ten_thousand_contexts_do_not_grow() {
     if llvm().is_none() || resident().is_none() {
@@ -43,7 +43,7 @@ fn ten_thousand_contexts_do_not_grow() {
             assert!(context.parse_ir("bad.ll", "define").is_err());
         }
     };
-    // All of them with one LLVM; fewer where all tests are run again with others.
+    // All of them with one LLVM; fewer if all tests are run again with others.
     let count = if crate::libraries::is_again() { 2000 } else { 10_000 };
     make(1000);
     let before = resident().unwrap();

@@ -1,4 +1,4 @@
-//! A kernel made in memory computes the right numbers.
+//! A kernel built in memory computes the right results.
 
 use rocm_llvm::llvm::{Context, Linker, Optimization, TargetMachine};
 

@@ -1,4 +1,4 @@
-//! Which library is used; all tests again on each that is here; libraries that are refused.
+//! The choice of the library; all tests again on each available library; rejected libraries.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -12,12 +12,12 @@ const INSIDE: &str = "ROCM_LLVM_TEST_INSIDE";
 /// The loader that this program was started with, and its folders.
 const LOADER: &str = "ROCM_LLVM_TEST_LOADER";
 
-/// Whether this process runs all tests on another LLVM than the first.
+/// Returns whether this process runs all tests again on another LLVM than the first.
 pub(crate) fn is_again() -> bool {
     std::env::var_os(INSIDE).is_some()
 }
 
-/// This program again, in the way that it was started.
+/// Returns the command that starts this program again in the same way.
 pub(crate) fn again() -> Command {
     let program = std::env::current_exe().unwrap();
     match std::env::var_os(LOADER) {
@@ -53,14 +53,14 @@ fn the_library_in_use_is_named() {
     let Some(library) = llvm() else { return };
     assert!(library.version().major >= 17 && library.has(c"LLVMRunPasses") && !library.has(c"LLVMNoSuchThing"));
     note(&format!("LLVM in use: {} at {}", library.version(), library.path()));
-    // The same file again is the same library, another is an error.
+    // Opening the same file again returns the same library, another file is an error.
     assert_eq!(Library::open(library.path()).unwrap().version(), library.version());
     let other = std::env::current_exe().unwrap();
     assert!(matches!(Library::open(other), Err(Error::InUse { .. })));
     assert_eq!(Library::load().unwrap().path(), library.path());
 }
 
-/// The Rust toolchain's, which also a machine without ROCm has.
+/// The Rust toolchain's LLVM, which is also available on a machine without ROCm.
 #[test]
 fn all_tests_pass_on_the_rust_toolchains_llvm() {
     if std::env::var_os(INSIDE).is_some() {
@@ -98,7 +98,7 @@ fn all_tests_pass_on_rocms_llvm() {
     }
 }
 
-/// In a process of its own, since a process has one LLVM.
+/// Runs in a separate process, since a process has one LLVM.
 #[test]
 fn without_rocm_the_toolchains_llvm_is_found() {
     const MARK: &str = "ROCM_LLVM_TEST_SEARCH";
@@ -146,7 +146,7 @@ fn the_order_of_the_search_is_kept() {
         }
         return;
     };
-    // An installation whose LLVM is the toolchain's by another name.
+    // An installation whose LLVM is the toolchain's under another name.
     let root = tempfile::tempdir().unwrap();
     let folder = root.path().join("lib/llvm/lib");
     std::fs::create_dir_all(&folder).unwrap();
@@ -175,7 +175,8 @@ fn the_order_of_the_search_is_kept() {
     }
 }
 
-/// LLVM 14 and 15 do not tell their version; they lack what this crate calls. Other libraries have nothing of LLVM.
+/// LLVM 14 and 15 do not report their version, and lack functions that this crate calls. Other libraries lack LLVM
+/// altogether.
 #[test]
 fn old_and_other_libraries_are_refused() {
     const MARK: &str = "ROCM_LLVM_TEST_OLD";
@@ -206,7 +207,7 @@ fn old_and_other_libraries_are_refused() {
             assert!(matches!(Library::open(other), Err(Error::Open(_))), "{other}");
         }
     }
-    // None of these counts as chosen.
+    // None of these calls chooses a library.
     if let Ok(path) = Library::in_rust_toolchain() {
         Library::open(path).unwrap();
     }

@@ -1,4 +1,5 @@
-//! `rocm_llvm::llvm` on the LLVM that is found: the system's, ROCm's or the Rust toolchain's. `libraries` runs all of this again on each.
+//! `rocm_llvm::llvm` on the LLVM that is found: the system's, ROCm's or the Rust toolchain's. `libraries` runs all
+//! tests again on each.
 
 mod building;
 mod code;

@@ -1,4 +1,4 @@
-//! IR and bitcode in and out, and linking of modules.
+//! Reading and writing IR and bitcode, and linking modules.
 
 use rocm_llvm::llvm::{Context, Error};
 
@@ -34,7 +34,7 @@ fn bad_text_is_an_error_with_its_line() {
     assert!(context.parse_ir("bad layout.ll", "target datalayout = \"nonsense\"\n").is_err());
     assert!(matches!(context.parse_ir("a\0b", ADD), Err(Error::Null { at: 1, .. })));
     assert!(matches!(context.parse_ir("null.ll", "\0\0\0"), Err(Error::Null { at: 0, .. })));
-    // The context is as good as before.
+    // The context still works.
     assert_eq!(context.parse_ir("add.ll", ADD).unwrap().functions().len(), 1);
 }
 
@@ -55,7 +55,7 @@ fn bitcode_is_read_back() {
     let names: Vec<_> = kernel.blocks().iter().map(|block| block.name()).collect();
     assert_eq!(names, ["entry", "body", "end"]);
     assert!(kernel.blocks()[0].instructions()[0].to_string().contains("@llvm.amdgcn.workgroup.id.x()"));
-    // What reads text does not read it.
+    // The reader of text rejects it.
     assert!(parse_error(other.parse_ir("saxpy.bc", &bitcode)).contains("parse_bitcode"));
 }
 
@@ -72,7 +72,7 @@ fn bad_and_truncated_bitcode_is_an_error() {
         // SAFETY: not bitcode, or no more than its first word.
         parse_error(unsafe { context.parse_bitcode("bad.bc", bytes) });
     }
-    // Every length that is a multiple of bitcode's words, some others, and none crashes.
+    // Every length that is a multiple of bitcode's words, and some others: none crashes.
     let lengths = (4..bitcode.len()).filter(|at| at % 4 == 0 || at % 53 == 0);
     let (mut refused, mut read) = (0, 0);
     for length in lengths {
@@ -89,7 +89,7 @@ fn bad_and_truncated_bitcode_is_an_error() {
     unsafe { context.parse_bitcode("whole.bc", &bitcode) }.unwrap();
 }
 
-/// Text that was changed is an error, or another module: LLVM's reader of text is given anything by safe code.
+/// Changed text gives an error or another module: safe code can pass anything to LLVM's reader of text.
 #[test]
 fn changed_text_is_an_error_or_a_module() {
     if llvm().is_none() {
@@ -97,7 +97,7 @@ fn changed_text_is_an_error_or_a_module() {
     }
     let context = Context::new().unwrap();
     let text = saxpy(&context, &machine("gfx90a")).to_string().into_bytes();
-    // A generator of Lehmer's, so that each run tries the same.
+    // A Lehmer generator, so that each run tries the same text.
     let mut state = 48_271_u64;
     let mut random = |below: usize| {
         state = state * 48_271 % 0x7fff_ffff;
@@ -137,7 +137,7 @@ fn modules_are_linked() {
     let error = module.link(context.parse_ir("again.ll", ADD).unwrap()).unwrap_err();
     assert!(matches!(&error, Error::LinkModules { message, .. } if message.contains("add")), "{error}");
     assert_eq!(module.to_string(), before, "a link that failed changed the module");
-    // Flags that differ.
+    // Conflicting flags.
     let flagged = |value| {
         let module = context.module("flags").unwrap();
         module.add_flag("amdhsa_code_object_version", value).unwrap();
@@ -146,7 +146,7 @@ fn modules_are_linked() {
     module.link(flagged(500)).unwrap();
     let error = module.link(flagged(600)).unwrap_err();
     assert!(error.to_string().contains("amdhsa_code_object_version"), "{error}");
-    // One that is not valid.
+    // An invalid module.
     assert!(matches!(module.link(scratch(&context)), Err(Error::Verify { .. })));
     module.verify().unwrap();
 }

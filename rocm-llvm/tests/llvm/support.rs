@@ -1,4 +1,4 @@
-//! What the tests share.
+//! Shared code of the tests.
 
 use std::io::Write as _;
 
@@ -10,11 +10,11 @@ use rocm_llvm::llvm::{
 pub(crate) const LIBRARY: &str = "ROCM_LLVM_TEST_LIBRARY";
 
 pub(crate) fn skipped(why: impl std::fmt::Display) {
-    // Past libtest's capture, which shows nothing of tests that pass.
+    // Bypasses libtest's capture, which hides the output of passing tests.
     let _ = writeln!(std::io::stdout(), "SKIPPED: {why}");
 }
 
-/// The LLVM of this process; `None` where there is none.
+/// Returns the LLVM of this process; `None` if there is none.
 pub(crate) fn llvm() -> Option<Library> {
     let library = match std::env::var_os(LIBRARY) {
         Some(path) => Ok(Library::open(path).expect("the library named for this process")),
@@ -23,7 +23,7 @@ pub(crate) fn llvm() -> Option<Library> {
     library.map_err(skipped).ok()
 }
 
-/// A function `i32 f(i32, float)` with one empty block, in a module of its own.
+/// Makes a function `i32 f(i32, float)` with one empty block, in a module of its own.
 pub(crate) fn scratch(context: &Context) -> Module<'_> {
     let module = context.module("scratch").unwrap();
     add_function(&module, "f");
@@ -40,7 +40,7 @@ pub(crate) fn builder<'m>(module: &'m Module<'_>) -> Builder<'m> {
     module.function("f").unwrap().unwrap().blocks()[0].builder()
 }
 
-/// `y[i] = alpha x[i] + y[i]` for groups of 64.
+/// Makes the kernel `y[i] = alpha x[i] + y[i]` for groups of 64.
 pub(crate) fn saxpy<'c>(context: &'c Context, machine: &TargetMachine) -> Module<'c> {
     let (i32, f32, pointer) = (context.i32(), context.f32(), context.pointer(AddressSpace::Global));
     let module = context.module("saxpy").unwrap();

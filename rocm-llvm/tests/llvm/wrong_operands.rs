@@ -119,7 +119,7 @@ fn types_that_do_not_fit() {
     is_type(b.call_pointer(f_itself.function_type(), i, &[i, f], ""));
     let kernel = module.add_kernel("kernel", &[]).unwrap();
     is_invalid(b.call(kernel, &[], ""));
-    // What was refused left nothing behind.
+    // Rejected calls left no instructions.
     b.ret(Some(i)).unwrap();
     kernel.append_block("entry").unwrap().builder().ret(None).unwrap();
     drop(b);
@@ -233,7 +233,7 @@ fn values_of_other_functions_modules_and_contexts() {
     let mine = module.add_global("x", global.value().ty(), AddressSpace::Global).unwrap();
     is_mixed(Mixed::Module, mine.set_initial_value(global.value()));
     is_mixed(Mixed::Context, mine.set_initial_value(there.i32().null().unwrap()));
-    // A constant that is made of a global belongs to its module.
+    // A constant that contains a global belongs to the global's module.
     let around = here.const_structure(&[global.value()], false).unwrap();
     let mine = module.add_global("y", around.ty(), AddressSpace::Global).unwrap();
     is_mixed(Mixed::Module, mine.set_initial_value(around));
@@ -261,7 +261,7 @@ fn values_of_other_functions_modules_and_contexts() {
     assert!(matches!(error, Error::Mixed { other: Mixed::Context, .. }), "{error}");
 }
 
-/// A module that was read may have other things under the names that functions are looked up by.
+/// A parsed module may use the names of functions for other things.
 #[test]
 fn names_of_other_things() {
     if llvm().is_none() {
@@ -275,7 +275,7 @@ fn names_of_other_things() {
         format!("@v = global i32 0\n@{name} = alias i32, ptr @v\n"),
         format!("define ptr @r() {{\n  ret ptr null\n}}\n@{name} = ifunc void (), ptr @r\n"),
     ] {
-        // Some are refused by LLVM itself.
+        // LLVM itself rejects some of them.
         let Ok(module) = context.parse_ir("names.ll", text) else { continue };
         is_invalid(module.intrinsic(name));
         is_invalid(module.intrinsic_of(name, context.i32().function(&[], false).unwrap()));
@@ -297,7 +297,7 @@ fn places_names_and_sizes() {
     let b = builder(&module);
     let i = b.function().parameter(0).unwrap();
     let i32 = context.i32();
-    // Blocks that have ended.
+    // Blocks that have a terminator.
     is_invalid(b.position_before_terminator(b.block()));
     b.ret(Some(i)).unwrap();
     is_invalid(b.add(i, i, ""));
@@ -380,7 +380,7 @@ fn places_names_and_sizes() {
     drop(b);
 }
 
-/// What no single instruction shows is found before LLVM works with it.
+/// Errors that no single instruction shows are found before LLVM works with the module.
 #[test]
 fn invalid_modules_are_refused() {
     if llvm().is_none() {
@@ -400,7 +400,7 @@ fn invalid_modules_are_refused() {
             assert!(matches!(&error, Error::Verify { message, .. } if message.contains(what)), "{error}");
         }
     };
-    // A block that does not end.
+    // A block without a terminator.
     check(&mut scratch(&context), "terminator");
     // A value that is used before it is computed.
     let mut module = scratch(&context);
@@ -415,7 +415,7 @@ fn invalid_modules_are_refused() {
     };
     assert!(used.contains("%late"), "{used}");
     check(&mut module, "does not dominate");
-    // A phi node without a value for a block that leads to it.
+    // A phi node without a value for one of its predecessors.
     let mut module = scratch(&context);
     {
         let end = builder(&module).function().append_block("end").unwrap();

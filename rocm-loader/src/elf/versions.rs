@@ -1,4 +1,4 @@
-//! Which versions of their symbols a library wants others to have.
+//! The symbol versions that a library requires of others.
 
 use std::io::{Read, Seek};
 
@@ -7,17 +7,18 @@ use super::{Table, read_up_to, u16_at, u32_at};
 pub const TAG_VERSIONS_NEEDED: u64 = 0x6fff_fffe;
 const FLAG_WEAK: u16 = 2;
 
-/// A bound on what is read from a file that may be anything.
+/// Bound on the number of records read from a file, which may be corrupt.
 const MAX_VERSIONS: usize = 4096;
 
-/// Versions that other libraries must have: `("libc.so.6", "GLIBC_2.38")`; of a file that [`inspect`](super::inspect) has found to be a library.
+/// Returns the versions that other libraries must have, such as `("libc.so.6", "GLIBC_2.38")`.
+/// [`inspect`](super::inspect) must have found the file to be a library.
 pub fn needed(file: &mut (impl Read + Seek)) -> Vec<(String, String)> {
     let header = read_up_to(file, 0, 64).unwrap_or_default();
     let little = cfg!(target_endian = "little");
     Table::read(file, &header, little).map(|table| versions_needed(file, &table, little)).unwrap_or_default()
 }
 
-/// `Elf64_Verneed` and, a list from each, `Elf64_Vernaux`.
+/// Reads the `Elf64_Verneed` records and the list of `Elf64_Vernaux` of each.
 pub fn versions_needed(file: &mut (impl Read + Seek), table: &Table, little: bool) -> Vec<(String, String)> {
     let mut found = Vec::new();
     let start = table.value(TAG_VERSIONS_NEEDED).and_then(|at| table.offset_of(at));
@@ -36,7 +37,8 @@ pub fn versions_needed(file: &mut (impl Read + Seek), table: &Table, little: boo
     found
 }
 
-/// The records of a linked list, each with its offset: `size` bytes, of which those at `next` say how far on the next one is.
+/// Returns the records of a linked list, each with its offset. A record has `size` bytes, and its field at `next` is
+/// the distance to the next one.
 pub fn chain(
     file: &mut (impl Read + Seek),
     start: Option<u64>,

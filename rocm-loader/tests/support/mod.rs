@@ -1,5 +1,5 @@
 //! Directory trees that look like ROCm installations, with small libraries built by the system's C compiler.
-#![allow(dead_code, unreachable_pub)] // Each test program uses its part.
+#![allow(dead_code, unreachable_pub)] // Each test program uses a part of it.
 
 use std::fs;
 use std::io::Write as _;
@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 use rocm_loader::{Library, LibrarySpec, Soname};
 use tempfile::TempDir;
 
-/// The library that the trees hold.
+/// The library in the trees.
 pub static STUB: LibrarySpec = LibrarySpec::new(
     "stub",
     "libstub.so",
@@ -18,7 +18,7 @@ pub static STUB: LibrarySpec = LibrarySpec::new(
 )
 .numbered_by_hip();
 
-/// A directory tree that goes when it is dropped.
+/// A directory tree that is removed when it is dropped.
 pub struct Tree(TempDir);
 
 impl Tree {
@@ -41,17 +41,17 @@ impl Tree {
         path
     }
 
-    /// A program: a shell script.
+    /// Writes a program: a shell script.
     pub fn script(&self, relative: &str, text: &str) -> PathBuf {
         self.program(relative, format!("#!/bin/sh\n{text}\n"))
     }
 
-    /// A program: a file with this content that may be executed.
+    /// Writes a program: an executable file with this content.
     pub fn program(&self, relative: &str, content: impl AsRef<[u8]>) -> PathBuf {
         let path = self.path(relative);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
-        // Written by another process: a file that this one has open for writing at the moment that another test starts a
-        // program could not be started (`ETXTBSY`).
+        // Another process writes the file: if this process had it open for writing while another test forks, it could not be executed
+        // (`ETXTBSY`).
         let mut shell = Command::new("/bin/sh");
         shell.args(["-c", "cat > \"$0\" && chmod 755 \"$0\""]).arg(&path).stdin(Stdio::piped());
         let mut shell = shell.spawn().unwrap();
@@ -66,7 +66,7 @@ impl Tree {
         std::os::unix::fs::symlink(target, path).unwrap();
     }
 
-    /// A shared library made from C, with the soname given.
+    /// Builds a shared library from C, with this soname.
     pub fn library(&self, relative: &str, soname: &str, c: &str) -> PathBuf {
         self.library_with(relative, soname, c, &[])
     }
@@ -88,12 +88,12 @@ impl Tree {
         path
     }
 
-    /// A stub whose function `stub_id` returns `id`.
+    /// Builds a stub whose function `stub_id` returns `id`.
     pub fn stub(&self, relative: &str, soname: &str, id: i32) -> PathBuf {
         self.library(relative, soname, &format!("int stub_id(void) {{ return {id}; }}"))
     }
 
-    /// A stub with bytes of its ELF header overwritten.
+    /// Builds a stub with bytes of its ELF header overwritten.
     pub fn patched(&self, relative: &str, soname: &str, at: usize, bytes: &[u8]) -> PathBuf {
         let path = self.stub(relative, soname, 0);
         let mut content = fs::read(&path).unwrap();
@@ -102,7 +102,7 @@ impl Tree {
         path
     }
 
-    /// Lets it stay, for what the process keeps open.
+    /// Keeps the tree, for files that the process keeps open.
     pub fn keep(self) -> PathBuf {
         self.0.keep()
     }
@@ -110,17 +110,17 @@ impl Tree {
 
 /// Calls `stub_id`.
 pub fn id(library: &Library) -> i32 {
-    // SAFETY: every stub defines it so.
+    // SAFETY: every stub defines it with this signature.
     let function = unsafe { library.function::<unsafe extern "C" fn() -> i32>(c"stub_id", "5.7") }.unwrap();
     // SAFETY: it has no precondition.
     unsafe { function() }
 }
 
-/// Waits until a process has ended: it is gone, or nobody has waited for it yet.
+/// Waits until a process has ended: it no longer exists, or is a zombie.
 #[cfg(target_os = "linux")]
 pub fn until_ended(pid: &str) {
     let stat = Path::new("/proc").join(pid.trim()).join("stat");
-    // Its state follows its name, which is in parentheses.
+    // The state follows the name, which is in parentheses.
     let is_dead = |stat: &str| stat.rsplit(')').next().is_some_and(|rest| rest.trim_start().starts_with(['Z', 'X']));
     while fs::read_to_string(&stat).is_ok_and(|stat| !is_dead(&stat)) {
         std::thread::sleep(std::time::Duration::from_millis(10));

@@ -1,4 +1,4 @@
-//! `share/therock/dist_info.json`, which says for which GPUs a distribution is built.
+//! Checks `share/therock/dist_info.json`, which lists the GPUs that a distribution is built for.
 
 use super::Subject;
 use super::report::{Collector, Finding};
@@ -28,7 +28,7 @@ fn judge(targets: &[String]) -> Result<(), String> {
     }
 }
 
-/// `gfx942`, `gfx90a:xnack+`, `gfx9-4-generic`
+/// Returns whether the name has the form of a target: `gfx942`, `gfx90a:xnack+`, `gfx9-4-generic`.
 fn is_target(name: &str) -> bool {
     let name = name.split(':').next().unwrap_or(name);
     let Some(number) = name.strip_prefix("gfx") else { return false };

@@ -9,20 +9,20 @@ use super::{Package, Subject};
 use crate::layout::LayoutKind;
 use crate::libraries;
 
-/// What was found below a package's root.
+/// The files found below a package's root.
 #[derive(Default)]
 pub(super) struct Files {
-    /// Shared libraries, each once: of several names of a file in one directory the first by the alphabet that is no
-    /// link.
+    /// Shared libraries, each once: if a file has several names in one directory, the alphabetically first that is not
+    /// a link.
     pub(super) libraries: Vec<PathBuf>,
-    /// Links named like libraries that lead nowhere.
+    /// Dangling links with names of libraries.
     pub(super) dangling: Vec<PathBuf>,
-    /// Directories that cannot be read, and why.
+    /// Directories that cannot be read, with the reasons.
     pub(super) unreadable: Vec<(PathBuf, String)>,
 }
 
-/// Finds them. Where an installation lies among other software, as in `/usr`, only the libraries that this crate has a
-/// name for are ROCm's.
+/// Finds the libraries of a package. If an installation shares its directories with other software, as in `/usr`, only
+/// libraries of this crate's table count as ROCm's.
 pub(super) fn find(subject: &Subject, package: &Package) -> Files {
     let mut found = Files::default();
     if is_shared(subject) {
@@ -36,7 +36,7 @@ pub(super) fn find(subject: &Subject, package: &Package) -> Files {
     found
 }
 
-/// Whether other software has its libraries in the same directory.
+/// Returns whether other software has libraries in the same directory.
 pub(super) fn is_shared(subject: &Subject) -> bool {
     let root = subject.layout.root();
     subject.layout.kind() == LayoutKind::Multiarch
@@ -50,7 +50,7 @@ fn is_rocms(name: &str) -> bool {
         .any(|spec| name.strip_prefix(spec.unversioned()).is_some_and(|rest| rest.is_empty() || rest.starts_with('.')))
 }
 
-/// `libx.so`, `libx.so.1.2`
+/// Returns whether the name is that of a library: `libx.so`, `libx.so.1.2`.
 fn is_library(name: &str) -> bool {
     let version = name.rfind(".so").map(|at| &name[at + ".so".len()..]);
     version.is_some_and(|v| v.is_empty() || (v.starts_with('.') && v.chars().all(|c| c == '.' || c.is_ascii_digit())))
@@ -84,8 +84,8 @@ fn visit(directory: &Path, deep: bool, wanted: &impl Fn(&str) -> bool, found: &m
     }
 }
 
-/// A link to a file among the others adds nothing, nor does a second name in the same directory: in another one the
-/// loader looks elsewhere for what it needs.
+/// Removes links to other files of the list, and further names in the same directory. A link in another directory
+/// stays: there, the loader searches other places for the dependencies.
 fn once(libraries: &mut Vec<PathBuf>) {
     let is_link = |path: &Path| fs::symlink_metadata(path).is_ok_and(|m| m.is_symlink());
     let place = |path: &Path| {

@@ -1,4 +1,4 @@
-//! Whether `initialize_process` does what it promises, each behaviour in a process of its own.
+//! Checks that `initialize_process` works as documented, each behaviour in a separate process.
 
 use semver::VersionReq;
 
@@ -11,7 +11,7 @@ use crate::initialize::{Initialized, initialize_process};
 use crate::libraries;
 use rocm_loader::version::Release;
 
-/// What names libraries to preload.
+/// The variable that names libraries to preload.
 pub(super) const VARIABLE: &str = "ROCM_SDK_PRELOAD_LIBRARIES";
 
 const GROUP: &str = "initialize_process";
@@ -61,7 +61,7 @@ pub(super) fn check(subject: &Subject, collector: &mut Collector<'_>) {
     for case in CASES {
         let variable = case.variable.map(|value| (VARIABLE, value));
         collector.check(GROUP, case.name, || match absent(case.needs) {
-            // Without the runtime there is no use in an installation; the run-time compiler one can do without.
+            // An installation without the runtime is useless, but it can lack the run-time compiler.
             Some(name) if name != HIP => Finding::Skipped(format!("{name} is missing")),
             _ => subject.starter.run(&Task::Initialize(case.name.to_owned()), variable.as_slice()),
         });
@@ -79,7 +79,7 @@ pub(super) fn check(subject: &Subject, collector: &mut Collector<'_>) {
     }
 }
 
-/// In the process that was started for it.
+/// Runs the check in the process that was started for it.
 pub(super) fn run(name: &str) -> Result<(), String> {
     let case = CASES.iter().find(|case| case.name == name).ok_or("no such check")?;
     (case.run)()

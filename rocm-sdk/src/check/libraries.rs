@@ -1,4 +1,4 @@
-//! Whether every shared library loads, and who needs what is missing.
+//! Checks that every shared library loads, and which libraries lack dependencies.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -19,7 +19,7 @@ use crate::doctor::loader::{Closure, Loader};
 use rocm_loader::elf;
 use rocm_loader::report::Reason;
 
-/// Libraries that are not made to be loaded alone, by a part of their path.
+/// Libraries that cannot be loaded alone, by a part of their path.
 const NOT_ALONE: &[(&str, &str)] = &[
     ("clang_rt", "a run-time library of the compiler, for programs built with its sanitizers"),
     ("libLLVMOffload", "for LLVM's own tools"),
@@ -35,10 +35,10 @@ const NOT_ALONE: &[(&str, &str)] = &[
     ("opencl", "for the system's OpenCL loader"),
 ];
 
-/// What is needed only by those who use it.
+/// Dependencies that only users of the library need.
 const OPTIONAL: &[(&str, &str)] = &[("libhipsolver_fortran", "libgfortran.so")];
 
-/// That processes can be started at all.
+/// Checks that processes can be started at all.
 pub(super) fn check_starting(subject: &Subject, collector: &mut Collector<'_>) -> bool {
     collector.check("loader", "a process can be started for each library", || {
         match subject.starter.run(&Task::Nothing, &[]) {
@@ -54,12 +54,12 @@ pub(super) fn check_starting(subject: &Subject, collector: &mut Collector<'_>) -
     })
 }
 
-/// What is to be told of one library.
+/// A library to check.
 struct Job<'a> {
     group: &'a str,
     name: String,
     path: PathBuf,
-    /// Known without loading it.
+    /// The finding, if it is known without loading the library.
     known: Option<Finding>,
 }
 
@@ -98,7 +98,7 @@ fn check_files(package: &Package, found: &Files, collector: &mut Collector<'_>) 
     for path in &found.dangling {
         let target = std::fs::read_link(path).unwrap_or_default();
         let why = format!("the link {} leads to {}, which does not exist", path.display(), target.display());
-        // In the devel tree there are links to wheels that need not be installed.
+        // The devel tree has links to wheels that need not be installed.
         let into_other = path.parent().is_some_and(|above| !stays_inside(&package.root, above, &target));
         let finding = match group.starts_with("devel") && into_other {
             true => Finding::Skipped(format!("{why}: it belongs to a wheel that is not installed")),
@@ -108,14 +108,14 @@ fn check_files(package: &Package, found: &Files, collector: &mut Collector<'_>) 
     }
 }
 
-/// By the letters of the path: what it leads to does not exist.
+/// Decides by the text of the path, since the link's target does not exist.
 fn stays_inside(root: &Path, above: &Path, target: &Path) -> bool {
     let depth = above.strip_prefix(root).map_or(0, |below| below.components().count());
     let ups = target.components().take_while(|c| *c == std::path::Component::ParentDir).count();
     !target.is_absolute() && ups <= depth
 }
 
-/// What the file alone tells.
+/// Returns the finding if the file alone determines it.
 fn judge_file(path: &Path, name: &str, loader: &Loader) -> Option<Finding> {
     if let Some((_, why)) = NOT_ALONE.iter().find(|(part, _)| name.contains(part)) {
         return Some(Finding::Skipped((*why).to_owned()));
@@ -148,7 +148,7 @@ fn is_linker_script(path: &Path) -> bool {
     read.is_ok() && ["INPUT", "GROUP"].iter().any(|word| text.contains(word) && text.contains('('))
 }
 
-/// Loads each in a process of its own, as many at a time as there are processors, and tells of them in order.
+/// Loads each library in a separate process, as many at a time as there are processors, and reports them in order.
 fn run(jobs: Vec<Job<'_>>, subject: &Subject, collector: &mut Collector<'_>) {
     let (sender, receiver) = mpsc::channel();
     let next = AtomicUsize::new(0);
@@ -188,7 +188,7 @@ fn run(jobs: Vec<Job<'_>>, subject: &Subject, collector: &mut Collector<'_>) {
                 continue;
             }
             while !known.contains_key(&n) {
-                // Every worker answers for each that it takes.
+                // Every worker sends an answer for each job that it takes.
                 let Ok((answered, finding, seconds)) = receiver.recv() else { return };
                 known.insert(answered, (finding, seconds));
             }
@@ -201,7 +201,7 @@ fn run(jobs: Vec<Job<'_>>, subject: &Subject, collector: &mut Collector<'_>) {
     });
 }
 
-/// Who needs what is missing or too old.
+/// Reports the missing and outdated dependencies, and the libraries that need them.
 fn judge_closure(closure: &Closure) -> Finding {
     let missing = closure
         .missing

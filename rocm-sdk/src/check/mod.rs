@@ -56,10 +56,10 @@ pub struct Check {
     time_limit: Duration,
 }
 
-/// What every part of the check works on.
+/// The installation, as every part of the check uses it.
 struct Subject {
     layout: Layout,
-    /// The directories that hold packages: of wheels each one, else the root.
+    /// The directories of its packages: for wheels each wheel, otherwise the root.
     packages: Vec<Package>,
     starter: Starter,
     loader: Loader,
@@ -67,7 +67,7 @@ struct Subject {
 
 /// A part of the installation.
 struct Package {
-    /// `core`, `libraries_gfx94X_dcgpu`, `devel`; `rocm` where there is but one.
+    /// `core`, `libraries_gfx94X_dcgpu`, `devel`; `rocm` if there is only one.
     name: String,
     root: PathBuf,
 }
@@ -112,7 +112,7 @@ impl Check {
         let mut collector = Collector::new(each);
         structure::check(&subject, &mut collector);
         distribution::check(&subject, &mut collector);
-        // Without this every library would fail for the same reason.
+        // Without this check every library would fail for the same reason.
         if libraries::check_starting(&subject, &mut collector) {
             initialize::check(&subject, &mut collector);
             libraries::check(&subject, &mut collector);
@@ -142,7 +142,7 @@ impl Subject {
         self.layout.kind() == LayoutKind::Wheels
     }
 
-    /// Of wheels.
+    /// The `site-packages` directory, for wheels.
     fn site_packages(&self) -> Option<&Path> {
         self.layout.root().parent().filter(|_| self.is_wheels())
     }
@@ -157,7 +157,7 @@ fn packages(layout: &Layout) -> Vec<Package> {
         return vec![Package { name: "rocm".to_owned(), root: layout.root().to_owned() }];
     }
     let mut roots = layout.library_roots().to_vec();
-    // With the devel tree where it is expanded, and the profiler's wheel.
+    // Includes the devel tree if it is expanded, and the profiler's wheel.
     let site = layout.root().parent().unwrap_or(layout.root());
     let profilers = rocm_loader::search::names_in(site, |name| name.starts_with("_rocm_profiler"));
     roots.extend(profilers.into_iter().map(|name| site.join(name)));

@@ -1,4 +1,4 @@
-//! Processes that a check starts, and what became of them in words.
+//! Processes that a check starts, and the descriptions of their results.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -24,13 +24,13 @@ pub(super) struct Starter {
     limit: Duration,
 }
 
-/// A C library of the installation's own: its loader, and the directory of both.
+/// The installation's own C library: its loader, and the directory of both.
 struct Foreign {
     loader: PathBuf,
     directory: PathBuf,
 }
 
-/// What a process said and how it ended.
+/// The output and the end of a process.
 pub(super) struct Ended {
     pub(super) said: String,
     pub(super) how: How,
@@ -48,12 +48,12 @@ impl Starter {
         Self { myself, roots, foreign: Foreign::of(layout.lib()), limit }
     }
 
-    /// The directory of the installation's own C library.
+    /// Returns the directory of the installation's own C library.
     pub(super) fn foreign(&self) -> Option<&Path> {
         self.foreign.as_ref().map(|foreign| foreign.directory.as_path())
     }
 
-    /// Runs the task in a process of its own.
+    /// Runs the task in a separate process.
     pub(super) fn run(&self, task: &Task, variables: &[(&str, &str)]) -> Finding {
         let mut command = (self.myself)();
         if let Some(foreign) = self.foreign.as_ref().filter(|_| !is_loader(command.get_program())) {
@@ -69,7 +69,7 @@ impl Starter {
         }
     }
 
-    /// Runs a program of the installation; why not, if it cannot be run here.
+    /// Runs a program of the installation, or returns why it cannot be run here.
     pub(super) fn run_program(&self, program: &Path, arguments: &[&str]) -> Result<Ended, Finding> {
         let mut command = Command::new(program);
         if let Some(foreign) = &self.foreign {
@@ -91,7 +91,7 @@ impl Foreign {
         if !directory.join("libc.so.6").is_file() {
             return None;
         }
-        // That of this machine is the one that programs run with anyway.
+        // The C library of this machine is the one that programs use anyway.
         let real = directory.canonicalize().ok()?;
         let of_system = ["/lib", "/lib64", "/usr/lib", "/usr/lib64"].iter().map(PathBuf::from).flat_map(|dir| {
             let inner = names_in(&dir, |name| name.ends_with("-linux-gnu")).into_iter().map(|name| dir.join(name));
@@ -106,7 +106,7 @@ impl Foreign {
         Some(Self { loader, directory: directory.to_owned() })
     }
 
-    /// The same program, started by this loader, with its libraries.
+    /// Returns the same command, started through this loader, with its libraries.
     fn by_way(&self, command: &Command) -> Command {
         let mut through = Command::new(&self.loader);
         through.arg("--library-path").arg(&self.directory).arg(command.get_program()).args(command.get_args());
@@ -125,7 +125,7 @@ fn is_loader(program: &OsStr) -> bool {
     name.starts_with("ld-linux") || name.starts_with("ld64.so") || name.starts_with("ld.so")
 }
 
-/// Runs the command to its end or the limit. Who ends a check ends what it has started: a library may hang.
+/// Runs the command to its end or the limit. If the check is killed, so are its processes: a library may hang.
 fn run(mut command: Command, limit: Duration) -> Result<Ended, String> {
     let program = command.get_program().to_string_lossy().into_owned();
     child::end_with_this_thread(&mut command);
@@ -134,7 +134,7 @@ fn run(mut command: Command, limit: Duration) -> Result<Ended, String> {
 }
 
 impl Ended {
-    /// What a process of ours has found, or what became of it.
+    /// Returns the answer of a child process, or describes its end.
     fn verdict(&self, mark: &str) -> Finding {
         let answer = self.said.lines().rev().find_map(|line| line.strip_prefix(mark));
         let failed = answer.and_then(|answer| answer.strip_prefix("failed: "));
@@ -159,7 +159,7 @@ impl Ended {
         }
     }
 
-    /// The end of what was said.
+    /// Returns the end of its output.
     pub(super) fn last_words(&self) -> Option<String> {
         let lines: Vec<_> =
             self.said.lines().filter(|l| !l.starts_with("rocm-sdk-check-") && !l.trim().is_empty()).collect();
@@ -168,7 +168,7 @@ impl Ended {
     }
 }
 
-/// "exited with 1", "was ended by SIGSEGV".
+/// Describes an exit status: "exited with 1", "was ended by SIGSEGV".
 pub(super) fn ending(status: ExitStatus) -> String {
     match (status.code(), status.signal()) {
         (Some(code), _) => format!("exited with {code}"),

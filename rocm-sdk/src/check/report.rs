@@ -125,13 +125,13 @@ impl fmt::Display for Summary<'_> {
     }
 }
 
-/// Gathers outcomes and passes each on.
+/// Collects outcomes and passes each to the caller.
 pub(super) struct Collector<'a> {
     outcomes: Vec<Outcome>,
     each: &'a mut dyn FnMut(&Outcome),
 }
 
-/// Right, wrong with its reason, or skipped with its reason.
+/// Passed, failed with the reason, or skipped with the reason.
 pub(super) enum Finding {
     Ok,
     Fail(String),
@@ -143,7 +143,7 @@ impl<'a> Collector<'a> {
         Self { outcomes: Vec::new(), each }
     }
 
-    /// Adds what `check` finds, and says whether it is right.
+    /// Adds the finding of `check`, and returns whether it passed.
     pub(super) fn check(&mut self, group: &str, name: impl Into<String>, check: impl FnOnce() -> Finding) -> bool {
         let begun = Instant::now();
         let finding = check();

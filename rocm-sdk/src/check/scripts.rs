@@ -1,4 +1,4 @@
-//! Whether the programs answer.
+//! Checks that the programs run.
 
 use std::path::{Path, PathBuf};
 
@@ -6,14 +6,14 @@ use super::Subject;
 use super::process::{Ended, How, ending};
 use super::report::{Collector, Finding};
 
-/// A program and what it must say.
+/// A program and its expected output.
 struct Script {
     name: &'static str,
     arguments: &'static [&'static str],
     says: &'static str,
-    /// Whether it asks the driver, without which it may fail.
+    /// Whether it needs the driver, without which it may fail.
     asks_driver: bool,
-    /// Whether AMD's wheels always have it.
+    /// Whether AMD's wheels always contain it.
     in_wheels: bool,
 }
 
@@ -69,7 +69,8 @@ pub(super) fn check(subject: &Subject, collector: &mut Collector<'_>) {
     }
 }
 
-/// Of wheels the environment's own first, where pip puts what starts a package's programs.
+/// Returns the directories of the programs. For wheels, the environment's own comes first, where pip puts the launchers
+/// of a package's programs.
 fn directories(subject: &Subject) -> Vec<PathBuf> {
     let mut directories = Vec::new();
     // PREFIX/lib/python3.12/site-packages
@@ -92,7 +93,7 @@ fn run(subject: &Subject, script: &Script, program: &Path) -> Finding {
         Err(why) if script.asks_driver && !Path::new("/dev/kfd").exists() && exited(&ended) => {
             Finding::Skipped(format!("without the GPU driver it {why}"))
         }
-        // A program finds its place by the file that runs, which is the loader then.
+        // A program locates its directory by its executable, which is the loader in this case.
         Err(why) if subject.starter.foreign().is_some() && has_loaded(&ended) => Finding::Skipped(format!(
             "started by way of the installation's own loader it {why}: it may not find its files that way"
         )),
@@ -103,7 +104,7 @@ fn run(subject: &Subject, script: &Script, program: &Path) -> Finding {
     }
 }
 
-/// By itself, and because of what it is and not because it is missing or no program.
+/// Returns whether the program exited on its own, and not because it is missing or not executable.
 fn exited(ended: &Ended) -> bool {
     let code = match &ended.how {
         How::Exited(status) => status.code(),
@@ -112,7 +113,7 @@ fn exited(ended: &Ended) -> bool {
     has_loaded(ended) && !matches!(code, Some(126 | 127))
 }
 
-/// It has ended by itself, not by a signal, and not for want of a library.
+/// Returns whether the program exited on its own, not by a signal and not because a library is missing.
 fn has_loaded(ended: &Ended) -> bool {
     let loaded = !ended.said.contains("error while loading shared libraries");
     loaded && matches!(&ended.how, How::Exited(status) if status.code().is_some())

@@ -1,4 +1,4 @@
-//! Whether an installation is laid out as documented.
+//! Checks that the layout of an installation is as documented.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt as _;
@@ -27,7 +27,7 @@ pub(super) fn check(subject: &Subject, collector: &mut Collector<'_>) {
 fn check_prefix(subject: &Subject, collector: &mut Collector<'_>) {
     let layout = &subject.layout;
     directory(collector, "has its libraries", layout.lib());
-    // What only development packages bring.
+    // Files that only development packages contain.
     for (name, path, part) in [
         ("has programs", layout.bin(), "programs"),
         ("has headers", layout.include(), "headers"),
@@ -67,7 +67,7 @@ fn name_of(package: &Package) -> String {
     package.root.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
 
-/// A package with files of its own, no mere directory.
+/// Checks that a package has files of its own and is not just a directory.
 fn is_package(site: &Path, name: &str, wheel: &str) -> Finding {
     let file = site.join(name).join("__init__.py");
     match file.is_file() {
@@ -76,14 +76,14 @@ fn is_package(site: &Path, name: &str, wheel: &str) -> Finding {
     }
 }
 
-/// Wheels of different versions do not find each other's libraries.
+/// Checks that the wheels have one version: wheels of different versions do not find each other's libraries.
 fn one_version(site: &Path) -> Finding {
     let mut versions: Vec<(String, String)> = names_in(site, |name| name.ends_with(".dist-info"))
         .iter()
         .filter_map(|name| {
             let (wheel, version) = name.strip_suffix(".dist-info")?.rsplit_once('-')?;
             let ours = wheel == "rocm" || wheel.starts_with("rocm_sdk_") || wheel == "rocm_profiler";
-            // A later build of the same release.
+            // A `.post` version is a later build of the same release.
             let version = version.split(".post").next().unwrap_or(version);
             ours.then(|| (wheel.to_owned(), version.to_owned()))
         })
@@ -124,8 +124,8 @@ fn check_devel(subject: &Subject, site: &Path, libraries: &[&Package], collector
     }
 }
 
-/// Every file of the libraries package is in the devel tree too, and is the same file. Of several such packages, for
-/// GPUs of several families, the devel tree goes with one.
+/// Checks that every file of the libraries package is in the devel tree too, as the same file. If there are several
+/// such packages, for GPUs of several families, the devel tree belongs to one of them.
 fn mirrored(package: &Package, devel: &Package, one_of_several: bool) -> Finding {
     let (mut missing, mut different) = (Vec::new(), Vec::new());
     let mut same = 0;

@@ -1,4 +1,4 @@
-//! What a process does that a check has started.
+//! The tasks of the processes that a check starts.
 
 use std::ffi::{OsStr, OsString};
 use std::io::Write as _;
@@ -14,26 +14,26 @@ use rocm_loader::library_name::LibraryName;
 use rocm_loader::search::Search;
 use rocm_loader::{process, sys};
 
-/// What is to be done; see [`Task`].
+/// The variable with the task; see [`Task`].
 pub(super) const TASK: &str = "ROCM_SDK_CHECK_TASK";
-/// The roots of the installation, with [`SEPARATOR`] between them.
+/// The variable with the roots of the installation, separated by [`SEPARATOR`].
 pub(super) const ROOTS: &str = "ROCM_SDK_CHECK_ROOTS";
-/// The character that is for this; a colon may be in a path.
+/// The ASCII unit separator. A colon may occur in a path.
 pub(super) const SEPARATOR: u8 = 0x1f;
-/// What stands in front of the answer; see [`mark`].
+/// The variable with the mark before the answer; see [`mark`].
 pub(super) const MARK: &str = "ROCM_SDK_CHECK_MARK";
 
-/// A mark that nothing else writes: libraries may write what they like.
+/// Returns a mark that nothing else writes: libraries may write anything to stdout.
 pub(super) fn mark() -> String {
     static COUNT: AtomicU64 = AtomicU64::new(0);
     let time = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
     format!("rocm-sdk-check-{}-{}-{time}: ", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed))
 }
 
-/// What a process is to do.
+/// The task of a process.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Task {
-    /// Nothing: that it runs is the answer.
+    /// Nothing: the answer is that the process runs.
     Nothing,
     /// Opens a library file.
     Open(PathBuf),
@@ -70,17 +70,17 @@ impl Task {
     }
 }
 
-/// Does what a check has started this process for and ends it; returns at once in any other process. A program that
-/// runs a [`Check`](super::Check) calls it first, before it has threads or output of its own.
+/// Performs the task of a process that a check started, and ends the process; returns immediately in any other process.
+/// A program that runs a [`Check`](super::Check) calls it first, before it starts threads or writes output.
 ///
-/// What to do stands in the variable `ROCM_SDK_CHECK_TASK`, which a set-uid program does not heed.
+/// The task is in the variable `ROCM_SDK_CHECK_TASK`, which a set-uid program ignores.
 pub fn serve() {
     let Some(value) = std::env::var_os(TASK) else { return };
     if Search::standard().is_set_uid() {
         return;
     }
-    // A library that crashes is told by its signal: nobody wants the core, and std's handlers, which are for stack
-    // overflows, would let some signals pass.
+    // A library that crashes is recognised by its signal. The core is not needed, and std's handlers, which detect stack overflows, would
+    // hide some signals.
     let none = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
     // SAFETY: the limit is valid for the read; the default action needs no handler.
     unsafe {
@@ -99,11 +99,11 @@ pub fn serve() {
     let mut stdout = std::io::stdout();
     let mark = std::env::var(MARK).unwrap_or_default();
     let _ = write!(stdout, "\n{mark}{text}\n").and_then(|()| stdout.flush());
-    // Not on the spot: what libraries do when a program ends belongs to it.
+    // Not `_exit`: the code that libraries run at exit is part of the check.
     std::process::exit(i32::from(answer.is_err()));
 }
 
-/// A text without line ends, from which [`from_line`] makes the text again.
+/// Returns the text without line ends; [`from_line`] reverses it.
 fn to_line(text: &str) -> String {
     text.replace('\\', "\\\\").replace('\n', "\\n").replace('\r', "\\r")
 }
@@ -141,7 +141,7 @@ fn run(task: &Task) -> Result<(), String> {
     }
 }
 
-/// Without the steps of a search that has found it.
+/// Returns the message without the steps of a search that found the library.
 pub(super) fn in_short(error: &LoadError) -> String {
     match error {
         LoadError::Unusable { target, reason, .. } => format!("{target}: {reason}"),
@@ -151,12 +151,12 @@ pub(super) fn in_short(error: &LoadError) -> String {
 
 fn open(path: &Path) -> Result<(), String> {
     let library = sys::open_path(path, Scope::Local)?;
-    // Open to the end, as everywhere in this crate.
+    // It stays open until the process ends, as everywhere in this crate.
     std::mem::forget(library);
     Ok(())
 }
 
-/// The installation that is checked and no other, with the variables that `initialize_process` heeds.
+/// Sets the search to the checked installation alone, with the variables that `initialize_process` reads.
 fn set_search() -> Result<(), String> {
     let roots = std::env::var_os(ROOTS).unwrap_or_default();
     let roots = roots.as_bytes().split(|&b| b == SEPARATOR).map(OsStr::from_bytes);

@@ -24,7 +24,7 @@ Examples:
 
 impl Completions {
     pub(crate) fn run(&self) -> Outcome {
-        // By way of memory: it would not survive that whoever reads it stops.
+        // Written to memory first: the generator would panic if the reader closed the pipe.
         let mut script = Vec::new();
         clap_complete::generate(self.shell, &mut Cli::command(), "rocm-sdk", &mut script);
         output::bytes(&script)?;

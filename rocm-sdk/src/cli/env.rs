@@ -72,7 +72,7 @@ impl Env {
     }
 }
 
-/// Whether a directory is in the path of the shell, the loader or CMake anyway.
+/// Returns whether a directory is in the default path of the shell, the loader or CMake.
 fn is_usual(directory: &Path) -> bool {
     let prefixes = ["/", "/usr", "/usr/local"].map(Path::new);
     let names = ["bin", "lib", "lib64", "lib/x86_64-linux-gnu", "lib/aarch64-linux-gnu"];
@@ -92,7 +92,7 @@ impl Shell {
         }
     }
 
-    /// Sets `ROCM_PATH` to `root` and puts each directory in front of its variable: the first given comes first.
+    /// Sets `ROCM_PATH` to `root` and prepends each directory to its variable: the first given comes first.
     fn script(self, root: &Path, lists: Vec<(&str, PathBuf)>) -> Result<Vec<u8>, Failure> {
         let separator = if cfg!(windows) { b';' } else { b':' };
         let mut script = Vec::new();
@@ -104,7 +104,7 @@ impl Shell {
             Self::Csh => [b"setenv ROCM_PATH ", &value, b";\n"],
             Self::Powershell => [b"$env:ROCM_PATH = ", &value, b"\n"],
         });
-        // What the csh lines so far have made of each variable.
+        // The value of each variable after the csh lines so far.
         let mut known: Vec<(&str, OsString)> = Vec::new();
         for (variable, directory) in lists.into_iter().rev() {
             if directory.as_os_str().as_encoded_bytes().contains(&separator) {
@@ -144,7 +144,7 @@ impl Shell {
                     value,
                     b"\n",
                 ]),
-                // It cannot ask in one line whether a variable is set: the whole value is written.
+                // csh cannot test in one line whether a variable is set, so the whole value is written.
                 Self::Csh => {
                     let old = known.iter().rev().find(|(n, _)| *n == variable).map(|(_, v)| v.clone());
                     let old = old.or_else(|| std::env::var_os(variable)).unwrap_or_default();
@@ -177,13 +177,13 @@ impl Shell {
         Ok(script)
     }
 
-    /// A word of the shell that means `text`, whatever is in it.
+    /// Quotes `text` as one word of the shell, whatever it contains.
     fn quote(self, text: &OsStr) -> Result<Vec<u8>, Failure> {
         let bytes = text.as_encoded_bytes();
         let mut quoted = vec![b'\''];
         match self {
             Self::Powershell => {
-                // Typographic quotation marks end a string there as well.
+                // In PowerShell, typographic quotation marks end a string as well.
                 let text = text
                     .to_str()
                     .ok_or_else(|| format!("{}: no Unicode, which PowerShell needs", text.to_string_lossy()))?;
@@ -205,7 +205,7 @@ impl Shell {
                                 format!("{path:?}: there is a line end in it, which csh's eval does not keep").into()
                             );
                         }
-                        // Which csh looks at even between single quotes.
+                        // csh interprets it even between single quotes.
                         (Self::Csh, b'!') => quoted.extend([b'\\', byte]),
                         _ => quoted.push(byte),
                     }

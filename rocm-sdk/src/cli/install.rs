@@ -1,4 +1,4 @@
-//! `rocm-sdk install`, `list`, `remove` and `run`: ROCm from Debian's packages in a folder of the user's.
+//! `rocm-sdk install`, `list`, `remove` and `run`: ROCm from Debian's packages in a folder of the user.
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -14,8 +14,8 @@ pub(crate) struct Install {
     /// 5.7, 6.4 or 7.2
     release: String,
 
-    /// Libraries in addition to HIP and its compiler, by short name, separated by commas: rocblas, rocrand,
-    /// rccl... And hipcc, with the compiler; rocprim, rocthrust, hipcub and rocwmma, which are headers
+    /// Libraries in addition to HIP and its compiler, by short name, separated by commas: rocblas, rocrand, rccl...
+    /// Also hipcc, with the compiler; rocprim, rocthrust, hipcub and rocwmma, which are headers
     #[arg(long, value_name = "LIBRARIES", value_delimiter = ',')]
     with: Vec<String>,
 
@@ -136,7 +136,7 @@ fn describe(installed: &Installed) -> String {
     format!("ROCm {}", installed.version().unwrap_or(installed.release()))
 }
 
-/// An element of `list --json`.
+/// An element of the output of `list --json`.
 #[derive(serde::Serialize)]
 struct Listed<'a> {
     release: &'a str,

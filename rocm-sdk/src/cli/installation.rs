@@ -1,4 +1,4 @@
-//! The installation that a subcommand serves.
+//! The installation that a subcommand uses.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use rocm_sdk::{Layout, LayoutKind, SearchExt as _};
 use super::output::{self, Failure};
 use super::place::Place;
 
-/// The first installation of the search, whole: of wheels the devel tree is expanded.
+/// Returns the first installation of the search. For wheels, the devel tree is expanded.
 pub(crate) fn whole(place: &Place) -> Result<Layout, Failure> {
     let search = place.search()?;
     let layout = search.layout()?;
@@ -18,7 +18,7 @@ pub(crate) fn whole(place: &Place) -> Result<Layout, Failure> {
     Ok(Layout::at(&expansion.root).ok_or_else(|| format!("{}: not an installation", expansion.root.display()))?)
 }
 
-/// The devel wheel that goes with an installation of wheels; of any other there is none.
+/// Returns the devel wheel that belongs to an installation of wheels; `None` for other installations.
 pub(crate) fn devel_of(layout: &Layout) -> Result<Option<Devel>, devel::Error> {
     match layout.library_roots().first().and_then(|root| root.parent()) {
         Some(site) if layout.kind() == LayoutKind::Wheels => Devel::at(site).map(Some),
@@ -26,7 +26,7 @@ pub(crate) fn devel_of(layout: &Layout) -> Result<Option<Devel>, devel::Error> {
     }
 }
 
-/// Expands it, with a bar on a terminal's stderr.
+/// Expands it, with a progress bar if stderr is a terminal.
 pub(crate) fn expand(devel: &Devel, quiet: bool) -> Result<Expansion, devel::Error> {
     let bar = if quiet { ProgressBar::hidden() } else { ProgressBar::new(0) };
     let style = ProgressStyle::with_template("{msg} {wide_bar} {percent}%");
@@ -50,7 +50,7 @@ pub(crate) fn expand(devel: &Devel, quiet: bool) -> Result<Expansion, devel::Err
     Ok(expansion)
 }
 
-/// A path as a line of bytes, whatever is in it.
+/// Prints a path as a line of bytes, whatever it contains.
 pub(crate) fn print(path: &Path) -> Result<(), Failure> {
     let mut line = path.as_os_str().as_encoded_bytes().to_vec();
     line.push(b'\n');

@@ -1,4 +1,4 @@
-//! The command: its subcommands, one file each.
+//! The command, with one file per subcommand.
 
 mod completions;
 #[cfg(unix)]
@@ -104,7 +104,7 @@ impl<T: clap::Args> With<T> {
 }
 
 pub(crate) fn main() -> ExitCode {
-    // In a process that a test has started, this does not return.
+    // This does not return in a process that a test has started.
     #[cfg(unix)]
     rocm_sdk::check::serve();
     output::end(Cli::parse().run())
@@ -127,7 +127,7 @@ impl Cli {
             #[cfg(unix)]
             Command::Doctor(with) => {
                 let place = with.place.or(place);
-                // It tells of variables itself.
+                // The subcommand reports wrong variables itself.
                 if place.is_strict() { place.judged(|place| with.command.run(place)) } else { with.command.run(&place) }
             }
             Command::Env(with) => with.run(place, |command, place| command.run(place)),

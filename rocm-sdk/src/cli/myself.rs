@@ -1,10 +1,10 @@
-//! How to start this program again.
+//! The command line that starts this program again.
 
 use std::ffi::OsString;
 use std::fs;
 use std::process::Command;
 
-/// This program, and what stands before its name on the command line.
+/// This program, and the words before its name on the command line.
 #[derive(Debug, Clone)]
 pub(crate) struct Myself {
     words: Vec<OsString>,
@@ -17,7 +17,7 @@ impl Myself {
         if !(name.starts_with("ld-") || name.starts_with("ld.so") || name.starts_with("ld64.so")) {
             return Some(Self { words: vec![program.into_os_string()] });
         }
-        // Started by way of a system loader, which is then the program that runs: `ld.so --library-path DIRS rocm-sdk libs`.
+        // Started through a system loader, which is then the running executable: `ld.so --library-path DIRS rocm-sdk libs`.
         let line = fs::read("/proc/self/cmdline").ok()?;
         let mut words: Vec<OsString> = line.split(|&b| b == 0).map(os_string).collect();
         // The line ends with a NUL.
@@ -34,7 +34,7 @@ impl Myself {
         command
     }
 
-    /// The directories that the loader was told to look in, in place of those of `LD_LIBRARY_PATH`.
+    /// Returns the directories that were passed to the loader instead of those of `LD_LIBRARY_PATH`.
     #[cfg(unix)]
     pub(crate) fn library_path(&self) -> Option<&std::ffi::OsStr> {
         let at = self.words.iter().position(|word| word == "--library-path")?;

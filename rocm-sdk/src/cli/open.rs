@@ -1,4 +1,5 @@
-//! Opens each library in a process of its own: one must not serve another's dependencies, and one that crashes takes nothing along.
+//! Opens each library in a separate process: a library must not provide another's dependencies, and a crash must not
+//! affect others.
 
 use std::process::ExitCode;
 use std::sync::Mutex;
@@ -13,11 +14,11 @@ use super::myself::Myself;
 use super::output::{self, Failure, Outcome};
 use super::place::Place;
 
-/// The subcommand of such a process, which no help shows.
+/// The hidden subcommand of such a process.
 pub(crate) const NAME: &str = "__open";
-/// What stands before its answer: libraries may write to stdout while they are opened.
+/// The mark before its answer: libraries may write to stdout while they are opened.
 const MARK: &str = "\u{1}rocm-sdk opened ";
-/// How long is waited for a library.
+/// How long to wait for a library.
 #[derive(Debug, Clone, Copy, clap::Args)]
 pub(crate) struct Patience {
     #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..))]
@@ -25,7 +26,7 @@ pub(crate) struct Patience {
     time_limit: u64,
 }
 
-/// What becomes of each library, in the order given.
+/// Returns the result for each library, in the order given.
 pub(crate) fn all(place: &Place, patience: Patience, specs: &[&'static LibrarySpec]) -> Result<Vec<Probe>, Failure> {
     let search = place.search()?;
     let Some(myself) = Myself::find() else {
@@ -60,7 +61,7 @@ fn one(myself: &Myself, place: &Place, patience: Patience, spec: &'static Librar
         .map_err(|why| format!("a process to open it {why}"))?;
     let status = ended.status.ok_or_else(|| format!("opening it took more than {} s", patience.time_limit))?;
     let answer = ended.stdout.lines().rev().find_map(|line| Some(line.split_once(MARK)?.1));
-    // How it ends after its answer is not about opening.
+    // The end of the process after its answer does not matter.
     answer.and_then(|answer| serde_json::from_str(answer).ok()).ok_or_else(|| {
         let last = ended.stderr.lines().rev().find(|line| !line.trim().is_empty());
         let last = last.map(|line| format!(" ({})", line.trim())).unwrap_or_default();
@@ -68,7 +69,7 @@ fn one(myself: &Myself, place: &Place, patience: Patience, spec: &'static Librar
     })
 }
 
-/// Opens the library in this process and tells the one that started it.
+/// Opens the library in this process and sends the result to the parent.
 pub(crate) fn run(place: &Place, name: &str) -> Outcome {
     let spec = libraries::by_short_name(name).ok_or_else(|| format!("no library has the short name {name}"))?;
     let probe = Probe::run(&place.search()?, spec);

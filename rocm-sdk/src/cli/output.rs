@@ -1,10 +1,10 @@
-//! What the command writes, and how it ends.
+//! The command's output and exit code.
 
 use std::fmt;
 use std::io::{self, ErrorKind, Write};
 use std::process::ExitCode;
 
-/// What a subcommand could not do, as it is shown behind `ERROR: `.
+/// The failure of a subcommand, shown after `ERROR: `.
 #[derive(Debug)]
 pub(crate) struct Failure(String);
 
@@ -28,29 +28,29 @@ pub(crate) fn end(outcome: Outcome) -> ExitCode {
     match outcome {
         Ok(code) => code,
         Err(Failure(message)) => {
-            // With stderr closed there is nobody left to tell.
+            // A closed stderr is ignored.
             let _ = writeln!(io::stderr(), "ERROR: {message}");
             ExitCode::FAILURE
         }
     }
 }
 
-/// Shows what is worth knowing but no failure, on stderr.
+/// Shows a warning on stderr.
 pub(crate) fn warn(message: impl fmt::Display) {
     let _ = writeln!(io::stderr(), "WARNING: {message}");
 }
 
-/// A remark for people on stderr, which scripts that read stdout need not skip.
+/// Shows a remark for people on stderr, so that scripts that read stdout need not skip it.
 pub(crate) fn note(message: impl fmt::Display) {
     let _ = writeln!(io::stderr(), "{message}");
 }
 
-/// A line on stdout.
+/// Writes a line to stdout.
 pub(crate) fn line(text: impl fmt::Display) -> Result<(), Failure> {
     bytes(format!("{text}\n").as_bytes())
 }
 
-/// These bytes on stdout. Whoever reads may stop in the middle, as `head` does: that is no failure.
+/// Writes bytes to stdout. A reader that closes the pipe early, like `head`, is not a failure.
 pub(crate) fn bytes(bytes: &[u8]) -> Result<(), Failure> {
     let mut stdout = io::stdout().lock();
     match stdout.write_all(bytes).and_then(|()| stdout.flush()) {

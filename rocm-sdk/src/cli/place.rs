@@ -1,4 +1,4 @@
-//! Where the command looks.
+//! The places that the command searches.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -7,8 +7,8 @@ use rocm_sdk::{Layout, LayoutKind, Search};
 
 use super::output::{self, Failure, Outcome};
 
-// The options before a subcommand, and behind each but `path`, whose `--root` is another thing. A doc comment would be taken for the
-// subcommand's.
+// The options before a subcommand, and after each one except `path`, whose `--root` has another meaning. A doc comment here would replace
+// the subcommand's.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub(crate) struct Place {
     /// Use only the ROCm installation in this directory
@@ -31,7 +31,7 @@ pub(crate) struct Strict {
 }
 
 impl Place {
-    /// These options, and `outer` where they say nothing.
+    /// Returns these options, with those of `outer` for options that are not set.
     pub(crate) fn or(&self, outer: &Self) -> Self {
         Self {
             root: self.root.clone().or_else(|| outer.root.clone()),
@@ -44,8 +44,8 @@ impl Place {
         self.strict.strict
     }
 
-    /// Runs a subcommand. A variable that names no installation has no effect on it: an error if that is asked for,
-    /// otherwise a warning, unless the subcommand fails and says so itself.
+    /// Runs a subcommand. A variable that names no installation has no effect on it: this is an error if requested,
+    /// otherwise a warning, unless the subcommand fails and reports it itself.
     pub(crate) fn judged(&self, run: impl FnOnce(&Self) -> Outcome) -> Outcome {
         let wrong: Vec<String> = self.search()?.wrong_variables().iter().map(ToString::to_string).collect();
         if self.strict.strict && !wrong.is_empty() {
@@ -58,12 +58,12 @@ impl Place {
         outcome
     }
 
-    /// The search that these options ask for.
+    /// Returns the search that these options describe.
     pub(crate) fn search(&self) -> Result<Search, Failure> {
         let search = match &self.root {
             Some(root) => {
                 let root = absolute(root)?;
-                // Of one wheel its whole environment.
+                // For one wheel, its whole environment.
                 let wheels = Layout::at(&root).filter(|layout| layout.kind() == LayoutKind::Wheels);
                 let others = wheels.iter().flat_map(|layout| layout.library_roots().to_vec());
                 others.fold(Search::nowhere().root(&root), Search::root)
@@ -71,13 +71,13 @@ impl Place {
             None => Search::standard(),
         };
         Ok(match &self.system_root {
-            // Its libraries would not go with this system's loader.
+            // The libraries of another system do not work with this system's loader.
             Some(system) if self.root.is_none() => search.opt(Some(absolute(system)?.join("opt"))).system(false),
             _ => search,
         })
     }
 
-    /// The same options but for `--strict`, for another process.
+    /// Returns the same options except `--strict`, for another process.
     pub(crate) fn arguments(&self) -> Vec<OsString> {
         let options = [("--root", &self.root), ("--system-root", &self.system_root)];
         let given =

@@ -1,4 +1,4 @@
-//! Reading `_devel.tar.xz` and `_devel.tar`: entry by entry, with bounds on what a damaged or hostile one can ask for.
+//! Reads `_devel.tar.xz` and `_devel.tar`, entry by entry, with limits against damaged and hostile archives.
 
 use std::cell::Cell;
 use std::fs::File;
@@ -11,14 +11,14 @@ use tar::EntryType;
 
 use super::error::Error;
 
-/// What an entry's headers, long names and the padding before them may take.
+/// Maximum size of an entry's headers, long names and the padding before them.
 const MAX_HEADER_BYTES: u64 = 1 << 20;
-/// Zeros behind the end: tar rounds an archive up to whole records, of 10 KiB as a rule.
+/// Maximum size of the zeros after the end: tar pads an archive to whole records, usually of 10 KiB.
 const MAX_PADDING_BYTES: u64 = 64 << 20;
-/// The dictionary of `xz -9` takes 64 MiB.
+/// Memory limit of xz. The dictionary of `xz -9` takes 64 MiB.
 const MAX_XZ_KIB: u32 = 512 << 10;
 
-/// What an entry of the archive is, its name not yet looked at.
+/// The kind of an entry, before its name is checked.
 pub(super) enum Kind {
     Directory,
     File {
@@ -26,7 +26,7 @@ pub(super) enum Kind {
     },
     /// A symbolic link with its target.
     Link(Vec<u8>),
-    /// A hard link to an entry before it.
+    /// A hard link to an earlier entry.
     HardLink(Vec<u8>),
 }
 
@@ -35,8 +35,8 @@ pub(super) fn find(package: &Path) -> Option<PathBuf> {
     ["_devel.tar.xz", "_devel.tar"].into_iter().map(|name| package.join(name)).find(|path| path.is_file())
 }
 
-/// Calls `each` with every entry's raw name, kind and content. `read` is told how many bytes of the archive's file were
-/// read, and sees them change while an entry's content is read.
+/// Calls `each` with every entry's raw name, kind and content. `read` receives the number of bytes read from the
+/// archive's file, which also changes while an entry's content is read.
 pub(super) fn for_each(
     archive: &Path,
     read: &Rc<Cell<u64>>,
@@ -70,7 +70,7 @@ pub(super) fn for_each(
             EntryType::Directory => Kind::Directory,
             EntryType::Symlink => Kind::Link(target()),
             EntryType::Link => Kind::HardLink(target()),
-            // Says nothing of a file.
+            // It does not describe a file.
             EntryType::XGlobalHeader => continue,
             EntryType::Char | EntryType::Block => return Err(refused("a device")),
             EntryType::Fifo => return Err(refused("a pipe")),
@@ -86,10 +86,10 @@ pub(super) fn for_each(
         each(&name, kind, modified, &mut entry, size)?;
     }
     if state.at_end.get() {
-        // Where a whole archive has its last block, a zero one, this one just stops.
+        // A complete archive ends with a zero block; this one just stops.
         return Err(damaged(io::ErrorKind::UnexpectedEof.into()));
     }
-    // The rest is padding; reading it has xz compare its check sums.
+    // The rest is padding. Reading it makes xz verify its checksums.
     let mut rest = tar.into_inner();
     let mut buffer = [0; 1 << 16];
     state.allowance.set(MAX_PADDING_BYTES);
@@ -105,11 +105,11 @@ pub(super) fn for_each(
     }
 }
 
-/// An error while reading in words of its own: the reader's are of its inner workings.
+/// Returns a readable message for a read error: the reader's own messages describe its internals.
 pub(super) fn explain(error: &io::Error) -> String {
     match error.kind() {
         io::ErrorKind::UnexpectedEof => "it is cut short".to_owned(),
-        // The reader's words may quote the archive.
+        // The reader's message may quote the archive.
         _ => {
             let words = error.to_string().replace(char::is_control, " ");
             format!("it is damaged: {}", words.chars().take(200).collect::<String>())
@@ -117,7 +117,7 @@ pub(super) fn explain(error: &io::Error) -> String {
     }
 }
 
-/// Counts what is read from the file.
+/// Counts the bytes read from the file.
 struct Counted<R> {
     inner: R,
     read: Rc<Cell<u64>>,
@@ -132,12 +132,12 @@ impl<R: Read> Read for Counted<R> {
 }
 
 struct State {
-    /// How much may still be read.
+    /// The number of bytes that may still be read.
     allowance: Cell<u64>,
     at_end: Cell<bool>,
 }
 
-/// Reads no more than is allowed: a header that says that a name has gigabytes is an error, and takes no memory.
+/// Reads no more than allowed: a header that announces a name of gigabytes is an error, and allocates nothing.
 struct Bounded<R> {
     inner: R,
     state: Rc<State>,

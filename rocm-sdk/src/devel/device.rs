@@ -1,4 +1,4 @@
-//! The files of `rocm-sdk-device-*` wheels, kernels for one GPU each, linked into the devel tree: as those wheels list
+//! Links the files of `rocm-sdk-device-*` wheels, kernels for one GPU each, into the devel tree, as those wheels list
 //! them.
 
 use std::fs;
@@ -13,23 +13,23 @@ use super::unpack::{hard_link, inside_sibling, symlink};
 use super::wheel::{self, Wheel};
 use super::{Progress, Step};
 
-/// The name that TheRock's Python locks too.
+/// The file that TheRock's Python locks too.
 const LOCK: &str = ".devel_reconcile.lock";
 
-/// What a device wheel wants linked.
+/// A link that a device wheel requests.
 struct Plan {
     record: PathBuf,
     links: Vec<Link>,
 }
 
 struct Link {
-    /// In the devel tree.
+    /// The link's path in the devel tree.
     place: PathBuf,
-    /// As the wheel writes it, relative to the place.
+    /// The target as the wheel writes it, relative to the link.
     target: String,
     /// The wheel's own file.
     source: PathBuf,
-    /// The place as a row of RECORD.
+    /// The link's row in RECORD.
     row: String,
 }
 
@@ -42,8 +42,7 @@ impl Link {
     }
 }
 
-/// Links what is not linked yet; returns how many files that were. Costs little when nothing is to be done, and takes
-/// no lock then.
+/// Links the files that are not linked yet, and returns their number. If there are none, it is cheap and takes no lock.
 pub(super) fn link(
     site_packages: &Path,
     root: &Path,
@@ -79,7 +78,7 @@ pub(super) fn link(
     for plan in &plans {
         let mut record = Record::read(&plan.record)?;
         plan.links.iter().for_each(|link| record.add(&link.row));
-        // Before the links: one that is made and not recorded would outlive the wheel.
+        // Recorded before the links are made: an unrecorded link would outlive the wheel.
         record.write()?;
         for link in plan.links.iter().filter(|link| !link.is_made()) {
             make(root, link)?;
@@ -130,7 +129,7 @@ fn plan(site_packages: &Path, root: &Path, wheel: &Wheel, skipped: &mut Vec<Skip
     Ok((!links.is_empty()).then_some(Plan { record, links }))
 }
 
-/// `PACKAGE/.devel_links/gfx942.json`.
+/// Returns whether the name is that of a list: `PACKAGE/.devel_links/gfx942.json`.
 fn is_list(name: &str) -> bool {
     let parts: Vec<_> = name.split('/').collect();
     matches!(parts.as_slice(), [package, ".devel_links", file] if is_sibling(package) && file.ends_with(".json"))
@@ -151,7 +150,7 @@ fn read_list(list: &Path) -> Result<Vec<(String, String)>, Error> {
     texts.collect::<Option<_>>().ok_or_else(|| damaged("a link lacks \"relpath\" or \"target\"".to_owned()))
 }
 
-/// What `target`, seen from the file `place` of the devel tree, means below site-packages:
+/// Returns the path below site-packages of `target`, which is relative to the file `place` of the devel tree:
 /// `../../_rocm_sdk_libraries/lib/x`.
 fn sibling_of(place: &[&str], target: &str) -> Result<String, String> {
     let up = "../".repeat(place.len());
@@ -179,7 +178,7 @@ fn make(root: &Path, link: &Link) -> Result<(), Error> {
     })
 }
 
-/// The directory, as far as it is there, is in the tree and not elsewhere by a link.
+/// Checks that the existing part of the directory is in the tree, and not elsewhere through a link.
 fn check_inside(root: &Path, directory: &Path, link: &Link) -> Result<(), Error> {
     let existing = directory.ancestors().find(|d| fs::symlink_metadata(d).is_ok()).unwrap_or(root);
     match (root.canonicalize(), existing.canonicalize()) {
@@ -197,14 +196,14 @@ fn same_file(a: &Path, b: &Path) -> bool {
     }
 }
 
-/// Nothing tells a hard link there; size and time are what it has in common with a copy only by intent.
+/// This platform does not identify hard links. A copy has the same size and time only if made so deliberately.
 #[cfg(not(unix))]
 fn same_file(a: &Path, b: &Path) -> bool {
     let what = |path: &Path| fs::metadata(path).and_then(|m| Ok((m.len(), m.modified()?))).ok();
     what(a).is_some() && what(a) == what(b)
 }
 
-/// `7.10.0.post3` is as good as `7.10.0`.
+/// Returns the version without `.post`: `7.10.0.post3` is equivalent to `7.10.0`.
 fn without_post(version: &str) -> String {
     match version.split_once(".post") {
         Some((before, after)) if after.starts_with(|c: char| c.is_ascii_digit()) => {

@@ -1,5 +1,5 @@
-//! One process at a time changes a wheel. The lock is the one that TheRock's Python takes (a record lock on the file),
-//! so the two wait for each other.
+//! Allows one process at a time to change a wheel. The lock is the one that TheRock's Python takes (a record lock on
+//! the file), so both wait for each other.
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
@@ -7,16 +7,16 @@ use std::path::Path;
 
 use super::error::Error;
 
-/// Held until it is dropped.
+/// A lock, held until it is dropped.
 pub(super) struct Lock {
     _file: File,
 }
 
 impl Lock {
-    /// Locks the file, which need not exist if `create` is set; calls `waiting` once if another process has it.
+    /// Locks the file, which must exist unless `create` is set; calls `waiting` once if another process holds the lock.
     pub(super) fn take(path: &Path, create: bool, mut waiting: impl FnMut()) -> Result<Self, Error> {
         let mut told = false;
-        // Windows' lock shuts everybody out, this process too: a file of its own.
+        // A lock on Windows excludes everyone, including this process, so it is on a separate file.
         let aside = cfg!(windows).then(|| path.with_extension("rocm-sdk-lock"));
         let (path, create) = aside.as_deref().map_or((path, create), |aside| (aside, true));
         loop {
@@ -29,7 +29,7 @@ impl Lock {
                 }
                 wait_for(&file).map_err(Error::io("lock", path))?;
             }
-            // Whoever had it may have put another file in its place.
+            // The previous holder may have replaced the file.
             if is_at(&file, path) {
                 return Ok(Self { _file: file });
             }
@@ -65,16 +65,17 @@ fn wait_for(file: &File) -> io::Result<()> {
     lock(file, libc::F_OFD_SETLKW).map(|_| ())
 }
 
-/// Of the open file, not of the process: two threads exclude each other too, and closing another handle leaves it be.
+/// The lock belongs to the open file, not the process: it also excludes other threads, and closing another handle does
+/// not release it.
 #[cfg(target_os = "linux")]
 fn lock(file: &File, command: libc::c_int) -> io::Result<bool> {
     use std::os::fd::AsRawFd as _;
-    // SAFETY: all zeros is a value of this struct of integers.
+    // SAFETY: all zeros is a valid value of this structure of integers.
     let mut whole: libc::flock = unsafe { std::mem::zeroed() };
     whole.l_type = libc::F_WRLCK as libc::c_short;
     whole.l_whence = libc::SEEK_SET as libc::c_short;
     loop {
-        // SAFETY: the descriptor is open, and these commands read the struct, which lives through the call.
+        // SAFETY: the descriptor is open, and these commands read the structure, which lives through the call.
         if unsafe { libc::fcntl(file.as_raw_fd(), command, &raw const whole) } == 0 {
             return Ok(true);
         }
@@ -112,7 +113,7 @@ fn flock(file: &File, operation: libc::c_int) -> io::Result<bool> {
     }
 }
 
-/// Opening it without sharing was the lock.
+/// Opening the file without sharing is the lock.
 #[cfg(windows)]
 fn try_lock(_: &File) -> io::Result<bool> {
     Ok(true)
@@ -128,7 +129,7 @@ fn is_at(file: &File, path: &Path) -> bool {
     use std::os::unix::fs::MetadataExt as _;
     match (file.metadata(), fs::metadata(path)) {
         (Ok(a), Ok(b)) => (a.dev(), a.ino()) == (b.dev(), b.ino()),
-        // Gone: the next round says so.
+        // The file no longer exists: the next round reports that.
         _ => false,
     }
 }

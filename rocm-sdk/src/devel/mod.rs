@@ -46,8 +46,8 @@ use rocm_loader::search::{Search, names_in};
 use unpack::Unpacked;
 use wheel::Wheel;
 
-/// Where the tree grows, and where the one that it replaces goes for a moment. At the depth of the tree itself, so that
-/// relative links mean the same there.
+/// Names of the new tree while it is built, and of the old one while it is replaced. They are at the depth of the tree
+/// itself, so that relative links have the same meaning.
 const PARTIAL: &str = ".rocm_sdk_devel.partial";
 const REPLACED: &str = ".rocm_sdk_devel.replaced";
 
@@ -176,7 +176,7 @@ impl Devel {
             return Err(Error::NotExpanded { archive });
         }
         let is_package = |name: &str| self.site_packages.join(name).join("__init__.py").is_file();
-        // The wheel's own list tells which, where several versions have left something behind.
+        // If several versions left directories behind, the wheel's own RECORD names the right one.
         let recorded = self.record().and_then(|record| Record::read(&record).ok()).and_then(|record| {
             let mut names: Vec<_> = record.names().filter_map(|name| name.split('/').next()).collect();
             names.sort_unstable();
@@ -217,7 +217,7 @@ impl Devel {
         Ok(expansion)
     }
 
-    /// `None` if another process has done it meanwhile.
+    /// Returns `None` if another process has unpacked it in the meantime.
     fn unpack(&self, progress: &mut dyn FnMut(Progress)) -> Result<Option<Unpacked>, Error> {
         let record = self.record().ok_or_else(|| Error::NoRecord { package: self.package() })?;
         let waiting = || progress(Progress { step: Step::Waiting, done: 0, total: 0 });
@@ -230,12 +230,12 @@ impl Devel {
             return Err(Error::Damaged { archive, why });
         }
         progress(Progress { step: Step::Recording, done: 0, total: unpacked.rows.len() as u64 });
-        // Before the tree is in its place, or a run that is killed here would leave files that nobody uninstalls.
+        // Recorded before the tree is moved to its place: a run that is killed here would otherwise leave files that nothing uninstalls.
         let mut rows = Record::read(&record)?;
         unpacked.rows.iter().for_each(|row| rows.add(row));
         rows.write()?;
         partial.move_to(&self.site_packages.join(&unpacked.package), &self.site_packages.join(REPLACED))?;
-        // The last step: an archive that is there means a tree that is not whole.
+        // The last step: an existing archive means that the tree is not complete.
         while let Some(archive) = self.archive() {
             fs::remove_file(&archive).map_err(Error::io("remove", &archive))?;
         }
@@ -250,7 +250,7 @@ impl Devel {
         self.wheels().iter().find_map(Wheel::record)
     }
 
-    /// The wheel, and what is left of others.
+    /// Returns this wheel and the rests of other versions.
     fn wheels(&self) -> Vec<Wheel> {
         let mut wheels = wheel::installed(&self.site_packages);
         wheels.retain(|wheel| wheel.name == "rocm-sdk-devel");
@@ -259,18 +259,18 @@ impl Devel {
     }
 }
 
-/// A tree in the making; goes when it is dropped.
+/// An unfinished tree; removed on drop.
 struct Partial(PathBuf);
 
 impl Partial {
-    /// A new one, in place of what a killed run has left.
+    /// Creates a new one, and removes the rest of a killed run.
     fn new(path: PathBuf) -> Result<Self, Error> {
         remove(&path).map_err(Error::io("remove", &path))?;
         fs::create_dir(&path).map_err(Error::io("create", &path))?;
         Ok(Self(path))
     }
 
-    /// Puts the tree at `place`; what was there is gone afterwards.
+    /// Moves the tree to `place`, and removes the previous one.
     fn move_to(self, place: &Path, aside: &Path) -> Result<(), Error> {
         remove(aside).map_err(Error::io("remove", aside))?;
         let replaces = fs::symlink_metadata(place).is_ok();
@@ -283,7 +283,7 @@ impl Partial {
             }
             return Err(Error::io("create", place)(error));
         }
-        // The archive is still there: what cannot be removed is told, and the next run tries again.
+        // The archive still exists: a failure is reported, and the next run tries again.
         remove(aside).map_err(Error::io("remove", aside))
     }
 }
@@ -294,7 +294,7 @@ impl Drop for Partial {
     }
 }
 
-/// Removes a tree or a file, if it is there.
+/// Removes a tree or a file, if it exists.
 fn remove(path: &Path) -> io::Result<()> {
     let removed = match fs::symlink_metadata(path) {
         Ok(found) if found.is_dir() => fs::remove_dir_all(path),

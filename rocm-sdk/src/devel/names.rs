@@ -1,14 +1,14 @@
-//! The names in a devel archive: which are allowed, and where its links lead. Nothing here touches a file.
+//! The names in a devel archive: which are allowed, and the targets of its links. This module accesses no files.
 
 use std::collections::HashMap;
 
-/// As the kernel: a path through more links than this is a loop.
+/// The kernel's limit: a path through more links than this is a loop.
 const MAX_LINKS: usize = 40;
-/// `NAME_MAX` and, with room for what it is unpacked below, `PATH_MAX`.
+/// `NAME_MAX`, and `PATH_MAX` with room for the directory that it is unpacked into.
 const MAX_COMPONENT: usize = 255;
 const MAX_PATH: usize = 3500;
 
-/// What the archive has under a name.
+/// An entry of the archive.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Node {
     Directory,
@@ -17,7 +17,7 @@ pub(super) enum Node {
     Link(String),
 }
 
-/// Where a link leads.
+/// The target of a link.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Place {
     /// A file of the archive; the path is relative to site-packages.
@@ -26,11 +26,11 @@ pub(super) enum Place {
     Directory,
     /// A path in another of ROCm's packages, relative to site-packages.
     Sibling(String),
-    /// A name of the devel tree that the archive does not have.
+    /// A name of the devel tree that is not in the archive.
     Nowhere,
 }
 
-/// The tree that an archive describes: paths relative to site-packages, the first component of all being the package.
+/// The tree that an archive describes. Paths are relative to site-packages, and their first component is the package.
 #[derive(Debug, Default)]
 pub(super) struct Names {
     package: String,
@@ -38,7 +38,7 @@ pub(super) struct Names {
 }
 
 impl Names {
-    /// `_rocm_sdk_devel`, or with a suffix; empty before the first entry.
+    /// Returns the package's name: `_rocm_sdk_devel`, possibly with a suffix; empty before the first entry.
     pub(super) fn package(&self) -> &str {
         &self.package
     }
@@ -47,7 +47,7 @@ impl Names {
         self.nodes.get(path)
     }
 
-    /// Adds an entry with its raw name. Returns its path and the directories above it that are new, outermost first.
+    /// Adds an entry with its raw name. Returns its path, and the new directories above it, outermost first.
     pub(super) fn add(&mut self, name: &[u8], node: Node) -> Result<(String, Vec<String>), String> {
         let components = components(name)?;
         let package = components[0];
@@ -90,7 +90,7 @@ impl Names {
         Ok((path, new))
     }
 
-    /// The file of the archive that the hard link target `name` means.
+    /// Returns the file of the archive that the hard link target `name` refers to.
     pub(super) fn hard_link_target(&self, name: &[u8]) -> Result<String, String> {
         let path = components(name)?.join("/");
         match self.nodes.get(&path) {
@@ -100,10 +100,10 @@ impl Names {
         }
     }
 
-    /// Follows the link at `path` to its end, through every link on the way.
+    /// Follows the link at `path` to its end, including all links on the way.
     pub(super) fn resolve(&self, path: &str) -> Result<Place, String> {
         let mut links = 0;
-        // What is known to be a directory, and what is still to be walked, the next component last.
+        // `at` is known to be a directory; `ahead` is still to be walked, the next component last.
         let mut at: Vec<&str> = path.split('/').collect();
         let mut ahead: Vec<&str> = Vec::new();
         if let Some(name) = at.pop() {
@@ -150,12 +150,12 @@ impl Names {
     }
 }
 
-/// The name of a package that the devel tree may link into.
+/// Returns whether this is the name of a package that the devel tree may link into.
 pub(super) fn is_sibling(name: &str) -> bool {
     name.starts_with("_rocm_") && !name.starts_with("_rocm_sdk_devel")
 }
 
-/// The whole path, provided that no `..` is left in what lies ahead.
+/// Returns the whole path, if the remaining components contain no `..`.
 fn plain_rest(at: &[&str], ahead: &[&str]) -> Result<String, String> {
     let rest = || ahead.iter().rev().copied().filter(|c| !matches!(*c, "" | "."));
     if rest().any(|c| c == "..") {
@@ -164,7 +164,7 @@ fn plain_rest(at: &[&str], ahead: &[&str]) -> Result<String, String> {
     Ok(at.iter().copied().chain(rest()).collect::<Vec<_>>().join("/"))
 }
 
-/// The target of a symbolic link as text, if there can be such a link at all.
+/// Returns the target of a symbolic link as text, if such a link is allowed.
 pub(super) fn target(raw: &[u8]) -> Result<String, String> {
     let target = text(raw)?;
     check_target(target)?;
@@ -184,7 +184,7 @@ fn check_target(target: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// The components of a relative path that goes only down.
+/// Returns the components of a relative path without `..`.
 pub(super) fn components(raw: &[u8]) -> Result<Vec<&str>, String> {
     let name = text(raw)?;
     if name.starts_with('/') || (cfg!(windows) && name.contains([':', '\\'])) {
@@ -203,7 +203,7 @@ pub(super) fn components(raw: &[u8]) -> Result<Vec<&str>, String> {
     Ok(components)
 }
 
-/// Text that can stand in RECORD and in a report.
+/// Returns text that can be written to RECORD and to a report.
 fn text(raw: &[u8]) -> Result<&str, String> {
     let text = std::str::from_utf8(raw).map_err(|_| "not UTF-8".to_owned())?;
     match text.chars().find(|c| c.is_control()) {
@@ -212,7 +212,7 @@ fn text(raw: &[u8]) -> Result<&str, String> {
     }
 }
 
-/// `a`, `a/b` of `a/b/c`.
+/// Returns the ancestors of a path: `a`, `a/b` for `a/b/c`.
 fn ancestors(path: &str) -> impl Iterator<Item = &str> {
     path.match_indices('/').map(|(at, _)| &path[..at])
 }

@@ -1,4 +1,4 @@
-//! A wheel's RECORD: the list of its files, by which it is uninstalled.
+//! A wheel's RECORD: the list of its files, which pip uses to uninstall it.
 
 use std::collections::HashSet;
 use std::fs::{self, File};
@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use super::error::Error;
 
-/// A RECORD as it is on disk.
+/// A RECORD with the text of the file.
 pub(super) struct Record {
     path: PathBuf,
     rows: Vec<String>,
@@ -29,7 +29,7 @@ impl Record {
         Ok(record)
     }
 
-    /// Whether every row is there once, and these are among them.
+    /// Returns whether every row occurs once, and these names are among the rows.
     pub(super) fn has_all<'a>(&self, mut names: impl Iterator<Item = &'a str>) -> bool {
         !self.changed && names.all(|name| self.names.contains(name))
     }
@@ -38,7 +38,7 @@ impl Record {
         self.names.iter().map(String::as_str)
     }
 
-    /// Adds a row with neither hash nor size, as TheRock does: both may be left out, and half of the files are links to
+    /// Adds a row with neither hash nor size, as TheRock does: both are optional, and half of the files are links to
     /// files that another wheel has recorded.
     pub(super) fn add(&mut self, name: &str) {
         if self.names.insert(name.to_owned()) {
@@ -47,12 +47,12 @@ impl Record {
         }
     }
 
-    /// Replaces the file in one step. A new file, not the old one appended to: installers share files between
-    /// environments by hard links.
+    /// Replaces the file in one step. It writes a new file instead of appending to the old one, since installers share
+    /// files between environments by hard links.
     pub(super) fn write(&self) -> Result<(), Error> {
         let new = self.path.with_file_name("RECORD.rocm-sdk");
         if !self.changed {
-            // What a killed run may have left.
+            // A killed run may have left it.
             let _ = fs::remove_file(&new);
             return Ok(());
         }
@@ -73,7 +73,7 @@ impl Record {
     }
 }
 
-/// Rows without their line ends; a line end inside quotes ends no row.
+/// Returns the rows without line ends. A line end inside quotes does not end a row.
 fn rows(text: &str) -> impl Iterator<Item = &str> {
     let mut quoted = false;
     text.split(move |c| {
@@ -84,7 +84,7 @@ fn rows(text: &str) -> impl Iterator<Item = &str> {
     .filter(|row| !row.is_empty())
 }
 
-/// The name in a row, as it is written.
+/// Returns the name in a row, as it is written.
 fn first_field(row: &str) -> &str {
     match row.strip_prefix('"') {
         Some(quoted) => {

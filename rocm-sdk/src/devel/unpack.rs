@@ -1,7 +1,6 @@
-//! Writing what the archive holds, below a directory of its own.
+//! Writes the archive's entries below a separate directory.
 //!
-//! Files come first, links when the last file is written: so no entry can be led anywhere by a link of the same
-//! archive.
+//! Files are written first, and links after the last file, so that a link of the archive cannot redirect another entry.
 
 use std::cell::Cell;
 use std::fs::{self, File, OpenOptions};
@@ -15,11 +14,11 @@ use super::error::Error;
 use super::names::{self, Names, Node, Place};
 use super::{Progress, Step};
 
-/// Compiler drivers find clang, and that its headers, by the directory that a link to them leads to; through a hard
-/// link in `bin` they would look beside it and find nothing.
+/// Compiler drivers find clang, and clang its headers, by the directory that a link to them points to. Through a hard
+/// link in `bin` they would search `bin` and find nothing.
 const DRIVERS: [&str; 7] = ["amdclang", "amdclang++", "amdclang-cl", "amdclang-cpp", "amdflang", "amdlld", "amdllvm"];
 
-/// What was unpacked.
+/// The result of unpacking.
 #[derive(Default)]
 pub(super) struct Unpacked {
     /// The package's name.
@@ -33,8 +32,7 @@ pub(super) struct Unpacked {
     pub(super) dangling: Vec<PathBuf>,
 }
 
-/// Unpacks the archive so that what it has below its package is below `into`, an empty directory beside where the
-/// package will be.
+/// Unpacks the content of the archive's package to `into`, an empty directory next to the package's future location.
 pub(super) fn unpack(
     archive: &Path,
     site_packages: &Path,
@@ -53,7 +51,7 @@ pub(super) fn unpack(
             Kind::Directory => Node::Directory,
             Kind::File { .. } => Node::File,
             Kind::Link(target) => Node::Link(names::target(target).map_err(refused)?),
-            // Before its own name is there, or it could be a link to itself.
+            // Looked up before its own name is added, or it could be a link to itself.
             Kind::HardLink(target) => {
                 names.hard_link_target(target).map_err(refused)?;
                 Node::File
@@ -82,7 +80,7 @@ pub(super) fn unpack(
                     progress(Progress { step: Step::Unpacking, done: read.get().min(total), total });
                 }
                 if let Some(time) = modified.and_then(|s| UNIX_EPOCH.checked_add(Duration::from_secs(s))) {
-                    // As the archive has it, where the file system can; build tools compare it.
+                    // The archive's time, if the file system supports it; build tools compare it.
                     let _ = file.set_modified(time);
                 }
                 unpacked.files += 1;
@@ -107,7 +105,7 @@ pub(super) fn unpack(
     Ok(unpacked)
 }
 
-/// The path without the package.
+/// Returns the path without the package.
 fn below<'a>(path: &'a str, names: &Names) -> &'a str {
     path[names.package().len()..].trim_start_matches('/')
 }
@@ -116,8 +114,8 @@ fn damaged(archive: &Path, error: &io::Error) -> Error {
     Error::Damaged { archive: archive.to_owned(), why: archive::explain(error) }
 }
 
-/// With the rights that the user's umask gives a new file: no set-uid bit, no group or world write of the archive's
-/// making.
+/// Creates a file with the permissions that the user's umask gives it: no set-uid bit, and no group or world write
+/// permission from the archive.
 fn create(path: &Path, executable: bool) -> Result<File, Error> {
     let mut options = OpenOptions::new();
     options.write(true).create_new(true);
@@ -166,8 +164,8 @@ fn place_link(
     Ok(())
 }
 
-/// The file or directory at `path` below site-packages, if it is there; an error if it is not inside the package that
-/// `path` names.
+/// Returns the file or directory at `path` below site-packages, if it exists; an error if it is not inside the package
+/// that `path` names.
 pub(super) fn inside_sibling(site_packages: &Path, path: &str) -> Result<Option<PathBuf>, String> {
     let package = site_packages.join(path.split('/').next().unwrap_or(path));
     let (Ok(package), Ok(found)) = (package.canonicalize(), site_packages.join(path).canonicalize()) else {
@@ -182,13 +180,13 @@ pub(super) fn inside_sibling(site_packages: &Path, path: &str) -> Result<Option<
     Ok(Some(found))
 }
 
-/// Whether the file system could do it.
+/// Makes a hard link, and returns whether the file system supports it.
 pub(super) fn hard_link(source: &Path, place: &Path) -> Result<bool, Error> {
     use io::ErrorKind::{CrossesDevices, PermissionDenied, TooManyLinks, Unsupported};
     match fs::hard_link(source, place) {
         Ok(()) => Ok(true),
-        // Another file system, or one without hard links, or a file of another user: a symbolic link serves all but
-        // programs that look for files beside themselves.
+        // Another file system, one without hard links, or a file of another user: a symbolic link works for all programs except those that
+        // search their own directory for files.
         Err(e) if matches!(e.kind(), CrossesDevices | PermissionDenied | TooManyLinks | Unsupported) => Ok(false),
         Err(e) => Err(Error::io("link", place)(e)),
     }

@@ -1,4 +1,4 @@
-//! The wheels that are installed in a site-packages, as their `*.dist-info` directories tell.
+//! The wheels installed in a site-packages, according to their `*.dist-info` directories.
 
 use std::path::{Path, PathBuf};
 
@@ -15,13 +15,13 @@ pub(super) struct Wheel {
 }
 
 impl Wheel {
-    /// Its RECORD, unless an installer that keeps none brought it.
+    /// Returns its RECORD, unless its installer does not keep one.
     pub(super) fn record(&self) -> Option<PathBuf> {
         Some(self.dist_info.join("RECORD")).filter(|record| record.is_file())
     }
 }
 
-/// ROCm's wheels in this site-packages, sorted by the names of their directories.
+/// Returns ROCm's wheels in this site-packages, sorted by the names of their directories.
 pub(super) fn installed(site_packages: &Path) -> Vec<Wheel> {
     let mut names = names_in(site_packages, |name| name.starts_with("rocm") && name.ends_with(".dist-info"));
     names.sort();

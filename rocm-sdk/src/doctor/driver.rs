@@ -9,7 +9,7 @@ use serde::Serialize;
 use super::machine::{Machine, text};
 use super::problem::Problems;
 
-/// The kernel driver and what it offers to programs.
+/// The kernel driver and its interfaces for programs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Driver {
@@ -17,17 +17,17 @@ pub struct Driver {
     pub kernel: Option<String>,
     /// Whether `amdgpu` is loaded or built in.
     pub loaded: bool,
-    /// Version of the module, where it has one of its own: AMD's `amdgpu-dkms` does, the kernel's does not.
+    /// Version of the module, if it has one: AMD's `amdgpu-dkms` does, the kernel's does not.
     pub version: Option<String>,
     /// Whether the driver offers computing (`/sys/class/kfd`).
     pub compute: bool,
     /// Whether this is WSL with a GPU of Windows (`/dev/dxg`).
     pub wsl: bool,
-    /// AMD's GPUs on the PCI bus, whatever drives them.
+    /// AMD's GPUs on the PCI bus, with any driver.
     pub pci: Vec<PciDevice>,
     /// The device nodes.
     pub nodes: Vec<Node>,
-    /// Who asks.
+    /// The current user.
     pub user: User,
 }
 
@@ -37,9 +37,9 @@ pub struct Driver {
 pub struct PciDevice {
     /// `0000:03:00.0`
     pub address: String,
-    /// AMD's number of the model, `0x740f`.
+    /// AMD's model number, `0x740f`.
     pub device: String,
-    /// The kernel driver in charge of it: `amdgpu`, or `vfio-pci` for one that is given to a virtual machine.
+    /// The kernel driver of the GPU: `amdgpu`, or `vfio-pci` for one that is passed to a virtual machine.
     pub driver: Option<String>,
 }
 
@@ -49,33 +49,33 @@ pub struct PciDevice {
 pub struct Node {
     /// `/dev/kfd`, `/dev/dri/renderD128`
     pub path: String,
-    /// `None` where there is none.
+    /// `None` if the file does not exist.
     pub permissions: Option<Permissions>,
     /// Whether this user may read and write it.
     pub usable: bool,
 }
 
-/// Who may open a file.
+/// The permissions of a file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Permissions {
     /// In octal digits, `660`.
     pub mode: String,
-    /// The name of its owner, or the number where it has none.
+    /// The name of its owner, or the number if it has no name.
     pub owner: String,
-    /// The name of its group, or the number where it has none.
+    /// The name of its group, or the number if it has no name.
     pub group: String,
 }
 
-/// The user that asks.
+/// The user that runs the examination.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct User {
-    /// The login name, or the number where it has none.
+    /// The login name, or the number if there is no name.
     pub name: String,
     /// The effective user number.
     pub uid: u32,
-    /// The groups of this process, by name where they have one.
+    /// The groups of this process, by name if they have one.
     pub groups: Vec<String>,
     #[serde(skip)]
     gids: Vec<u32>,
@@ -107,7 +107,7 @@ impl Driver {
         self.nodes.iter().find(|node| node.path == path)
     }
 
-    /// What keeps programs from the driver; `gpus`: how many GPUs it shows.
+    /// Reports what prevents programs from using the driver. `gpus` is the number of GPUs that it lists.
     pub(crate) fn judge(&self, machine: &Machine, gpus: usize, problems: &mut Problems) {
         if self.wsl {
             return;
@@ -176,7 +176,7 @@ impl Node {
                 _ if user.gids.contains(&m.gid()) => m.mode() >> 3 & 7,
                 _ => m.mode() & 7,
             };
-            // Access control lists, as desktops give them to who sits before the screen, are the kernel's to judge.
+            // Access control lists, such as those for the user at the screen, are evaluated by the kernel.
             !m.is_dir() && (allowed & 6 == 6 || machine.is_this() && may_open(&file))
         });
         let permissions = metadata.map(|m| Permissions {
@@ -208,7 +208,7 @@ impl User {
             let line = status.lines().find_map(|line| line.strip_prefix(key));
             line.unwrap_or_default().split_whitespace().filter_map(|n| n.parse().ok()).collect()
         };
-        // Real, effective, saved, file system.
+        // Real, effective, saved, file system IDs.
         let effective = |numbers: &[u32]| numbers.get(1).or(numbers.first()).copied();
         let uid = effective(&numbers("Uid:")).unwrap_or(u32::MAX);
         let mut gids: Vec<u32> = effective(&numbers("Gid:")).into_iter().chain(numbers("Groups:")).collect();
@@ -217,7 +217,7 @@ impl User {
         Self { name: users.name(uid), uid, groups: gids.iter().map(|&gid| groups.name(gid)).collect(), gids }
     }
 
-    /// What to do to be let in.
+    /// Returns what to do to get access.
     fn way_in(&self, machine: &Machine, node: &Node, permissions: &Permissions) -> String {
         let group = &permissions.group;
         let mode = u32::from_str_radix(&permissions.mode, 8).unwrap_or(0);
@@ -242,7 +242,7 @@ impl User {
     }
 }
 
-/// The names of `/etc/passwd` or `/etc/group`.
+/// The names in `/etc/passwd` or `/etc/group`.
 struct Names(Vec<(u32, String)>);
 
 impl Names {
@@ -260,7 +260,7 @@ impl Names {
         self.0.iter().find(|entry| entry.0 == id).map_or_else(|| id.to_string(), |entry| entry.1.clone())
     }
 
-    /// Who is in a group according to `/etc/group`.
+    /// Returns the members of a group according to `/etc/group`.
     fn members(machine: &Machine, group: &str) -> Vec<String> {
         let text = machine.text("etc/group").unwrap_or_default();
         let line = text.lines().find(|line| line.split(':').next() == Some(group));
@@ -269,7 +269,7 @@ impl Names {
     }
 }
 
-/// AMD's devices of the classes display and processing accelerator.
+/// Returns AMD's devices of the classes display and processing accelerator.
 fn pci_devices(machine: &Machine) -> Vec<PciDevice> {
     let bus = "sys/bus/pci/devices";
     let devices = machine.names(bus).into_iter().filter_map(|address| {

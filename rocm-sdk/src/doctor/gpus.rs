@@ -1,4 +1,4 @@
-//! The GPUs that the kernel driver shows.
+//! The GPUs that the kernel driver lists.
 
 use serde::Serialize;
 
@@ -13,17 +13,17 @@ use crate::layout::Layout;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Gpu {
-    /// Its number in the driver's list, where CPUs have numbers too.
+    /// Its number in the driver's list, which also contains CPUs.
     pub node: u32,
     /// Its architecture: `gfx90a`.
     pub target: String,
-    /// Its place on the PCI bus: `0000:c1:00.0`.
+    /// Its address on the PCI bus: `0000:c1:00.0`.
     pub pci: String,
-    /// AMD's number of the model: `0x740f`.
+    /// AMD's model number: `0x740f`.
     pub device: String,
-    /// The model's name, where the driver knows it.
+    /// The model's name, if the driver knows it.
     pub product: Option<String>,
-    /// How many compute units it has.
+    /// Number of compute units.
     pub compute_units: u64,
     /// Its own memory, in bytes.
     pub memory: u64,
@@ -60,7 +60,7 @@ impl Gpu {
         })
     }
 
-    /// The render nodes that are needed and missing.
+    /// Reports missing render nodes.
     pub(crate) fn judge(gpus: &[Self], driver: &Driver, problems: &mut Problems) {
         for gpu in gpus {
             let Some(node) = &gpu.render_node else { continue };
@@ -74,7 +74,7 @@ impl Gpu {
     }
 }
 
-/// GPUs that the ROCm in use has no code for.
+/// Reports GPUs that the ROCm in use has no code for.
 pub(crate) fn judge_targets(gpus: &[Gpu], in_use: Option<&Place>, problems: &mut Problems) {
     let Some(layout) = in_use.and_then(|place| Layout::at(&place.root)) else { return };
     match layout.distribution() {
@@ -96,7 +96,7 @@ pub(crate) fn judge_targets(gpus: &[Gpu], in_use: Option<&Place>, problems: &mut
     }
 }
 
-/// Memory of its own: heaps of the kinds 1 and 2, visible to the host and not.
+/// Returns its own memory: heaps of the kinds 1 and 2, visible to the host and not.
 fn memory(machine: &Machine, directory: &str) -> u64 {
     let banks = format!("{directory}/mem_banks");
     let sizes = machine.names(&banks).into_iter().filter_map(|bank| {
@@ -107,7 +107,7 @@ fn memory(machine: &Machine, directory: &str) -> u64 {
     sizes.fold(0, u64::saturating_add)
 }
 
-/// Lines of a name and a number.
+/// Lines with a name and a number each.
 struct Properties(String);
 
 impl Properties {

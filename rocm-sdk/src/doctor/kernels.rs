@@ -1,4 +1,4 @@
-//! Whether kernels in Rust can be built.
+//! Checks whether kernels in Rust can be built.
 
 use std::fmt;
 
@@ -24,7 +24,7 @@ pub struct RustKernels {
 }
 
 impl RustKernels {
-    /// Asks the compilers. `None` for a system other than the one that this program runs on.
+    /// Queries the compilers. Returns `None` for a system other than the one that this program runs on.
     pub(crate) fn examine(machine: &Machine) -> Option<Self> {
         let found = machine.is_this().then(|| Toolchain::find_with(|name| machine.variable(name)))?;
         Some(match found {

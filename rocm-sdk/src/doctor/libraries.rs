@@ -1,4 +1,4 @@
-//! Whether the libraries that the search finds can be loaded, and together.
+//! Checks whether the libraries that the search finds can be loaded, alone and together.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -15,7 +15,7 @@ use rocm_loader::tree::{is_of_another_installation, is_one_installation};
 use rocm_loader::version::{Release, release_of_file};
 use rocm_loader::{LibrarySpec, NEWEST_RELEASE};
 
-/// Everything about the libraries that is wrong.
+/// Reports all problems of the libraries.
 pub(crate) fn judge(probes: &[Probe], places: &[Place], loader: &Loader, problems: &mut Problems) {
     let mut broken = Broken::default();
     for probe in probes {
@@ -36,10 +36,10 @@ fn judge_one(probe: &Probe, loader: &Loader, broken: &mut Broken, problems: &mut
     let severity = if probe.found.is_some() || optional { Severity::Warning } else { Severity::Error };
     let mut seen = BTreeSet::new();
     for step in probe.faults() {
-        // The system loader was given a name.
+        // The step passed a name to the system loader.
         let by_name = || step.target.starts_with("lib").then(|| loader.locate(&step.target)).flatten();
         let path = by_name().unwrap_or_else(|| PathBuf::from(&step.target));
-        // Several names of one file.
+        // A file can have several names.
         if !seen.insert(real(&path)) {
             continue;
         }
@@ -64,7 +64,7 @@ fn judge_one(probe: &Probe, loader: &Loader, broken: &mut Broken, problems: &mut
     }
 }
 
-/// Whether the libraries of a directory bring their own C library: those of a whole system, unpacked.
+/// Returns whether the libraries of a directory have their own C library: those of a whole system, unpacked.
 fn has_c_library(directory: &Path) -> bool {
     directory.join("libc.so.6").is_file()
 }
@@ -84,11 +84,11 @@ fn todo(step: &Step) -> String {
     }
 }
 
-/// Dependencies that do not resolve, each told once with all that it breaks.
+/// Dependencies that do not resolve, each reported once with everything that it breaks.
 #[derive(Default)]
 struct Broken {
     missing: BTreeMap<String, Affected>,
-    /// By the library that is too old and the letters of the version.
+    /// By the outdated library and the family of the version.
     outdated: BTreeMap<(PathBuf, String), TooOld>,
     /// By the directory that has a C library of its own.
     foreign: BTreeMap<PathBuf, (Affected, Option<String>)>,
@@ -242,7 +242,7 @@ fn where_to_get(name: &str, places: &[Place]) -> String {
     }
 }
 
-/// What ROCm's libraries need of others, and the packages that have it.
+/// The packages with the system libraries that ROCm's libraries depend on.
 const PACKAGES: &[(&str, &str)] = &[
     ("libLLVM", "AMD's rocm-llvm; Debian's libllvm of that number"),
     ("libclang-cpp", "AMD's rocm-llvm; Debian's libclang-cpp of that number"),
@@ -262,7 +262,7 @@ const PACKAGES: &[(&str, &str)] = &[
     ("libibverbs", "Debian's libibverbs1; Fedora's libibverbs"),
 ];
 
-/// A library that the search opens, and what it brings along.
+/// A library that the search opens, and its dependencies.
 struct Opened {
     spec: &'static LibrarySpec,
     path: PathBuf,
@@ -283,7 +283,7 @@ impl Opened {
     }
 }
 
-/// Libraries of different releases. Returns whether there are none.
+/// Reports libraries of different releases. Returns whether there are none.
 fn judge_releases(opened: &[Opened], problems: &mut Problems) -> bool {
     /// Directories and names.
     type Group<'a> = (BTreeSet<String>, BTreeSet<&'a str>);
@@ -325,13 +325,13 @@ fn judge_releases(opened: &[Opened], problems: &mut Problems) -> bool {
     false
 }
 
-/// Libraries of one release, but of two installations: a program that asks for those of both gets an error.
+/// Reports libraries of one release from two installations: a program that uses libraries of both gets an error.
 fn judge_installations(opened: &[Opened], problems: &mut Problems) {
     let Some(hip) = opened.iter().find(|library| library.spec.name() == "amdhip64") else { return };
     let other = |library: &&Opened| !is_compiler(library.spec) && !is_one_installation(&library.path, &hip.path);
     let mut others: BTreeMap<PathBuf, BTreeSet<&str>> = BTreeMap::new();
     for library in opened.iter().filter(other) {
-        // One that names the runtime's directory goes with it, wherever it is.
+        // A library that names the runtime's directory belongs to the runtime's installation, wherever it is.
         let of_runtime = |file: &(String, PathBuf)| is_one_installation(&file.1, &hip.path);
         if !library.closure.loaded.iter().skip(1).any(|file| is_named(hip.spec, &file.0) && of_runtime(file)) {
             let directory = library.path.parent().unwrap_or(&library.path).to_owned();
@@ -352,7 +352,7 @@ fn judge_installations(opened: &[Opened], problems: &mut Problems) {
     }
 }
 
-/// Another installation where the loader looks first.
+/// Reports another installation in the loader's path.
 fn judge_loader_path(opened: &[Opened], loader: &Loader, problems: &mut Problems) {
     let Some(hip) = opened.iter().find(|library| library.spec.name() == "amdhip64") else { return };
     for dir in loader.library_path().iter().filter(|dir| is_of_another_installation(dir, &hip.path)) {
@@ -368,13 +368,13 @@ fn judge_loader_path(opened: &[Opened], loader: &Loader, problems: &mut Problems
     }
 }
 
-/// Libraries that bring along another copy of one that programs open themselves.
+/// Reports libraries that load a second copy of a library that programs open themselves.
 fn judge_duplicates(opened: &[Opened], problems: &mut Problems) {
     let mut copies: BTreeMap<(&str, PathBuf), BTreeSet<&str>> = BTreeMap::new();
     for library in opened {
         for (name, path) in library.closure.loaded.iter().skip(1) {
             let Some(own) = opened.iter().find(|own| is_named(own.spec, name)) else { continue };
-            // Of the same soname only one is loaded; different releases of it are told above.
+            // Only one library of a soname is loaded; different releases of it are reported above.
             if !is_compiler(own.spec) && own.soname() != name && real(&own.path) != real(path) {
                 copies.entry((own.spec.name(), path.clone())).or_default().insert(library.spec.name());
             }
@@ -390,7 +390,7 @@ fn judge_duplicates(opened: &[Opened], problems: &mut Problems) {
     }
 }
 
-/// Without which there is little to do.
+/// Reports missing libraries without which little works.
 fn judge_absent(probes: &[Probe], problems: &mut Problems) {
     let absent =
         |name: &str| probes.iter().any(|p| p.library == name && p.found.is_none() && p.faults().next().is_none());
@@ -408,7 +408,8 @@ fn judge_absent(probes: &[Probe], problems: &mut Problems) {
     }
 }
 
-/// Libraries that others than ROCm have too, and that may be there twice: their symbols have versions.
+/// Returns whether this is a library that other software has too, and of which a process may have two: their symbols
+/// have versions.
 fn is_compiler(spec: &LibrarySpec) -> bool {
     ["LLVM", "clang"].contains(&spec.name())
 }
@@ -421,7 +422,7 @@ fn real(path: &Path) -> PathBuf {
     fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())
 }
 
-/// `a, b and c`
+/// Returns the names as text: `a, b and c`.
 fn list<T: AsRef<str>>(names: &BTreeSet<T>) -> String {
     let names: Vec<&str> = names.iter().map(AsRef::as_ref).collect();
     match names.as_slice() {
@@ -431,7 +432,7 @@ fn list<T: AsRef<str>>(names: &BTreeSet<T>) -> String {
     }
 }
 
-/// The place that the HIP runtime comes from.
+/// Returns the place of the HIP runtime.
 pub(crate) fn in_use<'a>(probes: &[Probe], places: &'a [Place]) -> Option<&'a Place> {
     let hip = probes.iter().find(|probe| probe.library == "amdhip64")?;
     place_of(places, Path::new(hip.found.as_ref()?.path.as_deref()?))

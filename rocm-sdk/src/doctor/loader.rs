@@ -1,5 +1,6 @@
-//! What the system loader would make of a library, worked out without loading it: which file each dependency comes from, which
-//! are missing, which are too old. The loader itself stops at the first of these and runs code of what it loads.
+//! Predicts how the system loader would load a library, without loading it: the file of each dependency, which are
+//! missing, and which are too old. The loader itself stops at the first problem, and runs code of the libraries that it
+//! loads.
 
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet, VecDeque};
@@ -11,8 +12,8 @@ use std::rc::Rc;
 
 use super::requirements::{Requirements, requirements};
 
-/// The order in which glibc's loader looks for a dependency: `DT_RPATH`, `LD_LIBRARY_PATH`, `DT_RUNPATH`, its cache, the default
-/// directories. What lies beside the library that needs it comes last: this crate opens it then.
+/// The order in which glibc's loader looks for a dependency: `DT_RPATH`, `LD_LIBRARY_PATH`, `DT_RUNPATH`, its cache,
+/// the default directories. Files next to the library that needs them come last: this crate opens them in that case.
 pub(crate) struct Loader {
     root: PathBuf,
     library_path: Vec<PathBuf>,
@@ -21,29 +22,29 @@ pub(crate) struct Loader {
     read: RefCell<HashMap<PathBuf, Option<Rc<Requirements>>>>,
 }
 
-/// What one library brings with it.
+/// A library with all its dependencies.
 #[derive(Debug, Default)]
 pub(crate) struct Closure {
-    /// Name asked for and file, the library itself first.
+    /// The requested name and the file of each, the library itself first.
     pub(crate) loaded: Vec<(String, PathBuf)>,
     pub(crate) missing: Vec<Missing>,
     pub(crate) outdated: Vec<Outdated>,
 }
 
-/// A dependency that is nowhere.
+/// A dependency that was not found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Missing {
     pub(crate) name: String,
     pub(crate) needed_by: PathBuf,
 }
 
-/// A dependency that lacks a version of its symbols.
+/// A dependency that lacks a symbol version.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Outdated {
     pub(crate) path: PathBuf,
     /// `GLIBC_2.38`
     pub(crate) version: String,
-    /// The newest of that family that it has, `GLIBC_2.36`.
+    /// Its newest version of that family, `GLIBC_2.36`.
     pub(crate) newest: Option<String>,
     pub(crate) needed_by: PathBuf,
 }
@@ -51,12 +52,12 @@ pub(crate) struct Outdated {
 struct Object {
     path: PathBuf,
     requirements: Rc<Requirements>,
-    /// The object that asked for it.
+    /// The object that needs it.
     parent: Option<usize>,
 }
 
 impl Loader {
-    /// The loader of the system whose root directory is `root`, with `LD_LIBRARY_PATH` as given.
+    /// Creates the loader of the system whose root directory is `root`, with this `LD_LIBRARY_PATH`.
     pub(crate) fn new(root: &Path, library_path: Option<&OsStr>) -> Self {
         let split = |paths: &OsStr| -> Vec<PathBuf> {
             paths.as_bytes().split(|b| matches!(b, b':' | b';')).map(directory).collect()
@@ -71,7 +72,7 @@ impl Loader {
         }
     }
 
-    /// The same, with `directory` in front of what `LD_LIBRARY_PATH` names.
+    /// Returns the same loader, with `directory` before those of `LD_LIBRARY_PATH`.
     pub(crate) fn with(&self, directory: &Path) -> Self {
         Self {
             root: self.root.clone(),
@@ -82,12 +83,12 @@ impl Loader {
         }
     }
 
-    /// The directories of `LD_LIBRARY_PATH`.
+    /// Returns the directories of `LD_LIBRARY_PATH`.
     pub(crate) fn library_path(&self) -> &[PathBuf] {
         &self.library_path
     }
 
-    /// Whether it looks into `directory` for every library.
+    /// Returns whether it searches `directory` for every library.
     pub(crate) fn leads_to(&self, directory: &Path) -> bool {
         let same = |dir: &PathBuf| {
             dir == directory
@@ -96,7 +97,7 @@ impl Loader {
         self.library_path.iter().chain(&self.defaults).any(same)
     }
 
-    /// Everything that the library file `path` brings with it.
+    /// Returns the library file `path` with all its dependencies.
     pub(crate) fn closure(&self, path: &Path) -> Closure {
         let mut found = Closure::default();
         let Some(requirements) = self.read(path) else { return found };
@@ -131,7 +132,7 @@ impl Loader {
             for (library, version) in &object.requirements.versions_needed {
                 let Some((_, path)) = found.loaded.iter().find(|(name, _)| name == library) else { continue };
                 let Some(defined) = self.read(path) else { continue };
-                // One without versions at all is taken as it is.
+                // A library without versions is accepted as it is.
                 if defined.versions_defined.is_empty() || defined.versions_defined.contains(version) {
                     continue;
                 }
@@ -145,7 +146,7 @@ impl Loader {
         }
     }
 
-    /// The file that serves as `name` for the object `at`.
+    /// Returns the file that is loaded as `name` for the object `at`.
     fn find(&self, name: &str, objects: &[Object], at: usize) -> Option<(PathBuf, Rc<Requirements>)> {
         let usable = |path: PathBuf| self.read(&path).map(|requirements| (path, requirements));
         if name.contains('/') {
@@ -154,7 +155,7 @@ impl Loader {
         let object = &objects[at];
         let mut directories = Vec::new();
         if object.requirements.runpath.is_none() {
-            // Those of the objects that led here count too.
+            // The run paths of all ancestors count too.
             let mut ancestor = Some(at);
             while let Some(n) = ancestor {
                 let object = &objects[n];
@@ -172,7 +173,7 @@ impl Loader {
         candidates.chain(defaults).chain(beside).find_map(usable)
     }
 
-    /// The file that a program gets which asks for the library `name`.
+    /// Returns the file that a program gets if it asks for the library `name`.
     pub(crate) fn locate(&self, name: &str) -> Option<PathBuf> {
         let cached = self.cache.get(name).into_iter().flatten().map(|path| below(&self.root, path));
         let directories = |dirs: &[PathBuf]| dirs.iter().map(|dir| dir.join(name)).collect::<Vec<_>>();
@@ -180,7 +181,7 @@ impl Loader {
         candidates.into_iter().find(|path| self.read(path).is_some())
     }
 
-    /// `None` where the file is no library for this machine: the loader passes over it.
+    /// Returns `None` if the file is not a library for this machine: the loader skips it.
     pub(crate) fn read(&self, path: &Path) -> Option<Rc<Requirements>> {
         if let Some(known) = self.read.borrow().get(path) {
             return known.clone();
@@ -192,7 +193,7 @@ impl Loader {
     }
 }
 
-/// Which differ from one distribution to the next; all are tried.
+/// They differ between distributions; all are tried.
 const DEFAULTS: &[&str] = &[
     #[cfg(target_arch = "x86_64")]
     "lib/x86_64-linux-gnu",
@@ -208,17 +209,17 @@ const DEFAULTS: &[&str] = &[
     "usr/lib",
 ];
 
-/// `path`, an absolute one, seen from outside of the system whose root is `root`.
+/// Returns the absolute path `path` as seen from outside of the system whose root is `root`.
 pub(crate) fn below(root: &Path, path: &Path) -> PathBuf {
     root.join(path.strip_prefix("/").unwrap_or(path))
 }
 
-/// An entry of a list of directories; an empty one is the current directory.
+/// Parses an entry of a list of directories; an empty one is the current directory.
 fn directory(bytes: &[u8]) -> PathBuf {
     PathBuf::from(if bytes.is_empty() { OsStr::new(".") } else { OsStr::from_bytes(bytes) })
 }
 
-/// The directories of an rpath of `library`.
+/// Returns the directories of an rpath of `library`.
 fn expand(rpath: &str, library: &Path) -> Vec<PathBuf> {
     let origin = library.parent().unwrap_or(Path::new("/")).to_string_lossy().into_owned();
     let lib = DEFAULTS[0];
@@ -228,7 +229,7 @@ fn expand(rpath: &str, library: &Path) -> Vec<PathBuf> {
     rpath.split(':').filter(|e| !e.is_empty()).map(|e| put(&put(e, "ORIGIN", &origin), "LIB", lib).into()).collect()
 }
 
-/// Of `defined`, the newest with the same letters as `version`: for `GLIBC_2.38`, `GLIBC_2.36`.
+/// Returns the newest version in `defined` of the same family as `version`: `GLIBC_2.36` for `GLIBC_2.38`.
 fn newest_like(version: &str, defined: &[String]) -> Option<String> {
     let (family, _) = version.rsplit_once('_')?;
     let numbers = |v: &str| -> Option<Vec<u32>> {
@@ -241,10 +242,10 @@ const CACHE_MAGIC: &[u8] = b"glibc-ld.so.cache1.1";
 const CACHE_HEADER: usize = 48;
 const CACHE_ENTRY: usize = 24;
 
-/// The libraries of `/etc/ld.so.cache`, by name.
+/// Returns the libraries in `/etc/ld.so.cache`, by name.
 fn read_cache(bytes: &[u8]) -> HashMap<String, Vec<PathBuf>> {
     let mut found: HashMap<String, Vec<PathBuf>> = HashMap::new();
-    // In front there may be one of an older format.
+    // A cache of an older format may precede it.
     let Some(start) = bytes.windows(CACHE_MAGIC.len()).position(|w| w == CACHE_MAGIC) else { return found };
     let cache = &bytes[start..];
     let number = |at: usize| -> Option<usize> {
@@ -275,7 +276,7 @@ mod tests {
         library
     }
 
-    /// A loader of a system that has these files and no other.
+    /// Makes the loader of a system that has exactly these files.
     fn system(library_path: &str, files: &[(&str, Requirements)]) -> Loader {
         let loader = Loader::new(Path::new("/no/such/system"), Some(OsStr::new(library_path)));
         let files = files.iter().map(|(path, library)| (PathBuf::from(path), Some(Rc::new(library.clone()))));
@@ -307,7 +308,7 @@ mod tests {
             assert_eq!(load(&files), [format!("{dir}/x")]);
             files.retain(|(path, _)| *path != format!("{dir}/x"));
         }
-        // An rpath comes before all, but not beside a runpath.
+        // An rpath comes before all others, but is ignored if there is a runpath.
         files.extend([("/ld/x".to_owned(), x()), ("/r/x".to_owned(), x())]);
         let at = files.iter().position(|(path, _)| path == "/top/top").unwrap();
         files[at].1.rpath = Some("/r".to_owned());
@@ -316,7 +317,7 @@ mod tests {
         assert_eq!(load(&files), ["/r/x"]);
     }
 
-    /// What the ancestors' rpath finds, and a runpath on the way does not pass on.
+    /// An ancestor's rpath applies to all objects below it; a runpath on the way does not.
     #[test]
     fn an_rpath_counts_for_all_below_and_a_runpath_does_not() {
         let mut top = library("top", &["middle"]);
@@ -346,7 +347,7 @@ mod tests {
         assert_eq!(system("", &files(top, middle)).closure(Path::new("/a/top")).missing.len(), 1);
     }
 
-    /// A library that is loaded already serves under the name that it gives itself.
+    /// A loaded library is also found by its soname.
     #[test]
     fn a_soname_is_found_once() {
         let files = [
@@ -365,7 +366,7 @@ mod tests {
             let closure = system("", &[("/l/top", top.clone()), ("/l/c", c.clone())]).closure(Path::new("/l/top"));
             closure.outdated.into_iter().map(|o| (o.version, o.newest)).collect::<Vec<_>>()
         };
-        // One that says nothing is not refused for it.
+        // A library without versions is not rejected.
         assert_eq!(outdated(&c), []);
         c.versions_defined = ["C_1.1", "C_1.2", "C_1.9"].map(str::to_owned).to_vec();
         assert_eq!(outdated(&c), [("C_1.10".to_owned(), Some("C_1.9".to_owned()))]);
@@ -397,7 +398,7 @@ mod tests {
         assert_eq!(newest_like("odd", &defined), None);
     }
 
-    /// A cache as `ldconfig` writes it, whole and cut at every byte.
+    /// Reads a cache as `ldconfig` writes it, whole and truncated at every byte.
     #[test]
     fn the_cache_is_read_and_damage_survived() {
         let names = [(&b"liba.so.1\0"[..], &b"/x/liba.so.1\0"[..]), (b"libb.so\0", b"/y/libb.so\0")];
@@ -428,7 +429,7 @@ mod tests {
         let _ = read_cache(&cache);
     }
 
-    /// The cache of this machine, where it has one, leads to the C library.
+    /// The cache of this machine, if it has one, contains the C library.
     #[test]
     #[cfg(target_env = "gnu")]
     fn the_c_library_is_found_and_complete() {

@@ -1,4 +1,4 @@
-//! The system that is examined: the files below its root directory, and the variables of the program that asks.
+//! The examined system: the files below its root directory, and the variables of the calling program.
 
 use std::ffi::OsString;
 use std::fs;
@@ -26,17 +26,17 @@ impl Machine {
         (self.environment)(name)
     }
 
-    /// Whether it is the system that this program runs on.
+    /// Returns whether it is the system that this program runs on.
     pub(crate) fn is_this(&self) -> bool {
         self.root == Path::new("/")
     }
 
-    /// Where the file `path`, relative to the root directory, is.
+    /// Returns the location of the file `path`, which is relative to the root directory.
     pub(crate) fn at(&self, path: &str) -> PathBuf {
         self.root.join(path)
     }
 
-    /// A file as text, without the white space around it; `None` where it is empty or cannot be read.
+    /// Returns the trimmed text of a file; `None` if it is empty or cannot be read.
     pub(crate) fn text(&self, path: &str) -> Option<String> {
         text(&self.at(path))
     }
@@ -45,7 +45,7 @@ impl Machine {
         self.at(path).exists()
     }
 
-    /// The names in a directory, those with numbers in the order of the numbers.
+    /// Returns the names in a directory, with numbers in numerical order.
     pub(crate) fn names(&self, path: &str) -> Vec<String> {
         let entries = fs::read_dir(self.at(path)).into_iter().flatten().flatten();
         let mut names: Vec<String> = entries.filter_map(|entry| entry.file_name().into_string().ok()).collect();

@@ -1,4 +1,4 @@
-//! The places that the search looks at, and what is in each.
+//! The places of the search, and their content.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -17,25 +17,25 @@ use rocm_loader::version::{Release, release_of_file};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Place {
-    /// What leads to it: `ROCM_PATH`, `/opt`...
+    /// The step of the search: `ROCM_PATH`, `/opt`...
     pub step: String,
-    /// Where it is; characters that are no Unicode are replaced.
+    /// The path; characters that are not Unicode are replaced.
     pub path: String,
-    /// Whether it is there.
+    /// Whether it exists.
     pub present: bool,
-    /// Why it is not looked at, where it is not.
+    /// Why it is not searched, if it is rejected.
     pub refused: Option<String>,
-    /// The release that it says it is: `ROCm 7.2.4`.
+    /// The release that it states: `ROCm 7.2.4`.
     pub release: Option<String>,
-    /// How many of ROCm's libraries are in it.
+    /// Number of ROCm's libraries in it.
     pub libraries: usize,
-    /// Links there that lead nowhere, and where they lead.
+    /// Dangling links in it, with their targets.
     pub dangling: Vec<(String, String)>,
     #[serde(skip)]
     pub(crate) root: PathBuf,
     #[serde(skip)]
     named: bool,
-    /// What to do about a refusal.
+    /// What to do about a rejection.
     #[serde(skip)]
     todo: Option<String>,
 }
@@ -64,7 +64,7 @@ impl Place {
                         Some(Reason::Unfinished { release }) => {
                             Some(format!("run `rocm-sdk install {release}` again, or `rm -r` the directory"))
                         }
-                        // Told with the libraries.
+                        // Reported with the libraries.
                         Some(Reason::Unreadable { .. }) => None,
                         _ => Some(format!("set {variable} to an absolute path, or `unset` it")),
                     },
@@ -105,7 +105,7 @@ impl Place {
             if let (Some(refused), Some(todo)) = (&place.refused, &place.todo) {
                 problems.warning(format!("{} [{}]: {refused}", place.path, place.step), todo);
             }
-            // A variable that names nothing at all is told with the variables.
+            // A variable that names nothing is reported with the variables.
             if place.named && place.libraries == 0 && (place.present || place.step == Origin::Explicit.to_string()) {
                 let what = if place.present { "has none of ROCm's libraries" } else { "does not exist" };
                 problems.warning(
@@ -123,13 +123,13 @@ impl Place {
     }
 }
 
-/// Where an installation may have a library, under each of its names.
+/// Returns the possible files of a library in an installation, for each of its names.
 fn files_of<'a>(installation: &'a Installation, spec: &'static LibrarySpec) -> impl Iterator<Item = PathBuf> + 'a {
     let own = spec.directories().iter().map(|dir| installation.root.join(dir));
     own.chain(installation.library_dirs()).flat_map(|dir| spec.file_names().map(move |name| dir.join(name)))
 }
 
-/// What it says it is, else what its HIP runtime says by the name of its file.
+/// Returns the release that it states, otherwise the one in the file name of its HIP runtime.
 fn release(installation: &Installation) -> Option<Release> {
     installation.release().or_else(|| {
         let hip = files_of(installation, &libraries::AMDHIP64).find(|file| file.is_file())?;
@@ -137,7 +137,7 @@ fn release(installation: &Installation) -> Option<Release> {
     })
 }
 
-/// The place whose directory a file is in.
+/// Returns the place that contains a file.
 pub(crate) fn place_of<'a>(places: &'a [Place], file: &Path) -> Option<&'a Place> {
     places.iter().filter(|place| file.starts_with(&place.root)).max_by_key(|place| place.root.as_os_str().len())
 }

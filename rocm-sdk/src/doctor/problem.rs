@@ -1,17 +1,17 @@
-//! What is wrong, and what to do.
+//! Problems, and what to do about them.
 
 use std::fmt;
 
 use serde::Serialize;
 
-/// How much a problem matters.
+/// The severity of a problem.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum Severity {
     /// Something does not work.
     Error,
-    /// Something works otherwise than one might think.
+    /// Something may work differently than expected.
     Warning,
 }
 
@@ -24,19 +24,19 @@ impl fmt::Display for Severity {
     }
 }
 
-/// Something wrong.
+/// A problem.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Problem {
-    /// How much it matters.
+    /// Its severity.
     pub severity: Severity,
-    /// What is wrong.
+    /// The description.
     pub problem: String,
     /// What to do.
     pub todo: String,
 }
 
-/// The problems met so far; the same one is noted once.
+/// The problems found so far; equal ones are stored once.
 #[derive(Debug, Default)]
 pub(crate) struct Problems(pub(crate) Vec<Problem>);
 

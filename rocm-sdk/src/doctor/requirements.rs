@@ -1,4 +1,5 @@
-//! All that a library asks of the loader: where it wants its dependencies looked for, and which versions of their symbols.
+//! The requirements of a library: the directories in which it wants its dependencies to be searched, and their symbol
+//! versions.
 
 use std::io::{Read, Seek};
 
@@ -11,23 +12,24 @@ const TAG_RPATH: u64 = 15;
 const TAG_RUNPATH: u64 = 29;
 const TAG_VERSIONS_DEFINED: u64 = 0x6fff_fffc;
 
-/// What a library needs, and which versions it has of its own symbols.
+/// The dependencies of a library, and the versions of its own symbols.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Requirements {
     pub(crate) dynamic: Dynamic,
-    /// Where to look for dependencies, separated by colons; `$ORIGIN` is the library's directory. Not heeded beside a `runpath`.
+    /// Directories to search for dependencies, separated by colons; `$ORIGIN` is the library's directory. Ignored if
+    /// there is a `runpath`.
     pub(crate) rpath: Option<String>,
-    /// The same, looked at after `LD_LIBRARY_PATH`.
+    /// The same, searched after `LD_LIBRARY_PATH`.
     pub(crate) runpath: Option<String>,
     /// Versions that other libraries must have: `("libc.so.6", "GLIBC_2.38")`.
     pub(crate) versions_needed: Vec<(String, String)>,
-    /// Versions that it has: `"GLIBC_2.38"`.
+    /// Versions that it defines: `"GLIBC_2.38"`.
     pub(crate) versions_defined: Vec<String>,
 }
 
-/// As [`inspect`], with all of it.
+/// Reads the same as [`inspect`], and the versions.
 pub(crate) fn requirements(file: &mut (impl Read + Seek)) -> Result<Requirements, Reason> {
-    // Whether it is a library for this machine at all.
+    // Checks that it is a library for this machine.
     inspect(file)?;
     let header = read_up_to(file, 0, 64).unwrap_or_default();
     let little = cfg!(target_endian = "little");
@@ -41,7 +43,7 @@ pub(crate) fn requirements(file: &mut (impl Read + Seek)) -> Result<Requirements
     Ok(found)
 }
 
-/// `Elf64_Verdef`, the first `Elf64_Verdaux` of each.
+/// Reads the `Elf64_Verdef` records, and the first `Elf64_Verdaux` of each.
 fn versions_defined(file: &mut (impl Read + Seek), table: &Table, little: bool) -> Vec<String> {
     let start = table.value(TAG_VERSIONS_DEFINED).and_then(|at| table.offset_of(at));
     let definitions = chain(file, start, (20, 16), little);
@@ -62,7 +64,7 @@ mod tests {
     use std::fs::File;
     use std::io::Cursor;
 
-    /// The C library that this test runs on.
+    /// Returns the C library that this test runs on.
     fn libc() -> Vec<u8> {
         let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
         let path = maps.lines().filter_map(|l| l.split_whitespace().last()).find(|p| p.ends_with("/libc.so.6"));
@@ -81,7 +83,7 @@ mod tests {
         assert!(found.rpath.is_none() && found.runpath.is_none());
     }
 
-    /// Every byte of the tables may be anything.
+    /// Every byte of the tables may be corrupt.
     #[test]
     fn damaged_tables_are_survived() {
         let whole = libc();

@@ -1,4 +1,4 @@
-//! Environment variables that decide which ROCm and which GPUs a program sees.
+//! Environment variables that determine which ROCm and which GPUs a program uses.
 
 use std::path::Path;
 
@@ -14,9 +14,9 @@ use super::problem::Problems;
 pub struct Variable {
     /// Its name.
     pub name: &'static str,
-    /// Its value; characters that are no Unicode are replaced.
+    /// Its value; characters that are not Unicode are replaced.
     pub value: String,
-    /// What it does.
+    /// Its effect.
     pub meaning: &'static str,
 }
 
@@ -77,7 +77,7 @@ impl Variable {
         if value("HIP_PLATFORM") == Some("nvidia") {
             problems.warning("HIP_PLATFORM=nvidia: hipcc compiles for NVIDIA's GPUs", "`unset HIP_PLATFORM`");
         }
-        // ROCR_VISIBLE_DEVICES chooses first; what it leaves is numbered anew for HIP, where an empty value is as good as none.
+        // ROCR_VISIBLE_DEVICES applies first. The remaining GPUs are renumbered for HIP, which ignores an empty value of its variable.
         let shown = visible("ROCR_VISIBLE_DEVICES", value("ROCR_VISIBLE_DEVICES"), gpus.len(), problems);
         let hip = value("HIP_VISIBLE_DEVICES").filter(|v| !v.is_empty());
         let (name, chosen) = match hip {
@@ -91,7 +91,7 @@ impl Variable {
     }
 }
 
-/// How many of `count` GPUs a variable leaves; the list ends at the first entry that means none.
+/// Returns how many of `count` GPUs a variable leaves visible; the list ends at the first invalid entry.
 fn visible(name: &str, value: Option<&str>, count: usize, problems: &mut Problems) -> usize {
     let Some(value) = value else { return count };
     if count == 0 {
@@ -143,7 +143,7 @@ fn judge_override(version: &str, gpus: &[Gpu], problems: &mut Problems) {
 mod tests {
     use super::*;
 
-    /// What `visible` leaves of four GPUs, and what it says of it.
+    /// Returns how many of four GPUs `visible` leaves, and its warnings.
     fn of_four(value: &str) -> (usize, Vec<String>) {
         let mut problems = Problems::default();
         let left = visible("X", Some(value), 4, &mut problems);

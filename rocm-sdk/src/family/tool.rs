@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use crate::child;
 
-/// What the program at `path` prints, started with no arguments and no input; else why there is nothing.
+/// Returns the output of the program at `path`, run without arguments and input; otherwise the reason for the failure.
 pub(super) fn output(path: &Path, limit: Duration) -> Result<String, String> {
     let ended = child::run(Command::new(path), limit)?;
     match ended.status {

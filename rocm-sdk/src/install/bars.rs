@@ -6,7 +6,7 @@ use super::bytes::Bytes;
 use super::debian::Plan;
 use super::progress::{Amount, Event, Progress};
 
-/// Shows each step as a bar on the terminal behind stderr; where there is none, as a line.
+/// Shows each step as a bar if stderr is a terminal, otherwise as a line.
 ///
 /// ```no_run
 /// # use rocm_sdk::install::{Bars, Error, Installer};
@@ -21,7 +21,7 @@ pub struct Bars {
 }
 
 impl Bars {
-    /// With no bar drawn yet.
+    /// Creates it with no bar drawn yet.
     pub fn new() -> Self {
         Self::default()
     }

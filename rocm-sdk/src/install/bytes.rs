@@ -1,4 +1,4 @@
-//! Sizes for people.
+//! Human-readable sizes.
 
 use std::fmt;
 
@@ -11,7 +11,7 @@ impl fmt::Display for Bytes {
         let mut unit = "B";
         let mut value = self.0 as f64;
         for next in ["kB", "MB", "GB", "TB"] {
-            // What would be rounded to 1000 takes the next unit.
+            // A value that would be rounded to 1000 uses the next unit.
             if value < 999.5 {
                 break;
             }

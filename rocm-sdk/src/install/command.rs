@@ -1,4 +1,4 @@
-//! Running other programs.
+//! Runs other programs.
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -9,18 +9,18 @@ use std::time::Duration;
 
 use super::error::{Error, Result, While as _};
 
-/// How often a running command is looked at.
+/// How often a running command is polled.
 const INTERVAL: Duration = Duration::from_millis(100);
-/// How many lines of what a failed command said are worth telling.
+/// Maximum number of lines of a failed command's output in an error.
 const LINES: usize = 30;
 
-/// Full path of a program on `PATH`.
+/// Returns the full path of a program on `PATH`.
 pub fn find(program: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH")?;
     std::env::split_paths(&path).map(|folder| folder.join(program)).find(|file| file.is_file())
 }
 
-/// The command as one would type it, for messages: the program's name without its folder.
+/// Returns the command as a user would type it, for messages: the program's name without its folder.
 pub fn shown(command: &Command) -> String {
     let program = command.get_program();
     let name = Path::new(program).file_name().unwrap_or(program);
@@ -28,10 +28,10 @@ pub fn shown(command: &Command) -> String {
     words.map(OsStr::to_string_lossy).collect::<Vec<_>>().join(" ")
 }
 
-/// Runs the command and returns what it wrote to stdout.
+/// Runs the command and returns its stdout.
 ///
 /// # Errors
-/// [`Error::Command`] with what it wrote to stderr when it fails; [`Error::Io`] when it cannot be started.
+/// [`Error::Command`] with its stderr if it fails; [`Error::Io`] if it cannot be started.
 pub fn capture(command: &mut Command) -> Result<String> {
     let output = command.stdin(Stdio::null()).output().while_(|| format!("starting `{}`", shown(command)))?;
     if !output.status.success() {
@@ -43,7 +43,7 @@ pub fn capture(command: &mut Command) -> Result<String> {
 /// Runs the command with `input` on its stdin.
 ///
 /// # Errors
-/// [`Error::Command`] with what it wrote when it fails; [`Error::Io`] when it cannot be started.
+/// [`Error::Command`] with its output if it fails; [`Error::Io`] if it cannot be started.
 pub fn feed(command: &mut Command, input: &str) -> Result<()> {
     let doing = |command: &Command| format!("running `{}`", shown(command));
     let mut child = command
@@ -53,7 +53,7 @@ pub fn feed(command: &mut Command, input: &str) -> Result<()> {
         .spawn()
         .while_(|| doing(command))?;
     if let Some(mut stdin) = child.stdin.take() {
-        // A program that reads no more, having failed, says why itself.
+        // A program that stops reading has failed, and reports the reason itself.
         let _ = stdin.write_all(input.as_bytes());
     }
     let output = child.wait_with_output().while_(|| doing(command))?;
@@ -63,8 +63,8 @@ pub fn feed(command: &mut Command, input: &str) -> Result<()> {
     Ok(())
 }
 
-/// Runs the command to its end, with the input that it has been given, calling `tick` ten times a second meanwhile. What it says goes to the file `log`, and comes
-/// back as text: of a command that fails its end, in the error.
+/// Runs the command to its end with its input, and calls `tick` ten times a second. Its output goes to the file `log`
+/// and is returned as text; if it fails, the end of the output is in the error.
 pub(crate) fn watch(command: &mut Command, log: &Path, mut tick: impl FnMut()) -> Result<String> {
     let doing = |command: &Command| format!("running `{}`", shown(command));
     let mut said = File::options()

@@ -1,10 +1,10 @@
-//! What differs between operating systems.
+//! Differences between operating systems.
 
 use std::fs::File;
 use std::io;
 use std::path::Path;
 
-/// Whether this process may do anything.
+/// Returns whether this process runs as root.
 pub(crate) fn is_root() -> bool {
     #[cfg(unix)]
     return rustix::process::geteuid().is_root();
@@ -12,8 +12,8 @@ pub(crate) fn is_root() -> bool {
     false
 }
 
-/// Locks the file for this process alone until it is closed; `wait` says whether to wait for others, `false` comes back if not
-/// and there are some.
+/// Locks the file for this process until it is closed. With `wait`, it blocks until others release the lock; without,
+/// it returns `false` if another process holds it.
 pub(crate) fn lock(file: &File, wait: bool) -> io::Result<bool> {
     #[cfg(unix)]
     {
@@ -35,7 +35,7 @@ pub(crate) fn lock(file: &File, wait: bool) -> io::Result<bool> {
     }
 }
 
-/// Bytes that this user may still write in the file system that holds `folder`.
+/// Returns the bytes that this user may still write in the file system of `folder`.
 pub(crate) fn free_space(folder: &Path) -> io::Result<u64> {
     #[cfg(unix)]
     {
@@ -49,8 +49,8 @@ pub(crate) fn free_space(folder: &Path) -> io::Result<u64> {
     }
 }
 
-/// Writes to the disk what is still in memory of the file system that holds `folder`, so that a rename that follows never shows
-/// files of which a power failure left only names.
+/// Flushes the file system of `folder` to disk, so that after a power failure a later rename never exposes files
+/// without content.
 pub(crate) fn sync(folder: &Path) -> io::Result<()> {
     #[cfg(target_os = "linux")]
     rustix::fs::syncfs(File::open(folder)?)?;
@@ -58,7 +58,7 @@ pub(crate) fn sync(folder: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Exchanges two folders in one step, where the file system can.
+/// Exchanges two folders in one step, if the file system supports it.
 pub(crate) fn exchange(one: &Path, other: &Path) -> io::Result<()> {
     #[cfg(target_os = "linux")]
     {
@@ -72,7 +72,7 @@ pub(crate) fn exchange(one: &Path, other: &Path) -> io::Result<()> {
     }
 }
 
-/// Makes a symbolic link to `target` at `link`, in the place of one that is there.
+/// Makes a symbolic link to `target` at `link`, replacing an existing one.
 pub(crate) fn link(target: &Path, link: &Path) -> io::Result<()> {
     #[cfg(unix)]
     {
@@ -88,7 +88,7 @@ pub(crate) fn link(target: &Path, link: &Path) -> io::Result<()> {
     }
 }
 
-/// Makes a symbolic link at `to` that says what the one at `from` says.
+/// Copies the symbolic link at `from` to `to`.
 pub(crate) fn copy_link(from: &Path, to: &Path) -> io::Result<()> {
     #[cfg(unix)]
     return std::os::unix::fs::symlink(std::fs::read_link(from)?, to);
@@ -99,7 +99,7 @@ pub(crate) fn copy_link(from: &Path, to: &Path) -> io::Result<()> {
     }
 }
 
-/// Takes from a file the right to run as somebody else.
+/// Removes the set-uid and set-gid bits of a file.
 pub(crate) fn drop_special_rights(path: &Path, data: &std::fs::Metadata) -> io::Result<()> {
     #[cfg(unix)]
     {

@@ -56,7 +56,7 @@ impl Installed {
         self.contents.sets.iter().map(String::as_str).filter(|set| *set != super::installer::BASE)
     }
 
-    /// The installation of `release` in `folder`.
+    /// Returns the installation of `release` in `folder`.
     ///
     /// # Errors
     /// [`Error::NotInstalled`], [`Error::Damaged`], [`Error::Io`].
@@ -76,7 +76,7 @@ impl Installed {
         Ok(Self { release: release.to_owned(), tree, contents, version })
     }
 
-    /// As [`find`](Self::find), also where what it says of itself cannot be read, and where it was cut off.
+    /// Like [`find`](Self::find), but also finds a damaged or interrupted installation.
     pub(super) fn find_in_any_state(folder: &Path, release: &str) -> Result<Self> {
         let tree = Tree::new(folder.join(release));
         let cut_off = || is_name(release) && !tree.folder().exists() && tree.has_leftovers();
@@ -103,9 +103,9 @@ impl Installed {
         self.launched(program.as_ref(), None)
     }
 
-    /// The same as [`command`](Self::command), and preloads `library`, the file `librocm-sdk-children` that is installed
-    /// beside the command `rocm-sdk`: programs that the program starts then run on this installation, too, and
-    /// `/proc/self/exe` is the program instead of the loader.
+    /// The same as [`command`](Self::command), and preloads `library`, the file `librocm-sdk-children` that is
+    /// installed next to the command `rocm-sdk`: programs that the program starts then run on this installation, too,
+    /// and `/proc/self/exe` is the program instead of the loader.
     ///
     /// # Errors
     /// The same as [`command`](Self::command).
@@ -136,7 +136,7 @@ impl Installed {
     }
 }
 
-/// Whether something can be the name of a release's folder, and is no path.
+/// Returns whether a string can be the name of a release's folder, and not a path.
 fn is_name(release: &str) -> bool {
     Path::new(release).file_name() == Some(OsStr::new(release)) && !release.starts_with('.')
 }
@@ -145,8 +145,8 @@ fn is_name(release: &str) -> bool {
 /// otherwise in `~/.local/share`.
 ///
 /// # Errors
-/// [`Error::Setting`] if the environment names none, or if the program runs set-uid, because the environment is then
-/// another user's.
+/// [`Error::Setting`] if the environment names none, or if the program runs set-uid, because another user then controls
+/// the environment.
 pub fn directory() -> Result<PathBuf> {
     if runs_set_uid() {
         return Err(Error::setting(
@@ -174,7 +174,7 @@ pub(super) fn installed_in(folder: &Path) -> Result<Vec<Installed>> {
     names(folder).iter().map(|name| Installed::find(folder, name)).collect()
 }
 
-/// A folder that is there and cannot be read is not one without installations.
+/// Fails if a folder exists but cannot be read, which differs from a folder without installations.
 fn check_readable(folder: &Path) -> Result<()> {
     match fs::read_dir(folder) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
@@ -192,11 +192,11 @@ pub fn remove(release: &str) -> Result<Installed> {
     Installer::standard()?.remove(release, &mut Silent)
 }
 
-/// The library that covers a program's children, as it is installed beside the command `rocm-sdk`.
+/// The library that covers a program's children, which is installed next to the command `rocm-sdk`.
 const CHILDREN: &str = "librocm-sdk-children";
 
 /// Replaces this process by a program that runs on an installation of the user's directory: by
-/// [`Installed::command_with_children`] if the library is beside this program, otherwise by [`Installed::command`].
+/// [`Installed::command_with_children`] if the library is next to this program, otherwise by [`Installed::command`].
 ///
 /// # Errors
 /// [`Error::NotInstalled`]; [`Error::Program`]; [`Error::Io`].
@@ -223,7 +223,7 @@ fn exec(_: &mut Command, program: &OsStr) -> Result<Infallible> {
     Err(Error::Program { program: program.to_string_lossy().into_owned(), why: "not on this system".to_owned() })
 }
 
-/// Names of the complete installations, newest first.
+/// Returns the names of the complete installations, newest first.
 pub(super) fn names(folder: &Path) -> Vec<String> {
     let complete = installs::releases(folder).into_iter().filter(|(_, path)| path.join(STAMP).is_file());
     complete.map(|(name, _)| name).collect()

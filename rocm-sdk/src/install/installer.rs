@@ -8,9 +8,9 @@ use super::installed::{Installed, directory, installed_in, names};
 use super::progress::Progress;
 use super::release::{self, DebianRelease, Standard};
 
-/// The set that every installation has.
+/// The set that every installation contains.
 pub(super) const BASE: &str = "hip";
-/// apt's state in the folder of the installations, while one is being made.
+/// Folder of apt's state during an installation, in the folder of the installations.
 pub(super) const STATE: &str = ".apt";
 /// The lock of the folder of the installations.
 const LOCK: &str = ".lock";
@@ -83,7 +83,7 @@ impl Installer {
     pub fn remove(&self, release: &str, progress: &mut dyn Progress) -> Result<Installed> {
         let folder = absolute(&self.folder)?;
         let find = || Installed::find_in_any_state(&folder, release);
-        // Before the lock, so that nothing is created where nothing is.
+        // Checked before the lock is taken, so that nothing is created if the installation does not exist.
         find()?;
         let _lock = Lock::hold(&folder.join(LOCK), progress)?;
         let installed = find()?;
@@ -151,7 +151,7 @@ impl Request {
             None => Archive::of_this_machine()?,
         };
         let lock = Lock::hold(&folder.join(LOCK), progress)?;
-        // Whoever was waited for may have installed it.
+        // The process that held the lock may have installed it.
         if let Some(installed) = self.already(&folder, &sets)? {
             return Ok(Outcome { installed, added: Vec::new() });
         }
@@ -169,7 +169,7 @@ impl Request {
         let fetch =
             Fetch { state: &state, lock: &lock, archive: &archive, selection, sets: &sets, afresh: self.update };
         let added = tree.fetch(&fetch, &recipe, progress)?;
-        // Lists of 200 MB, out of date by the next time.
+        // The lists take 200 MB, and are outdated by the next time.
         clear(&state)?;
         Ok(Outcome { installed: Installed::find(&folder, self.release.name)?, added })
     }

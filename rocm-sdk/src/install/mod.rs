@@ -1,4 +1,4 @@
-//! Installs ROCm from Debian's packages into a directory of the user's, without root (feature `install`).
+//! Installs ROCm from Debian's packages into a user's directory, without root (feature `install`).
 //!
 //! ```no_run
 //! use rocm_sdk::install::{self, Error, Installer, Silent};

@@ -62,7 +62,7 @@ impl Progress for Silent {
     fn event(&mut self, _: Event<'_>) {}
 }
 
-/// A step under `progress`.
+/// Runs a step with `progress`.
 pub(crate) fn step<T>(
     progress: &mut dyn Progress,
     what: &str,

@@ -1,4 +1,4 @@
-//! The ROCm releases that Debian has, and which packages they are made of.
+//! The ROCm releases in Debian, and their packages.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -9,33 +9,33 @@ use super::host;
 use crate::libraries;
 use rocm_loader::LibrarySpec;
 
-/// A ROCm release that Debian has.
+/// A ROCm release in Debian.
 #[derive(Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct DebianRelease {
-    /// What it is called, `7.2`.
+    /// Its name, `7.2`.
     pub name: &'static str,
     /// ROCm's major release, which is also the soname number of the HIP runtime.
     pub major: u32,
-    /// Suites of the Debian archive that hold it.
+    /// Suites of the Debian archive that contain it.
     pub suites: &'static [&'static str],
-    /// Patterns of packages, and the version that they are held at, as the suites hold several releases.
+    /// Patterns of packages, and the version that they are pinned to, since the suites contain several releases.
     pub pins: &'static [(&'static str, &'static str)],
 }
 
 const PACKAGES: &str = "libamd* libhip* libhsa* libroc* librccl* libmiopen* hipcc rocm-device-libs-*";
 /// The compiler driver, which is a program and not a library.
 const COMPILER: &str = "hipcc";
-/// Libraries that are headers only, with the packages of those that they include.
+/// Header-only libraries, with the packages of the headers that they include.
 const HEADER_LIBRARIES: [(&str, &[&str]); 4] = [
     ("rocprim", &["librocprim-dev"]),
     ("rocthrust", &["librocthrust-dev", "librocprim-dev"]),
     ("hipcub", &["libhipcub-dev", "librocprim-dev"]),
     ("rocwmma", &["librocwmma-dev"]),
 ];
-/// Libraries that have another one beside them, and its package.
+/// Libraries with a companion library, and its package.
 const COMPANIONS: [(&str, &str); 1] = [("libhipfft", "libhipfftw0")];
-/// How the files of ROCm's own libraries begin.
+/// File name prefixes of ROCm's own libraries.
 const OWN_FILES: [&str; 10] = [
     "libamd_",
     "libamdhip64",
@@ -48,7 +48,7 @@ const OWN_FILES: [&str; 10] = [
     "libmiopen",
     "liboam",
 ];
-/// Packages of headers that every tree has; those of HIP first.
+/// Packages of headers in every tree; those of HIP first.
 const HEADERS: [&str; 4] = ["libamdhip64-dev", "libhiprtc-dev", "libamd-comgr-dev", "libhsa-runtime-dev"];
 
 /// Every release that can be installed, oldest first.
@@ -58,10 +58,10 @@ pub const RELEASES: &[DebianRelease] = &[
     DebianRelease { name: "7.2", major: 7, suites: &["sid", "experimental"], pins: &[(PACKAGES, "7.2.*")] },
 ];
 
-/// The release of that name.
+/// Returns the release with this name.
 ///
 /// # Errors
-/// [`Error::UnknownRelease`] tells the names that there are.
+/// [`Error::UnknownRelease`], which lists the names.
 pub fn release(name: &str) -> Result<&'static DebianRelease> {
     RELEASES.iter().find(|release| release.name == name).ok_or_else(|| Error::UnknownRelease {
         name: name.to_owned(),
@@ -70,17 +70,17 @@ pub fn release(name: &str) -> Result<&'static DebianRelease> {
 }
 
 impl DebianRelease {
-    /// Package of its HIP runtime.
+    /// Returns the package of its HIP runtime.
     pub fn runtime(&self) -> String {
         format!("libamdhip64-{}", self.major)
     }
 
-    /// What to ask apt for: `name` keeps the files of its state apart from those of others.
+    /// Returns the selection for apt; `name` separates the files of its state from those of others.
     pub fn selection<'a>(&self, name: &'a str) -> Selection<'a> {
         Selection { name, suites: self.suites, pins: self.pins }
     }
 
-    /// The version of ROCm in a tree of this release: that of the HIP runtime's package, without Debian's part.
+    /// Returns the version of ROCm in a tree of this release: that of the HIP runtime's package, without Debian's part.
     pub fn version_in(&self, contents: &Contents) -> Option<String> {
         let version = &contents.package(&self.runtime())?.version;
         let upstream = version.split_once(':').map_or(version.as_str(), |(_, rest)| rest);
@@ -88,7 +88,7 @@ impl DebianRelease {
         Some(upstream[..end].trim_end_matches('.').to_owned()).filter(|version| !version.is_empty())
     }
 
-    /// HIP, HIPRTC, what they need, and their headers; an error if Debian has moved on from this release.
+    /// Returns HIP, HIPRTC, their dependencies and headers; an error if Debian now has a newer release.
     ///
     /// # Errors
     /// [`Error::MovedOn`]; [`Error::Command`].
@@ -96,12 +96,12 @@ impl DebianRelease {
         let runtime = self.runtime();
         self.check_version(&runtime, apt.candidate(&runtime)?)?;
         let known = apt.names("lib")?;
-        // An old runtime stays in a suite for some time after the headers, whose package has no number, have moved on.
+        // An old runtime stays in a suite for some time after an update of the headers, whose package has no number.
         if known.iter().any(|name| name == HEADERS[0]) {
             self.check_version(HEADERS[0], apt.candidate(HEADERS[0])?)?;
         }
         let major = self.major;
-        // HIPRTC is a library of its own from ROCm 6 on; the profiler's library is opened, not linked.
+        // HIPRTC is a separate library from ROCm 6 on. The profiler's library is opened at run time, not linked.
         let more =
             [format!("libhiprtc{major}"), format!("libhiprtc-builtins{major}"), "librocprofiler-register-0".to_owned()];
         Ok(Wanted {
@@ -111,8 +111,8 @@ impl DebianRelease {
         })
     }
 
-    /// A library with its headers, by its short name in [`libraries`], or by Debian's name without `lib` and number; or
-    /// `hipcc`, with the compiler that it drives.
+    /// Returns a library with its headers, by its short name in [`libraries`], or by Debian's name without `lib` and
+    /// number; or `hipcc`, with its compiler.
     ///
     /// # Errors
     /// [`Error::UnknownLibrary`]; [`Error::OtherRelease`]; [`Error::Dependencies`]; [`Error::Command`].
@@ -152,7 +152,7 @@ impl DebianRelease {
         })
     }
 
-    /// The compiler driver, if the suites have that of this release.
+    /// Returns the compiler driver, if the suites have that of this release.
     fn compiler(&self, apt: &Apt<'_>) -> Result<Wanted> {
         let found = apt.candidate(COMPILER)?;
         if self.check_version(COMPILER, found).is_err() {
@@ -163,14 +163,14 @@ impl DebianRelease {
         Ok(Wanted { alone: all.filter(|name| is_of_compiler(name)).collect(), ..Wanted::default() })
     }
 
-    /// Among what a library needs, the HIP runtime of another release: two of them in a process do not get on.
+    /// Returns the HIP runtime of another release among a library's dependencies: two of them in a process conflict.
     fn other_runtime(&self, packages: &[Package]) -> Option<String> {
         let other =
             |name: &str| name.starts_with("libamdhip64-") && name != "libamdhip64-dev" && name != self.runtime();
         packages.iter().map(|package| &package.name).find(|name| other(name)).cloned()
     }
 
-    /// Short names of the libraries that Debian has of this release.
+    /// Returns the short names of this release's libraries in Debian.
     ///
     /// # Errors
     /// [`Error::Command`].
@@ -181,7 +181,7 @@ impl DebianRelease {
         Ok(found.into_iter().map(str::to_owned).collect())
     }
 
-    /// A suite moves on: what apt would choose must be the release that was asked for.
+    /// Checks that apt would install the requested release: suites change over time.
     fn check_version(&self, package: &str, found: Option<String>) -> Result<()> {
         let ours = |version: &String| version.strip_prefix(self.name).is_some_and(|rest| rest.starts_with('.'));
         if found.as_ref().is_some_and(ours) {
@@ -195,7 +195,7 @@ impl DebianRelease {
         })
     }
 
-    /// Writes the file that tells the release as AMD's own installations do, `.info/version`, into a tree.
+    /// Writes `.info/version` into a tree, which states the release as in AMD's own installations.
     ///
     /// # Errors
     /// [`Error::Io`].
@@ -208,10 +208,10 @@ impl DebianRelease {
         }
     }
 
-    /// Links the files of a tree to where clients look for them under `ROCM_PATH`: libraries in `lib`, with their names
-    /// with and without a number, LLVM in `lib/llvm` and `llvm`, device libraries in `amdgcn`. The packages have libraries in a directory of the
-    /// machine's architecture, which has the tree's C library, too: that one must not be found by other programs, so only
-    /// ROCm's own libraries are linked.
+    /// Links the files of a tree to the paths where clients look for them under `ROCM_PATH`: libraries in `lib`, with
+    /// and without a number in their names, LLVM in `lib/llvm` and `llvm`, device libraries in `amdgcn`. The packages
+    /// have their libraries in a directory of the machine's architecture, which also contains the tree's C library.
+    /// Other programs must not find that one, so only ROCm's own libraries are linked.
     ///
     /// # Errors
     /// [`Error::Io`].
@@ -226,7 +226,7 @@ impl DebianRelease {
                 continue;
             }
             let Some((stem, number)) = name.split_once(".so") else { continue };
-            // Sorted: a name without a number, from the headers' package, comes first and counts.
+            // Sorted, so that an unversioned name, from the headers' package, comes first and is used.
             if !number.is_empty() {
                 links.entry(format!("{stem}.so")).or_insert_with(|| architecture.join(&name));
             }
@@ -238,7 +238,7 @@ impl DebianRelease {
         let compilers = file_names(&lib).into_iter().filter(|name| name.starts_with("llvm-"));
         if let Some(llvm) = compilers.filter(|name| lib.join(name).join("bin/clang").exists()).max() {
             let mut links = vec![(PathBuf::from(&llvm), lib.join("llvm")), ("lib/llvm".into(), root.join("llvm"))];
-            // The compiler looks for the device libraries here, too; Debian has them among the compiler's own files.
+            // The compiler also looks for the device libraries here; Debian has them in the compiler's own directory.
             let versions = Path::new("lib").join(&llvm).join("lib/clang");
             let bitcode = |version| versions.join(version).join("amdgcn");
             let found = file_names(&root.join(&versions)).into_iter().map(bitcode);
@@ -251,31 +251,32 @@ impl DebianRelease {
     }
 }
 
-/// Whether a package that the compiler depends on goes with it. The C library's and GCC's headers are the machine's own:
-/// others in the installation's `include` would be mixed with those. Python and binutils are for programs beside it.
+/// Returns whether a dependency of the compiler is installed with it. The headers of the C library and of GCC are the
+/// machine's own: others in the installation's `include` would be mixed with those. Python and binutils are for other
+/// programs.
 fn is_of_compiler(package: &str) -> bool {
     const OTHERS: [&str; 6] = ["python3", "libpython3", "binutils", "lib32", "libc6-", "gcc-"];
     let headers = package.ends_with("-dev") && !package.starts_with("libclang") && !package.starts_with("libamd");
     !headers && !OTHERS.iter().any(|start| package.starts_with(start))
 }
 
-/// Names in a directory, sorted; none if there is no such directory.
+/// Returns the names in a directory, sorted; none if it does not exist.
 fn file_names(folder: &Path) -> BTreeSet<String> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     entries.filter_map(|entry| entry.file_name().into_string().ok()).collect()
 }
 
-/// Libraries that every installation has.
+/// Libraries in every installation.
 pub(super) const IN_BASE: &[&str] = &["hip", "amdhip64", "hiprtc", "hiprtc-builtins", "amd_comgr", "hsa-runtime64"];
 
-/// One name for a library that has several: that of the table, else Debian's.
+/// Returns one name for a library that has several: that of the table, otherwise Debian's.
 pub(super) fn short_name(name: &str) -> String {
     let stem = stem(name);
     let spec = libraries::ALL.iter().find(|spec| self::stem(spec.name()) == stem);
     spec.map_or_else(|| stem["lib".len()..].to_owned(), |spec| spec.name().to_owned())
 }
 
-/// What the names of a library's packages begin with: `librocm-smi64` for `rocm_smi64`, `libmiopen` for `miopen`.
+/// Returns the prefix of the names of a library's packages: `librocm-smi64` for `rocm_smi64`, `libmiopen` for `miopen`.
 fn stem(name: &str) -> String {
     let plain = name.strip_prefix("lib").unwrap_or(name);
     let spec = libraries::ALL.iter().find(|spec| spec.name() == plain);
@@ -283,7 +284,7 @@ fn stem(name: &str) -> String {
     format!("lib{}", file.unwrap_or(plain).to_ascii_lowercase().replace('_', "-"))
 }
 
-/// Whether something can be a library's name at all; it becomes a word of a command line.
+/// Checks that a string can be a library's name; it becomes a word of a command line.
 ///
 /// # Errors
 /// [`Error::Setting`].
@@ -295,7 +296,7 @@ pub fn check_name(name: &str) -> Result<()> {
     Err(Error::setting(format!("library {name:?}"), "not a library's name, such as rocblas"))
 }
 
-/// HIP with libraries, as [`Installer`](super::Installer) puts them together.
+/// The recipe of [`Installer`](super::Installer): HIP with libraries.
 #[derive(Debug)]
 pub(super) struct Standard<'a> {
     pub(super) release: &'static DebianRelease,

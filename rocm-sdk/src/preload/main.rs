@@ -1,5 +1,5 @@
 //! The shared library that `rocm-sdk run` preloads: children are started through the release's own loader, too, and
-//! `/proc/self/exe` is the program. All of it is the crate `rocm-preload`; these are the functions that it takes the place of.
+//! `/proc/self/exe` is the program. The crate `rocm-preload` implements it; this lists the functions that it replaces.
 #![cfg_attr(all(target_os = "linux", target_arch = "x86_64"), no_main)]
 
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]

@@ -1,5 +1,5 @@
-//! Runs the command as a user would, with no variable of this process.
-#![allow(dead_code, unreachable_pub)] // Each test program uses its part.
+//! Runs the command like a user, without the variables of this process.
+#![allow(dead_code, unreachable_pub)] // Each test program uses a part of it.
 
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
@@ -7,17 +7,17 @@ use std::process::{Command, Output};
 
 pub const PROGRAM: &str = env!("CARGO_BIN_EXE_rocm-sdk");
 
-/// Copies the command to `path`, by another process: were the file open here to be written, a child that another thread starts just
-/// then would have it open too, and a program that is open to be written does not start (`ETXTBSY`).
+/// Copies the command to `path` by another process: if this process had the file open for writing, a child forked by
+/// another thread would hold it open, and the file could not be executed (`ETXTBSY`).
 pub fn copy_program(path: &Path) {
     let status = Command::new("cp").arg(PROGRAM).arg(path).status().unwrap();
     assert!(status.success(), "cp {PROGRAM} {}", path.display());
 }
 
-/// A run to be.
+/// A command to run.
 pub struct Run(Command);
 
-/// What came of it.
+/// Its result.
 #[derive(Debug)]
 pub struct Ended {
     pub code: Option<i32>,
@@ -25,7 +25,7 @@ pub struct Ended {
     pub stderr: String,
 }
 
-/// The command with these arguments, words separated by white space.
+/// Returns the command with these arguments, words separated by white space.
 pub fn rocm_sdk(arguments: &str) -> Run {
     Run(Command::new(PROGRAM)).clean().args(arguments.split_whitespace())
 }
@@ -42,7 +42,7 @@ impl Run {
 
     fn clean(mut self) -> Self {
         self.0.env_clear();
-        // Where the system's programs are, for the shells.
+        // The path of the system's programs, for the shells.
         self.0.env("PATH", std::env::var_os("PATH").unwrap_or_default());
         // What llvm-cov needs.
         self.0.envs(std::env::var_os("LLVM_PROFILE_FILE").map(|file| ("LLVM_PROFILE_FILE", file)));
@@ -81,7 +81,7 @@ impl Run {
         }
     }
 
-    /// Its stdout, where it ends well and says nothing on stderr.
+    /// Returns its stdout; it must succeed with an empty stderr.
     #[track_caller]
     pub fn says(self) -> String {
         let ended = self.end();
@@ -89,7 +89,7 @@ impl Run {
         ended.stdout
     }
 
-    /// Its stderr, where it fails as documented: `ERROR: `, exit code 1, nothing on stdout.
+    /// Returns its stderr; it must fail as documented: `ERROR: `, exit code 1, an empty stdout.
     #[track_caller]
     pub fn fails(self) -> String {
         let ended = self.end();
@@ -99,16 +99,16 @@ impl Run {
     }
 }
 
-/// JSON from stdout.
+/// Parses JSON from stdout.
 #[track_caller]
 pub fn json(text: &str) -> serde_json::Value {
     serde_json::from_str(text).unwrap_or_else(|error| panic!("{error}: {text}"))
 }
 
-/// The names of all that is in a document, `places[].path`, in the order written; of an array the first element's. What scripts
-/// may rely on.
+/// Returns the paths of all keys in a document, such as `places[].path`, in the written order; for an array those of
+/// the first element. Scripts may rely on them.
 pub fn keys(text: &str) -> Vec<String> {
-    // serde_json sorts an object's names, and the order is part of what people see.
+    // serde_json sorts an object's keys, and users see the written order.
     let mut found: Vec<String> = Vec::new();
     let mut above: Vec<(String, usize)> = Vec::new();
     for line in text.lines() {

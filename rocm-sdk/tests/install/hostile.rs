@@ -1,4 +1,4 @@
-//! Packages, signed as they may be, that would write elsewhere.
+//! Packages, even signed ones, that try to write elsewhere.
 
 use std::fs;
 use std::path::Path;
@@ -8,14 +8,14 @@ use rocm_sdk::install::{Error, Silent};
 use crate::names;
 use crate::repository::{Deb, LIBRARIES, Repository};
 
-/// What a member of a tar file is.
+/// The kind of a member of a tar file.
 enum Member<'a> {
     File(&'a str),
     Link(&'a str),
     Fifo,
 }
 
-/// A tar file whose names are whatever they are.
+/// Makes a tar file with any names.
 fn tar(members: &[(&str, Member<'_>)]) -> Vec<u8> {
     let mut builder = tar::Builder::new(Vec::new());
     for (name, member) in members {
@@ -41,7 +41,7 @@ fn tar(members: &[(&str, Member<'_>)]) -> Vec<u8> {
     builder.into_inner().unwrap()
 }
 
-/// Installs with one more package that has these members; what came of it, and whether anything is outside.
+/// Installs with one more package that has these members; returns the result, unless something was written outside.
 fn with(members: &[(&str, Member<'_>)], outside: &Path) -> Option<Result<(), Error>> {
     let mut repository = Repository::rocm()?;
     repository.add_raw(&Deb::new("librocrand1", "7.2.4-1"), &tar(members));

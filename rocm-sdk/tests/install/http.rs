@@ -1,4 +1,4 @@
-//! A web server for one archive, which can break off in the middle of a file.
+//! A web server for one archive, which can stop in the middle of a file.
 
 use std::fs::File;
 use std::io::{BufRead as _, BufReader, Read as _, Seek as _, SeekFrom, Write as _};
@@ -7,13 +7,13 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
-/// What it has in common with its threads.
+/// Shared by its threads.
 struct Shared {
     folder: PathBuf,
-    /// Breaks off in the middle of this file.
+    /// The file in whose middle it stops.
     fragile: String,
     breaks: AtomicBool,
-    /// From which byte on that file was asked for.
+    /// The start offsets of the requests for that file.
     asked: Mutex<Vec<u64>>,
 }
 
@@ -24,7 +24,7 @@ pub struct Server {
 }
 
 impl Server {
-    /// Serves the files in `folder`; the one of name `fragile` only by half, until [`mend`](Self::mend).
+    /// Serves the files in `folder`, but only half of the one named `fragile` until [`mend`](Self::mend).
     pub fn new(folder: PathBuf, fragile: &str) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
@@ -34,7 +34,7 @@ impl Server {
         std::thread::spawn(move || {
             for stream in listener.incoming().flatten() {
                 let shared = Arc::clone(&ours);
-                // A client that goes away is its own affair.
+                // A client that disconnects is not an error.
                 std::thread::spawn(move || drop(shared.answer(stream)));
             }
         });
@@ -49,21 +49,21 @@ impl Server {
         self.shared.breaks.store(false, Ordering::SeqCst);
     }
 
-    /// From which byte on the fragile file was asked for, in order.
+    /// Returns the start offsets of the requests for the fragile file, in order.
     pub fn asked(&self) -> Vec<u64> {
         self.shared.asked.lock().unwrap().clone()
     }
 }
 
 impl Shared {
-    /// One request, one answer.
+    /// Answers one request.
     fn answer(&self, mut stream: TcpStream) -> std::io::Result<()> {
         let mut lines = BufReader::new(stream.try_clone()?).lines();
         let request = lines.next().unwrap_or(Ok(String::new()))?;
         let headers: Vec<String> = lines.map_while(Result::ok).take_while(|line| !line.is_empty()).collect();
         let start = headers.iter().find_map(|line| line.strip_prefix("Range: bytes=")?.strip_suffix('-')?.parse().ok());
         let path = request.split(' ').nth(1).and_then(|path| path.strip_prefix("/debian/")).unwrap_or("none");
-        // As apt writes what a file's name cannot have in a URI.
+        // apt encodes these characters of a file's name in a URI.
         let path = path.replace("%7e", "~").replace("%2b", "+").replace("%3a", ":");
         let Ok(mut file) = File::open(self.folder.join(&path)) else {
             return stream.write_all(b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
@@ -73,7 +73,7 @@ impl Shared {
         if fragile {
             self.asked.lock().unwrap().push(start.unwrap_or(0));
         }
-        // The files are as old as their archive says.
+        // The files have the date of their archive.
         let common = "Last-Modified: Sat, 01 Jan 2022 00:00:00 GMT\r\nAccept-Ranges: bytes\r\nConnection: close\r\n";
         match start {
             Some(start) => write!(

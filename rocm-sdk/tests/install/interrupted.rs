@@ -1,4 +1,4 @@
-//! Installations that are cut off, and several at once.
+//! Interrupted installations, and several at once.
 
 use std::fs;
 use std::path::Path;
@@ -13,7 +13,7 @@ use crate::http::Server;
 use crate::repository::{Deb, Repository};
 use crate::{apart, names};
 
-/// Ends the process, as a kill would, while the step whose name begins so goes on.
+/// Ends the process, like a kill, during the step whose name begins with this.
 struct Killed<'a> {
     at: &'a str,
     there: bool,
@@ -30,7 +30,7 @@ impl Progress for Killed<'_> {
     }
 }
 
-/// Remembers what was announced.
+/// Stores the announced plan.
 #[derive(Default)]
 struct Announced(Option<Plan>);
 
@@ -72,7 +72,7 @@ fn a_killed_run_leaves_nothing_half_done_and_the_next_one_goes_on() {
         assert!(!status.success(), "it was not killed at {step}");
     };
 
-    // From nothing.
+    // A new installation.
     let folder = temporary.path().join("fresh");
     for step in STEPS {
         kill(&repository, &folder, step);
@@ -88,7 +88,7 @@ fn a_killed_run_leaves_nothing_half_done_and_the_next_one_goes_on() {
     assert_eq!(announced.0.unwrap().download, 0, "all was downloaded by then");
     assert_eq!(names(&folder), [".lock", "7.2"]);
 
-    // Whoever gives up has all of it removed.
+    // A user who gives up can remove all of it.
     let folder = temporary.path().join("given up");
     for step in [STEPS[1], STEPS[3]] {
         kill(&repository, &folder, step);
@@ -99,7 +99,7 @@ fn a_killed_run_leaves_nothing_half_done_and_the_next_one_goes_on() {
         assert!(repository.installer(&folder).remove("7.2", &mut Silent).is_err());
     }
 
-    // Where something is that is to be added to: it goes on being what it was.
+    // An addition to an existing installation, which stays unchanged.
     let folder = temporary.path().join("more");
     let first = repository.installer(&folder).release("7.2").unwrap().run(&mut Silent).unwrap().installed;
     repository.add(Deb::new("libamdhip64-7", "7.2.5-1").library("libamdhip64.so.7", "libamdhip64.so.7", 725));
@@ -128,7 +128,7 @@ fn a_download_that_failed_goes_on_where_it_stopped() {
     let done = request.run(&mut announced).unwrap();
     let plan = announced.0.unwrap();
     assert_eq!((plan.packages.len(), done.added.len()), (4, 4));
-    // The headers, which are downloaded on their own, had not had their turn.
+    // The headers are downloaded separately, and had not been started.
     let missing = ["librocblas5", "libamdhip64-dev"].map(|name| fs::metadata(repository.file(name)).unwrap().len());
     assert_eq!(plan.download, missing.iter().sum::<u64>());
 }

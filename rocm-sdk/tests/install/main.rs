@@ -1,6 +1,6 @@
-//! Installations from a small archive of our own: the whole way through apt and dpkg-deb, with no network.
+//! Installations from a small private archive: the whole way through apt and dpkg-deb, without a network.
 #![cfg(all(feature = "install", target_os = "linux", target_arch = "x86_64"))]
-#![allow(unreachable_pub)] // The modules are of this program alone.
+#![allow(unreachable_pub)] // The modules are private to this program.
 
 mod hostile;
 mod http;
@@ -13,8 +13,8 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-/// Runs the test `test` again in a process whose apt has nothing of this machine's settings (proxies, dates that do not count), and
-/// in which this is `false`.
+/// Runs the test `test` again in a process whose apt has none of this machine's settings (proxies, ignored expiry
+/// dates). Returns `false` in that process.
 fn apart(test: &str) -> bool {
     const CHILD: &str = "ROCM_SDK_TEST_APART";
     if std::env::var_os(CHILD).is_some() {
@@ -37,7 +37,7 @@ fn apart(test: &str) -> bool {
     true
 }
 
-/// Names in a folder, in order; none if it is missing.
+/// Returns the names in a folder, in order; none if it does not exist.
 fn names(folder: &Path) -> Vec<String> {
     let entries = fs::read_dir(folder).into_iter().flatten();
     let mut names: Vec<_> = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();

@@ -1,4 +1,4 @@
-//! A small Debian archive of our own, signed by a key of our own, in a temporary folder.
+//! A small private Debian archive in a temporary folder, signed with its own key.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -12,10 +12,10 @@ use rocm_sdk::install::debian::Archive;
 use rocm_sdk::install::{Installer, command};
 use tempfile::TempDir;
 
-/// Where Debian puts libraries.
+/// Debian's directory of libraries.
 pub const LIBRARIES: &str = "usr/lib/x86_64-linux-gnu";
 
-/// Writes where libtest does not hold it back.
+/// Writes a message that libtest does not capture.
 pub fn skipped(why: &str) {
     let _ = writeln!(std::io::stdout(), "SKIPPED: {why}");
 }
@@ -40,7 +40,7 @@ impl Key {
         key
     }
 
-    /// The one that signs, and another one: made once for all that use them at a time.
+    /// Returns the signing key and another one, shared by all concurrent users.
     fn both() -> Arc<[Self; 2]> {
         static KEYS: Mutex<Weak<[Key; 2]>> = Mutex::new(Weak::new());
         let mut keys = KEYS.lock().unwrap_or_else(PoisonError::into_inner);
@@ -64,12 +64,12 @@ impl Key {
 
 impl Drop for Key {
     fn drop(&mut self) {
-        // The agent that gpg has started would outlive the folder.
+        // The agent that gpg started would outlive the folder.
         let _ = Command::new("gpgconf").args(["--kill", "all"]).env("GNUPGHOME", self.home.path()).output();
     }
 }
 
-/// Who has signed the lists of packages.
+/// The signature of the package lists.
 #[derive(Clone, Copy, PartialEq)]
 pub enum Signed {
     Rightly,
@@ -77,7 +77,7 @@ pub enum Signed {
     Not,
 }
 
-/// A package to be.
+/// A package to build.
 pub struct Deb {
     pub name: String,
     pub version: String,
@@ -123,7 +123,7 @@ impl Deb {
         self
     }
 
-    /// A shared library of that file name, with a function that returns `id`.
+    /// Adds a shared library with this file name, with a function that returns `id`.
     pub fn library(self, file: &str, soname: &str, id: i32) -> Self {
         let source = tempfile::Builder::new().suffix(".c").tempfile().unwrap();
         fs::write(source.path(), format!("int stub_id(void) {{ return {id}; }}")).unwrap();
@@ -151,12 +151,12 @@ impl Deb {
         text
     }
 
-    /// Its file, and what apt's list says of it.
+    /// Builds its file, and returns it with its stanza for apt's list.
     fn build(self, pool: &Path) -> (PathBuf, String) {
         let debian = self.folder.path().join("DEBIAN");
         fs::create_dir(&debian).unwrap();
         fs::write(debian.join("control"), self.control()).unwrap();
-        // Would leave its trace beside the archive, if it ran.
+        // If it ran, it would leave a file next to the archive.
         let script = format!("#!/bin/sh\ntouch '{}'\n", pool.with_file_name("script-ran").display());
         for name in ["preinst", "postinst"] {
             use std::os::unix::fs::PermissionsExt as _;
@@ -175,14 +175,14 @@ pub struct Repository {
     keys: Arc<[Key; 2]>,
     /// File and control stanza of each package.
     packages: Vec<(PathBuf, String)>,
-    /// What the lists say that they are, where that is not what they are.
+    /// The suite that the lists claim to be, if it is a wrong one.
     pub suite: Option<&'static str>,
     pub signed: Signed,
     pub valid_until: Option<&'static str>,
 }
 
 impl Repository {
-    /// An empty one; `None`, and said so, on a machine without the tools.
+    /// Creates an empty one; `None`, with a message, on a machine without the tools.
     pub fn new() -> Option<Self> {
         for tool in ["apt-get", "dpkg-deb", "gpg", "gpgv", "sha256sum", "cc"] {
             if command::find(tool).is_none() {
@@ -202,7 +202,7 @@ impl Repository {
         })
     }
 
-    /// With ROCM 7.2.4 of a few files in it: HIP, its headers, a library that needs HIP, and a C library's loader.
+    /// Creates one with a small ROCm 7.2.4: HIP, its headers, a library that depends on HIP, and a C library's loader.
     pub fn rocm() -> Option<Self> {
         let mut this = Self::new()?;
         let loader = fs::read("/lib64/ld-linux-x86-64.so.2").unwrap();
@@ -223,7 +223,7 @@ impl Repository {
         self.packages.push(built);
     }
 
-    /// A package whose content dpkg-deb would not make: a tar file.
+    /// Adds a package with a tar file that dpkg-deb would not make.
     pub fn add_raw(&mut self, deb: &Deb, tar: &[u8]) {
         let control = tempfile::tempdir().unwrap();
         fs::write(control.path().join("control"), deb.control()).unwrap();
@@ -247,24 +247,24 @@ impl Repository {
         self.folder.path().join("pool")
     }
 
-    /// The file of a package.
+    /// Returns the file of a package.
     pub fn file(&self, name: &str) -> PathBuf {
         let begins = |path: &Path| path.file_name().unwrap().to_str().unwrap().starts_with(&format!("{name}_"));
         self.packages.iter().map(|(path, _)| path).find(|path| begins(path)).unwrap().clone()
     }
 
-    /// Where the lists of a suite are.
+    /// Returns the directory of a suite's lists.
     pub fn lists(&self, suite: &str) -> PathBuf {
         self.folder.path().join("dists").join(suite)
     }
 
-    /// Writes the lists, by hand, and signs them.
+    /// Writes the lists and signs them.
     pub fn publish(&self) {
         for (suite, codename) in [("experimental", "rc-buggy"), ("unstable", "sid")] {
             let folder = self.lists(if suite == "unstable" { codename } else { suite });
             let binary = folder.join("main/binary-amd64");
             fs::create_dir_all(&binary).unwrap();
-            // All that there is, in both: what counts is the version.
+            // Both lists contain all packages: only the version matters.
             fs::write(binary.join("Packages"), self.list()).unwrap();
             let list = binary.join("Packages");
             let valid = self.valid_until.map(|date| format!("Valid-Until: {date}\n")).unwrap_or_default();
@@ -298,17 +298,17 @@ impl Repository {
         })
     }
 
-    /// Whether a script of a package has been run.
+    /// Returns whether a script of a package has run.
     pub fn script_ran(&self) -> bool {
         self.folder.path().join("script-ran").exists()
     }
 
     pub fn archive(&self) -> Archive {
-        // As a user would write it; apt copies from it.
+        // The form that a user would write; apt copies from it.
         Archive { mirror: format!("file:{}", self.folder.path().display()), keyring: self.keys[0].ring() }
     }
 
-    /// Installs from it into `folder`.
+    /// Returns an installer from this archive into `folder`.
     pub fn installer(&self, folder: &Path) -> Installer {
         Installer::new(folder).archive(self.archive())
     }

@@ -1,4 +1,4 @@
-//! Nothing but the signature of the archive's keys is trusted.
+//! Only signatures of the archive's keys are trusted.
 
 use std::fs;
 use std::path::Path;
@@ -10,7 +10,7 @@ use crate::http::Server;
 use crate::repository::{Repository, Signed};
 use crate::{apart, names};
 
-/// The installation is refused, and nothing is there afterwards.
+/// The installation is rejected, and nothing is left afterwards.
 fn refused(repository: &Repository, folder: &Path, why: &str) {
     refused_from(repository.archive(), folder, why);
 }
@@ -24,7 +24,7 @@ fn refused_from(archive: Archive, folder: &Path, why: &str) {
     assert!(installer.installed().unwrap().is_empty());
 }
 
-/// The archive behind a web server: of what it copies from a folder apt 3 says less.
+/// Serves the archive by HTTP: apt 3 reports less about files that it copies from a folder.
 fn served(repository: &Repository) -> Archive {
     Archive { mirror: Server::new(repository.folder().to_owned(), "").uri(), ..repository.archive() }
 }
@@ -38,7 +38,7 @@ fn lists_that_nobody_or_another_has_signed_are_refused() {
         repository.publish();
         refused(&repository, folder.path(), "not signed");
     }
-    // A fresh folder, and one in which good lists were before, make no difference.
+    // A new folder and one with earlier, good lists give the same result.
     repository.signed = Signed::Rightly;
     repository.publish();
     repository.installer(folder.path()).release("7.2").unwrap().run(&mut Silent).unwrap();
@@ -105,7 +105,7 @@ fn a_package_that_is_not_what_was_signed_is_refused() {
     let file = repository.file("libamdhip64-7");
     let genuine = fs::read(&file).unwrap();
 
-    // As large as it should be, one byte another; shorter; longer.
+    // The right size with one changed byte; shorter; longer.
     let mut changed = genuine.clone();
     *changed.last_mut().unwrap() ^= 1;
     for content in [&changed[..], &genuine[..genuine.len() - 10], &[&genuine[..], b"more"].concat()] {
@@ -113,7 +113,7 @@ fn a_package_that_is_not_what_was_signed_is_refused() {
         refused_from(served(&repository), folder.path(), "libamdhip64-7");
     }
 
-    // apt does not look into files that it finds downloaded: ours to do.
+    // apt does not check files that are already downloaded, so this crate does.
     fs::write(&file, &genuine).unwrap();
     let archives = folder.path().join(".apt/archives");
     let downloaded = archives.join(file.file_name().unwrap());

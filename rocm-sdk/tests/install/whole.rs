@@ -1,4 +1,4 @@
-//! Installing, finding, running, adding to, updating, removing.
+//! Installing, finding, running, adding, updating, removing.
 
 use std::fs;
 use std::path::Path;
@@ -10,20 +10,20 @@ use rocm_sdk::{Library, Origin, Search, libraries};
 use crate::names;
 use crate::repository::{Deb, LIBRARIES, Repository};
 
-/// A search of this folder of installations and nothing else.
+/// Returns a search of only this folder of installations.
 fn search(folder: &Path) -> Search {
     let folder = folder.as_os_str().to_owned();
     Search::nowhere().environment(move |name| (name == "ROCM_SDK_INSTALL_DIR").then(|| folder.clone()))
 }
 
 fn id(library: &Library) -> i32 {
-    // SAFETY: the stub defines it so.
+    // SAFETY: the stub defines it with this signature.
     let function = unsafe { library.function::<unsafe extern "C" fn() -> i32>(c"stub_id", "7.2") }.unwrap();
     // SAFETY: it has no precondition.
     unsafe { function() }
 }
 
-/// Keeps what it is told.
+/// Stores the events.
 #[derive(Default)]
 struct Told {
     steps: Vec<(String, Option<Amount>)>,
@@ -54,7 +54,7 @@ impl Progress for Told {
 fn from_nothing_to_a_library_that_is_found_and_back() {
     let Some(mut repository) = Repository::rocm() else { return };
     let temporary = tempfile::tempdir().unwrap();
-    // apt, dpkg and the loader are given it in words of many kinds.
+    // apt, dpkg and the loader all receive this path.
     let folder = temporary.path().join("a folder; with $odd 'signs'");
     let installer = repository.installer(&folder);
 
@@ -70,7 +70,7 @@ fn from_nothing_to_a_library_that_is_found_and_back() {
     assert_eq!(names(temporary.path()), ["a folder; with $odd 'signs'"]);
     assert_eq!(names(&folder), [".lock", "7.2"], "what it takes to install is gone");
 
-    // What was announced is what came.
+    // The announced sizes are the actual ones.
     let plan = told.plan.unwrap();
     let size: u64 = done.added.iter().map(|package| package.size).sum();
     assert_eq!((plan.packages.len(), plan.download, plan.unpacked), (3, size, 3 * 100 * 1024));
@@ -83,18 +83,18 @@ fn from_nothing_to_a_library_that_is_found_and_back() {
     assert_eq!((hip.origin(), id(&hip)), (Origin::Installed, 724));
     assert_eq!(hip.release().unwrap().to_string(), "ROCm 7.2.4");
 
-    // Everything exists: no archive is asked.
+    // Everything is installed: the archive is not queried.
     let nowhere = rocm_sdk::install::Installer::new(&folder).release("7.2").unwrap();
     assert!(nowhere.run(&mut Silent).unwrap().added.is_empty());
 
-    // A library more.
+    // One more library.
     let request = installer.clone().release("7.2").unwrap().with(["librocblas", "rocblas", "hiprtc"]);
     let done = request.run(&mut Silent).unwrap();
     assert_eq!(done.added.iter().map(|package| package.name.as_str()).collect::<Vec<_>>(), ["librocblas5"]);
     assert_eq!(done.installed.libraries().collect::<Vec<_>>(), ["rocblas"]);
     assert_eq!(id(&search(&folder).open(&libraries::ROCBLAS).unwrap()), 5);
 
-    // Newest packages, with the libraries that were there.
+    // The newest packages, with the libraries that were installed.
     let hip = Deb::new("libamdhip64-7", "7.2.5-1").library("libamdhip64.so.7.2.53300", "libamdhip64.so.7", 725);
     repository.add(hip);
     repository.publish();
@@ -145,8 +145,8 @@ fn a_program_runs_on_the_installations_own_loader() {
     assert!(installed.command("true").unwrap_err().to_string().contains("install ROCm 7.2 again"));
 }
 
-/// Clients look for libraries in `$ROCM_PATH/lib`, also without their number; a search still finds the real ones, and the C
-/// library is not among them.
+/// Clients look for libraries in `$ROCM_PATH/lib`, also by their unversioned names; a search still finds the real ones,
+/// and the C library is not among them.
 #[test]
 fn an_installation_looks_like_rocm() {
     let Some(mut repository) = Repository::rocm() else { return };
@@ -188,13 +188,13 @@ fn an_installation_looks_like_rocm() {
     assert!(names(&root.join("lib")).iter().all(|name| !name.starts_with("libc.") && !name.starts_with("ld-")));
     let layout = rocm_sdk::Layout::at(&root).unwrap();
     assert_eq!(layout.lib(), installed.folder().join(LIBRARIES));
-    // It is not opened: another test does, and a process uses one installation.
+    // It is not opened: another test opens one, and a process uses one installation.
     let hip = search(temporary.path()).find(&libraries::AMDHIP64).unwrap();
     assert!(hip.path().starts_with(layout.lib()), "{:?}", hip.path());
-    // Again, and over the links that are there.
+    // Again, over existing links.
     let request = repository.installer(temporary.path()).release("7.2").unwrap();
     assert!(request.with(["rocblas"]).run(&mut Silent).unwrap().installed.root().join("lib/librocblas.so").is_file());
-    // A compiler of another release is not taken.
+    // A compiler of another release is not installed.
     let Some(mut repository) = Repository::rocm() else { return };
     repository.add(Deb::new("hipcc", "7.0.2-1"));
     repository.publish();
@@ -233,7 +233,7 @@ fn what_there_is_not_is_said_before_anything_is_downloaded() {
     let error = run("7.2", &["rocsparse"]).unwrap_err();
     assert!(matches!(error, Error::Space { .. }), "{error}");
     assert!(error.to_string().contains(" TB needed, "), "{error}");
-    // trixie is not in this archive.
+    // This archive does not contain trixie.
     assert!(run("5.7", &[]).is_err());
     let mut told = Told { refuses: true, ..Told::default() };
     let declined = repository.installer(&folder).release("7.2").unwrap().run(&mut told);
@@ -258,7 +258,7 @@ fn a_suite_that_has_moved_on_names_a_way_back() {
 #[test]
 fn of_two_versions_the_one_of_the_release_is_taken() {
     let Some(mut repository) = Repository::rocm() else { return };
-    // The next release is in the same suites already.
+    // The suites already contain the next release.
     repository.add(Deb::new("libamdhip64-7", "7.3.0-1").library("libamdhip64.so.7", "libamdhip64.so.7", 730));
     repository.add(Deb::new("libamdhip64-dev", "7.3.0-1").file("usr/include/hip/hip_runtime_api.h", "// 7.3\n"));
     repository.publish();
@@ -268,7 +268,7 @@ fn of_two_versions_the_one_of_the_release_is_taken() {
     let header = installed.folder().join("usr/include/hip/hip_runtime_api.h");
     assert_eq!(fs::read_to_string(header).unwrap(), "// HIP\n");
 
-    // Then the old runtime is there still, and the headers are of the new one only.
+    // The old runtime still exists, but the headers are only those of the new one.
     let Some(mut repository) = Repository::new() else { return };
     repository.add(Deb::new("libamdhip64-7", "7.2.4-1"));
     repository.add(Deb::new("libamdhip64-dev", "8.0.0-1"));

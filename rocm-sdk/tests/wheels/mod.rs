@@ -1,5 +1,5 @@
-//! Python environments with ROCm's wheels in them, the devel wheel's archive included, good or bad.
-#![allow(dead_code, unreachable_pub)] // Each test program uses its part.
+//! Python environments with ROCm's wheels, including the devel wheel's archive, good or bad.
+#![allow(dead_code, unreachable_pub)] // Each test program uses a part of it.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -14,11 +14,11 @@ use tempfile::TempDir;
 
 pub const PACKAGE: &str = "_rocm_sdk_devel";
 
-/// A site-packages directory inside a directory of its own, which goes when it is dropped.
+/// A site-packages directory in a temporary directory, which is removed on drop.
 pub struct Site(TempDir);
 
 impl Site {
-    /// With the core wheel.
+    /// Creates one with the core wheel.
     pub fn new() -> Self {
         let site = Self(tempfile::tempdir().unwrap());
         site.write("rocm_sdk/__init__.py", "");
@@ -30,7 +30,7 @@ impl Site {
         site
     }
 
-    /// With the core wheel and a devel wheel that has this archive.
+    /// Creates one with the core wheel and a devel wheel with this archive.
     pub fn with(archive: &Archive, xz: bool) -> Self {
         let site = Self::new();
         site.devel(&archive.bytes(), xz);
@@ -85,12 +85,12 @@ impl Site {
         self.find().expand(&mut |_| {})
     }
 
-    /// Everything below the outer directory: path to kind, inode where it matters, and content.
+    /// Returns everything below the outer directory: path to kind, inode if relevant, and content.
     pub fn snapshot(&self) -> BTreeMap<PathBuf, String> {
         snapshot(self.outside())
     }
 
-    /// What a link is: `file`, `hard link` or the target of a symbolic one.
+    /// Returns the kind of a link: `file`, `hard link` or the target of a symbolic one.
     pub fn kind(&self, relative: &str) -> String {
         let path = self.path(relative);
         let found = fs::symlink_metadata(&path).unwrap_or_else(|e| panic!("{relative}: {e}"));
@@ -130,12 +130,12 @@ pub fn snapshot(root: &Path) -> BTreeMap<PathBuf, String> {
     found
 }
 
-/// A tar archive, byte by byte: the `tar` crate's own methods refuse to write what we want to see refused.
+/// A tar archive, byte by byte: the `tar` crate's own methods refuse to write the entries that must be rejected.
 #[derive(Clone, Default)]
 pub struct Archive(Vec<u8>);
 
 impl Archive {
-    /// What TheRock packs, in small.
+    /// A small version of TheRock's archive.
     pub fn good() -> Self {
         Self::default()
             .file("__init__.py", "")
@@ -145,7 +145,7 @@ impl Archive {
             .link("bin/hipcc", "../../_rocm_sdk_core/bin/hipcc")
             .executable("bin/tool", "#!/bin/sh\n")
             .file("include/hip/hip_runtime.h", "#pragma once\n")
-            // The alias before what it is an alias of, as the file system happened to list them.
+            // The alias precedes its target, as the file system may list them.
             .link("lib/libamdhip64.so", "libamdhip64.so.7")
             .link("lib/libamdhip64.so.7", "../../_rocm_sdk_core/lib/libamdhip64.so.7")
             .link("lib/librocblas.so.5", "../../_rocm_sdk_libraries_gfx94X_dcgpu/lib/librocblas.so.5")
@@ -181,7 +181,7 @@ impl Archive {
         self.raw(format!("{PACKAGE}/{name}").as_bytes(), EntryType::Link, target.as_bytes(), b"")
     }
 
-    /// Any bytes as name and target; long ones as GNU tar writes them.
+    /// Adds an entry with any bytes as name and target; long ones as GNU tar writes them.
     pub fn raw(mut self, name: &[u8], kind: EntryType, target: &[u8], content: &[u8]) -> Self {
         for (long, kind) in [(name, EntryType::GNULongName), (target, EntryType::GNULongLink)] {
             if long.len() > 100 {
@@ -193,7 +193,7 @@ impl Archive {
         self
     }
 
-    /// A pax header for the next entry.
+    /// Adds a pax header for the next entry.
     pub fn pax(mut self, records: &[(&str, &[u8])]) -> Self {
         let mut text = Vec::new();
         for (key, value) in records {
@@ -213,7 +213,7 @@ impl Archive {
         self.0.resize(self.0.len().next_multiple_of(512), 0);
     }
 
-    /// Without the two zero blocks at the end.
+    /// Returns the entries without the two zero blocks at the end.
     pub fn entries(&self) -> &[u8] {
         &self.0
     }
@@ -243,7 +243,7 @@ pub fn compress(bytes: &[u8]) -> Vec<u8> {
     writer.finish().unwrap()
 }
 
-/// The names below a directory of which there should be none after a run.
+/// Returns the temporary names below a directory, which must not exist after a run.
 pub fn left_over(site: &Site) -> Vec<String> {
     let names = fs::read_dir(site.path("")).unwrap().map(|entry| entry.unwrap().file_name());
     names.filter(|name| name.as_bytes().starts_with(b".")).map(|name| name.to_str().unwrap().to_owned()).collect()

@@ -19,7 +19,7 @@ struct Subject<'a> {
     cargo_args: Vec<&'a str>,
 }
 
-/// Peers and what a user of each would write in Cargo.toml.
+/// Peers, and the line that a user of each would write in Cargo.toml.
 const PEERS: [(&str, &str); 2] = [
     ("cubecl-hip-sys", "cubecl-hip-sys = \"7.14\""),
     (
@@ -74,7 +74,8 @@ pub(super) fn run(rounds: usize) -> Result<()> {
     Ok(())
 }
 
-/// Builds each once a round, in turns, after its crates have been downloaded; the medians, in the same order.
+/// Builds each once per round, alternating, after its crates have been downloaded. Returns the medians in the same
+/// order.
 fn medians(subjects: &[Subject<'_>], rounds: usize, scratch: &Path) -> Result<Vec<Duration>> {
     for folder in subjects.iter().map(|subject| &subject.folder).collect::<BTreeSet<_>>() {
         quiet(Command::new("cargo").arg("fetch").current_dir(folder))?;
@@ -89,7 +90,7 @@ fn medians(subjects: &[Subject<'_>], rounds: usize, scratch: &Path) -> Result<Ve
     Ok(times.iter().map(|times| median(times)).collect())
 }
 
-/// A crate of one dependency, made in `scratch`.
+/// Creates a crate with one dependency in `scratch`.
 fn peer(scratch: &Path, name: &str, dependency: &str) -> Result<PathBuf> {
     let folder = scratch.join(name);
     std::fs::create_dir_all(folder.join("src"))?;
@@ -115,7 +116,7 @@ fn cold(subject: &Subject<'_>, scratch: &Path) -> Result<Duration> {
     Ok(start.elapsed())
 }
 
-/// How many crates `cargo tree` lists beside the root, and how deep it goes.
+/// Returns the number of crates that `cargo tree` lists besides the root, and the depth of the tree.
 fn tree(subject: &Subject<'_>) -> Result<(usize, usize)> {
     let mut cargo = Command::new("cargo");
     cargo.args(["tree", "--prefix", "depth", "--edges", "normal,build"]).current_dir(&subject.folder);

@@ -1,6 +1,6 @@
 //! `cargo xtask bench`: measures the figures of FIGURES.md again.
 //!
-//! Build times and sizes are taken here; everything else is a criterion bench of the crate that it is about.
+//! Build times and sizes are measured here; everything else is a criterion bench of its crate.
 
 use std::process::{Command, Stdio};
 
@@ -25,23 +25,25 @@ pub(crate) enum Figure {
     Sizes,
     /// A hip-sys call against a plain function pointer.
     Call,
-    /// The software GPU: lane-instructions a second, and how it stands to native Rust and to an interpreter of one lane at a
-    /// time, with the targets.
+    /// The software GPU: lane-instructions per second, compared with native Rust and with an interpreter of one lane at
+    /// a time, with the targets.
     Sim,
     /// An empty kernel's launch on the software GPU.
     Launch,
-    /// What `hip` adds to raw hip-sys calls, on AMD's own HIP runtime over the software GPU: launches, allocations, copies. Needs
-    /// ROCm 7.2 (`cargo xtask rocm fetch 7.2`).
+    /// The overhead of `hip` over raw hip-sys calls, on AMD's own HIP runtime over the software GPU: launches,
+    /// allocations, copies. Needs ROCm 7.2 (`cargo xtask rocm fetch 7.2`).
     Overhead,
-    /// What `hipblas` adds to raw hipblas-sys calls: small calls, and sgemm of 512×512×512. Needs ROCm 7.2 (`cargo xtask rocm fetch
-    /// 7.2 --with hipblas`).
+    /// The overhead of `hipblas` over raw hipblas-sys calls: small calls, and sgemm of 512×512×512. Needs ROCm 7.2
+    /// (`cargo xtask rocm fetch 7.2 --with hipblas`).
     Blas,
-    /// What `hiprand` and `hipfft` add to raw calls. Needs ROCm 7.2 (`cargo xtask rocm fetch 7.2 --with hiprand,hipfft`).
+    /// The overhead of `hiprand` and `hipfft` over raw calls. Needs ROCm 7.2 (`cargo xtask rocm fetch 7.2 --with
+    /// hiprand,hipfft`).
     RandFft,
-    /// What `hipsparse` adds to raw calls: products with vectors and matrices. Needs ROCm 7.2 (`cargo xtask rocm fetch 7.2 --with
-    /// hipsparse`).
+    /// The overhead of `hipsparse` over raw calls: products with vectors and matrices. Needs ROCm 7.2 (`cargo xtask
+    /// rocm fetch 7.2 --with hipsparse`).
     Sparse,
-    /// What `hiprtc`'s cache of compiled code saves, and what a lookup costs. Needs ROCm 7.2 (`cargo xtask rocm fetch 7.2`).
+    /// The savings of `hiprtc`'s cache of compiled code, and the cost of a lookup. Needs ROCm 7.2 (`cargo xtask rocm
+    /// fetch 7.2`).
     Cache,
     /// AMD's own HIP runtime on the software GPU: the start, an empty launch, rocBLAS sgemm. Needs ROCm 7.2 (`cargo xtask rocm
     /// fetch 7.2 --with rocblas,hipblas`).
@@ -102,7 +104,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     Ok(())
 }
 
-/// A bench of a crate, on ROCm's runtime and libraries.
+/// Returns a bench of a crate, on ROCm's runtime and libraries.
 fn on_rocm(package: &str, bench: &str) -> Result<()> {
     let release = rocm::release("7.2").map_err(anyhow::Error::msg)?;
     fetched(release)().map_err(anyhow::Error::msg)?;

@@ -1,4 +1,4 @@
-//! Sizes: what a published crate weighs as a package, and how lean the generated code is.
+//! Sizes: those of published crates as packages, and the lines per function of the generated code.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use super::quiet;
 use crate::process::cargo;
 use crate::workspace::{self, Package};
 
-/// Lines a function of cudarc 0.19's 16 `sys` modules: 119,300 lines, without documentation, for 3,330 functions.
+/// Lines per function of cudarc 0.19's 16 `sys` modules: 119,300 lines, without documentation, for 3,330 functions.
 const CUDARC: f64 = 119_300.0 / 3_330.0;
 
 /// Prints the sizes.
@@ -42,23 +42,23 @@ fn kib(bytes: usize) -> f64 {
     bytes as f64 / 1024.0
 }
 
-/// A package as it goes to the registry.
+/// A package as it is uploaded to the registry.
 #[derive(Debug)]
 pub(crate) struct Archive {
-    /// Bytes of the file.
+    /// Size of the file in bytes.
     pub(crate) packed: usize,
-    /// Bytes of the files in it.
+    /// Size of the files in it in bytes.
     pub(crate) unpacked: usize,
     /// Names of the files in it, below the package's folder.
     pub(crate) files: Vec<String>,
 }
 
-/// Packs these crates, by name. They need not be in the registry, and neither need those of them that others use.
+/// Packs these crates, by name. They and their dependencies need not be in the registry.
 pub(crate) fn pack(packages: &[Package]) -> Result<BTreeMap<String, Archive>> {
-    // In the usual target directory, files of crates that are no more would lie beside these.
+    // The usual target directory may contain packages of removed crates.
     let target = tempfile::tempdir().context("creating a folder for packages")?;
     let mut command = cargo();
-    // One call: cargo then takes those that use each other from what it has just packed.
+    // In one call, cargo resolves dependencies between the crates from the packages that it has just made.
     command.args(["package", "--no-verify", "--allow-dirty", "--quiet"]).env("CARGO_TARGET_DIR", target.path());
     packages.iter().for_each(|package| {
         command.args(["-p", &package.name]);
@@ -86,13 +86,13 @@ fn archive(file: &Path, stem: &str) -> Result<Archive> {
     Ok(Archive { packed, unpacked: tar(&["-x", "--to-stdout"])?.len(), files })
 }
 
-/// The source of a `-sys` crate, in numbers.
+/// Counts of a `-sys` crate's source.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Source {
-    /// Of all releases.
+    /// Functions of all releases.
     functions: usize,
     lines: usize,
-    /// Lines that hold a comment and nothing else.
+    /// Lines that contain only a comment.
     comments: usize,
 }
 
@@ -138,7 +138,7 @@ impl Source {
     }
 }
 
-/// Files of Rust source.
+/// Returns the files of Rust source.
 fn files_below(folder: &Path) -> Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     for entry in std::fs::read_dir(folder).with_context(|| format!("reading {}", folder.display()))? {

@@ -20,7 +20,7 @@ pub(crate) struct Row<'a> {
     pub(crate) levels: &'a BTreeMap<Level, Surface>,
 }
 
-/// How many items of a kind.
+/// The number of items of a kind.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct Counts {
     functions: usize,
@@ -66,7 +66,7 @@ that release, or if no declarations of it were available.
 
 ";
 
-/// Writes the page if it changed; returns its path then.
+/// Writes the page if it changed, and then returns its path.
 pub(crate) fn write(root: &Path, rows: &[Row<'_>], not_exported: &NotExported, check: bool) -> Result<Vec<PathBuf>> {
     let newer = root.join("api/newer.tsv");
     let newer = std::fs::read_to_string(&newer).with_context(|| format!("reading {}", newer.display()))?;
@@ -86,7 +86,7 @@ programs get `hipMemAdvise_v2` under the name `hipMemAdvise`; the functions of t
 |---|---|---|
 ";
 
-/// What the releases after the newest level are known to have.
+/// Describes what is known of the releases after the newest level.
 fn newer(rows: &[Row<'_>], table: &str) -> Result<String> {
     let mut found: BTreeMap<(&str, &str), Vec<String>> = BTreeMap::new();
     for row in table.lines().skip(1) {
@@ -194,7 +194,7 @@ fn library(text: &mut String, row: &Row<'_>, not_exported: &NotExported) -> Resu
     Ok(())
 }
 
-/// A line for each reason, with the names that it holds for, in the order of the first of them.
+/// Returns a line for each reason, with its names, in the order of the first of them.
 fn by_reason(what: &str, names: &[(&str, &str)]) -> Vec<String> {
     let mut reasons: Vec<(&str, Vec<String>)> = Vec::new();
     for (name, why) in names {
@@ -206,7 +206,7 @@ fn by_reason(what: &str, names: &[(&str, &str)]) -> Vec<String> {
     reasons.iter().map(|(why, names)| format!("- {what} ({why}): {}.", names.join(", "))).collect()
 }
 
-/// What the declarations of a level are taken from.
+/// Returns the source of the declarations of a level.
 pub(crate) fn source(library: &Library, sources: &Sources, level: Level) -> String {
     let headers = library.headers_of(level);
     match headers {

@@ -1,4 +1,4 @@
-//! Holds the headers and the facts of a level against each other: two independent accounts of one interface.
+//! Compares the headers and the facts of a level: two independent descriptions of one interface.
 
 use std::collections::BTreeMap;
 
@@ -10,8 +10,8 @@ use super::library::Library;
 use super::merge::Sources;
 use super::surface::{Kind, Surface};
 
-/// Where the two disagree, a difference a line; some functions are known to be beyond the facts, or wrong in them. Neither `const` nor
-/// the name of an integer counts, since the facts are not reliable there.
+/// Returns the differences between the two, one per line. Some functions are known to be missing from the facts, or
+/// wrong in them. `const` and names of integers are ignored, since the facts are not reliable there.
 pub(crate) fn differences(sources: &Sources, library: &Library) -> Vec<String> {
     let mut found = Vec::new();
     for (level, header) in sources.headers.iter().filter(|(level, _)| !sources.reference.contains(level)) {
@@ -49,7 +49,7 @@ fn compare(
     }
 }
 
-/// How the facts and the headers declare `name`, if they differ.
+/// Returns how the facts and the headers declare `name`, if they differ.
 pub(crate) fn difference(
     sources: &Sources,
     name: &str,
@@ -75,7 +75,7 @@ pub(crate) fn difference(
     (ours != theirs).then_some((ours, theirs))
 }
 
-/// What names stand for.
+/// The types that names refer to.
 #[derive(Clone, Copy)]
 struct Names<'a> {
     own: &'a Surface,
@@ -95,7 +95,7 @@ impl Names<'_> {
         format!("({}) {returns}", types.collect::<Vec<_>>().join(", "))
     }
 
-    /// Names and types of fields; of anonymous ones nothing, since the facts leave them out.
+    /// Returns names and types of fields; nothing for anonymous ones, since the facts omit them.
     fn fields(self, fields: &syn::Fields) -> String {
         let named = fields.iter().filter_map(|field| {
             let name = field.ident.as_ref()?.to_string();
@@ -128,7 +128,7 @@ impl Names<'_> {
                     "c_short" => words.push("i16".to_owned()),
                     "c_uchar" => words.push("u8".to_owned()),
                     "c_schar" => words.push("i8".to_owned()),
-                    // What stands before it is the name of a function pointer's parameter.
+                    // The word before it is the name of a function pointer's parameter.
                     ":" => drop(words.pop()),
                     _ => words.push(word.to_owned()),
                 },

@@ -1,5 +1,5 @@
-//! The C interface of a release as AMD's Python packages declare it: the independent witness, and for the levels
-//! without headers what there is.
+//! The C interface of a release as AMD's Python packages declare it: an independent description, and the only one for
+//! the levels without headers.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -11,7 +11,7 @@ use serde::Deserialize;
 use super::levels::Level;
 use super::library::{Library, Names};
 
-/// In the made-up name of a pointer to a function that the header does not name.
+/// A part of the generated name of a pointer to a function without a name in the header.
 pub(crate) const NAMELESS: &str = "_anon_funptr_";
 
 /// One library at one release: `api/rocm-VERSION/LIBRARY.json`.
@@ -39,7 +39,7 @@ pub(crate) struct Struct {
 }
 
 impl Facts {
-    /// Reads the facts of `library` at the release that witnesses `level`, if there are any.
+    /// Reads the facts of `library` at the release that stands for `level`, if they exist.
     pub(crate) fn read(api: &Path, level: Level, library: &Library) -> Result<Option<Facts>> {
         let folder = api.join(format!("rocm-{}", level.witness()));
         let table = folder.join(format!("{}.tsv", library.name));
@@ -55,7 +55,7 @@ impl Facts {
             text = replace_word(&text, from, to);
         }
         let mut facts: Facts = serde_json::from_str(&text).with_context(|| format!("parsing {}", path.display()))?;
-        // Artefacts of the Python packages, no part of the C interface.
+        // Artefacts of the Python packages, which are not part of the C interface.
         facts.typedefs.remove("_Bool");
         facts.enum_values.retain(|name, _| !name.ends_with("__Base"));
         for declared in facts.structs.values_mut() {
@@ -68,7 +68,7 @@ impl Facts {
         Ok(Some(facts))
     }
 
-    /// A table of functions: module, function, result, parameters.
+    /// Reads a table of functions: module, function, result, parameters.
     fn names_of(table: &Path) -> Result<Facts> {
         let mut facts = Facts::default();
         for row in rows(table)? {
@@ -79,7 +79,7 @@ impl Facts {
         Ok(facts)
     }
 
-    /// The widths of bit fields, which have no place among the fields of the packages.
+    /// Adds the widths of bit fields, which the packages do not store with the fields.
     fn widths(&mut self, table: &Path, level: Level, library: &Library) -> Result<()> {
         for row in rows(table)? {
             let [of, name, field, width, first, last] = &row[..] else { bail!("{}: {row:?}", table.display()) };
@@ -96,8 +96,8 @@ impl Facts {
         Ok(())
     }
 
-    /// Enums of which the packages tell the names only; of some the values are known from elsewhere, the others become
-    /// types without constants.
+    /// Adds enums of which the packages only have the names. The values of some are known from other sources; the
+    /// others become types without constants.
     fn more_enums(&mut self, folder: &Path, library: &Library) -> Result<()> {
         for row in rows(&folder.join("enum_names.tsv"))? {
             let [of, name, ..] = &row[..] else { bail!("{}: {row:?}", folder.display()) };
@@ -115,13 +115,13 @@ impl Facts {
         Ok(())
     }
 
-    /// Removes what belongs to another library.
+    /// Removes items of another library.
     pub(crate) fn without(&mut self, foreign: impl Fn(&str) -> bool) {
         self.constants.retain(|name, _| !foreign(name));
         self.enum_values.retain(|name, values| {
             let known = !values.is_empty();
             values.retain(|name, _| !foreign(name));
-            // All of another library: a second name of its enum.
+            // All values belong to another library: it is a second name of that library's enum.
             let second_name = known && values.is_empty();
             !foreign(name) && !second_name
         });
@@ -131,8 +131,8 @@ impl Facts {
         self.typedefs.retain(|name, _| !foreign(name));
     }
 
-    /// Removes what does not belong to the library: names that `allow` does not match and that nothing needs that it
-    /// matches.
+    /// Removes items that do not belong to the library: names that `allow` does not match, unless a matching item needs
+    /// them.
     pub(crate) fn only(&mut self, allow: &Regex) {
         let mut kept: BTreeSet<String> = self.names().into_iter().filter(|name| allow.is_match(name)).collect();
         let mut left: Vec<String> = kept.iter().cloned().collect();
@@ -154,7 +154,7 @@ impl Facts {
         self.typedefs.retain(|name, _| kept(name));
     }
 
-    /// The C text of an item, with the parts of a struct.
+    /// Returns the C text of an item, with the parts of a struct.
     fn texts(&self, name: &str) -> Vec<String> {
         let mut texts = Vec::new();
         if let Some(function) = self.functions.get(name) {
@@ -170,7 +170,7 @@ impl Facts {
         texts
     }
 
-    /// Names of the public items: no parts of structs.
+    /// Returns the names of the public items, without parts of structs.
     pub(crate) fn names(&self) -> BTreeSet<String> {
         let mut names: BTreeSet<String> = BTreeSet::new();
         names.extend(self.functions.keys().cloned());
@@ -186,8 +186,8 @@ impl Facts {
         names
     }
 
-    /// What is known of `name`, in a normal form: two releases agree on an item when this is equal. `const`, and
-    /// names for the same integer, make no difference, since the packages drop them in places.
+    /// Returns the description of `name` in a normal form, which is equal if two releases agree on the item. `const`
+    /// and different names of the same integer type are removed, since the packages drop them in places.
     pub(crate) fn fact(&self, name: &str) -> Option<String> {
         if let Some(function) = self.functions.get(name) {
             let types: Vec<String> =
@@ -216,13 +216,13 @@ impl Facts {
         self.value(name).map(|value| value.to_string())
     }
 
-    /// Value of a constant, of an enum or not.
+    /// Returns the value of a constant, of an enum or not.
     pub(crate) fn value(&self, name: &str) -> Option<i128> {
         let in_enum = self.enum_values.values().find_map(|values| values.get(name));
         in_enum.or_else(|| self.constants.get(name)).copied()
     }
 
-    /// The struct that a made-up name (`hipResourceDesc_union_0`) is a part of.
+    /// Returns the struct that contains the part with a generated name (`hipResourceDesc_union_0`).
     pub(crate) fn owner(&self, part: &str) -> Option<&str> {
         self.structs.get(part)?;
         let candidates = part.match_indices('_').map(|(end, _)| &part[..end]);
@@ -254,7 +254,7 @@ impl Facts {
     }
 }
 
-/// Cells of the rows below the head of a table, if there is one.
+/// Returns the cells of a table's rows below the head, if the table exists.
 fn rows(table: &Path) -> Result<Vec<Vec<String>>> {
     if !table.exists() {
         return Ok(Vec::new());
@@ -263,7 +263,7 @@ fn rows(table: &Path) -> Result<Vec<Vec<String>>> {
     Ok(text.lines().skip(1).map(|row| row.split('\t').map(str::to_owned).collect()).collect())
 }
 
-/// Identifiers, numbers and single signs of C text.
+/// Splits C text into identifiers, numbers and single punctuation characters.
 pub(crate) fn words_of(text: &str) -> impl Iterator<Item = &str> {
     let is_word = |c: char| c.is_alphanumeric() || c == '_';
     let mut rest = text;
@@ -277,7 +277,7 @@ pub(crate) fn words_of(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// `char[256] name`, as some releases have it, to C's `char name[256]`.
+/// Converts `char[256] name`, a form of some releases, to C's `char name[256]`.
 fn array_after_name(field: &str) -> String {
     match (field.find('['), field.rfind(']')) {
         (Some(open), Some(close)) if close + 1 < field.len() => {
@@ -288,7 +288,7 @@ fn array_after_name(field: &str) -> String {
     }
 }
 
-/// The name in `void (*hipHostFn_t) (void *)`.
+/// Returns the name in `void (*hipHostFn_t) (void *)`.
 pub(crate) fn pointer_name(text: &str) -> &str {
     let inner = text.split_once("(*").map_or("", |(_, rest)| rest);
     inner.split(')').next().unwrap_or("").trim()
@@ -304,7 +304,7 @@ pub(crate) fn split(text: &str, separator: char) -> impl Iterator<Item = &str> {
     .filter(|part| !part.trim().is_empty())
 }
 
-/// `hipStream_t stream` without the name.
+/// Returns `hipStream_t stream` without the name.
 fn drop_name(parameter: &str) -> &str {
     let text = parameter.trim();
     let words: Vec<&str> = words_of(text).collect();

@@ -1,8 +1,8 @@
-//! Which items are the same at every level since they came, and the forms of those that are not.
+//! Determines which items are the same at every level since they were added, and the forms of the other items.
 //!
-//! Two levels have the same form of an item if its own declaration is the same, and so is that of everything that it
-//! mentions: a function changes with the struct that it takes. The constants of an enum are part of it: if a constant
-//! gets another value, the enum has two forms. Constants that come or go make no new form.
+//! Two levels have the same form of an item if its own declaration and those of all items that it mentions are the
+//! same: a function changes with a struct that it takes. The constants of an enum are part of it: if a constant gets
+//! another value, the enum has two forms. Added or removed constants do not make a new form.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -30,7 +30,7 @@ pub(crate) struct Form {
 /// The generated module that a form is in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Place {
-    /// It is no part of the crate's root: AMD changed or dropped the item.
+    /// Whether AMD changed or dropped the item: it is then not in the crate's root.
     pub(crate) changed: bool,
     pub(crate) from: Level,
     pub(crate) to: Level,
@@ -44,18 +44,18 @@ impl Place {
         Place { changed, from, to }
     }
 
-    /// Whether the items are there at this level.
+    /// Returns whether the items exist at this level.
     pub(crate) fn has(self, level: Level) -> bool {
         self.from <= level && level <= self.to
     }
 
-    /// Whether an item of `other` may mention one of this place.
+    /// Returns whether an item of `other` may mention an item of this place.
     pub(crate) fn covers(self, other: Place) -> bool {
         self != other && self.from <= other.from && other.to <= self.to
     }
 }
 
-/// The module's name.
+/// Prints the module's name.
 impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let number = |level: Level| format!("{}_{}", level.major(), level.minor());
@@ -68,18 +68,18 @@ impl fmt::Display for Place {
     }
 }
 
-/// Names of constants that say how many others there are: they grow with the enum.
+/// Returns whether a constant counts the others, and so grows with the enum.
 fn is_count(name: &str) -> bool {
     let ends = Regex::new("(Last[A-Za-z]*|LAST|_MAX|Max|Count|Num[A-Z][A-Za-z]*|_END|Range|Tbd)$");
     ends.is_ok_and(|ends| ends.is_match(name))
 }
 
-/// The items of a library and of those that it shares types with, by level.
+/// The items of a library and of the libraries that it shares types with, by level.
 pub(crate) struct Context<'a> {
     pub(crate) levels: &'a BTreeMap<Level, Surface>,
-    /// Of the other libraries.
+    /// The items of the other libraries.
     pub(crate) others: Vec<&'a BTreeMap<Level, Surface>>,
-    /// Their forms.
+    /// The forms of the other libraries' items.
     pub(crate) foreign: &'a Classes,
 }
 
@@ -89,8 +89,8 @@ impl Context<'_> {
         own.or_else(|| self.others.iter().find_map(|levels| levels.get(&level)?.get(name)))
     }
 
-    /// The words of a type, with second names resolved. `const` and the names of integers of one size make no
-    /// difference to the ABI, and the packages are not reliable there.
+    /// Adds the words of a type, with aliases resolved. `const` and different names of integers of one size do not
+    /// affect the ABI, and the packages are not reliable there.
     fn normal(&self, level: Level, text: &str, words: &mut Vec<String>, depth: usize) {
         for word in words_of(text) {
             match self.item(level, word) {
@@ -100,7 +100,7 @@ impl Context<'_> {
                 Some(Kind::Alias(target)) if depth < 8 => self.normal(level, target, words, depth + 1),
                 _ => match word {
                     "const" => words.push("mut".to_owned()),
-                    // The name of a function pointer's parameter is before it.
+                    // The name of a function pointer's parameter precedes it.
                     ":" => drop(words.pop()),
                     _ => words.push(integer(word).to_owned()),
                 },
@@ -108,7 +108,7 @@ impl Context<'_> {
         }
     }
 
-    /// What two levels must agree on: the words, of which some are names of items.
+    /// Returns the words that two levels must agree on, some of which are names of items.
     fn declaration(&self, level: Level, kind: &Kind) -> Vec<String> {
         let mut words = Vec::new();
         let mut add = |text: String| self.normal(level, &text, &mut words, 0);
@@ -174,7 +174,7 @@ fn integer(word: &str) -> &str {
     }
 }
 
-/// The form of each item at each level.
+/// Returns the form of each item at each level.
 pub(crate) fn classes(library: &Library, context: &Context<'_>) -> Classes {
     let enums = enum_classes(library, context.levels);
     let mut declared: BTreeMap<(&String, Level), Vec<String>> = BTreeMap::new();
@@ -215,7 +215,7 @@ pub(crate) fn classes(library: &Library, context: &Context<'_>) -> Classes {
     }
 }
 
-/// The numberings of each enum.
+/// Returns the numberings of each enum.
 fn enum_classes(library: &Library, levels: &BTreeMap<Level, Surface>) -> Classes {
     let mut values: BTreeMap<&str, BTreeMap<&str, String>> = BTreeMap::new();
     let mut classes = Classes::new();
@@ -245,7 +245,7 @@ fn enum_classes(library: &Library, levels: &BTreeMap<Level, Surface>) -> Classes
     classes
 }
 
-/// Ranges of levels without a hole in which an item has one form, oldest first.
+/// Returns the contiguous ranges of levels in which an item has one form, oldest first.
 pub(crate) fn places(of: &BTreeMap<Level, usize>) -> Vec<Place> {
     let mut runs: Vec<(Level, Level, usize)> = Vec::new();
     for (level, class) in of {
@@ -259,13 +259,13 @@ pub(crate) fn places(of: &BTreeMap<Level, usize>) -> Vec<Place> {
     runs.into_iter().map(place).collect()
 }
 
-/// One list of all levels.
+/// Merges all levels into one list.
 pub(crate) fn forms(context: &Context<'_>, classes: &Classes) -> Result<Forms> {
     let mut forms = Forms::new();
     let places_of: BTreeMap<&String, Vec<Place>> = classes.iter().map(|(name, of)| (name, places(of))).collect();
     for (name, places) in &places_of {
         for place in places {
-            // A declaration may use names of types that came later: then an older one is taken.
+            // A declaration may use names of types that were added later; then an older declaration is taken.
             let available = |used: &String| match places_of.get(used) {
                 Some(places) => places.iter().any(|other| other == place || other.covers(*place)),
                 None => Level::all()
@@ -277,7 +277,7 @@ pub(crate) fn forms(context: &Context<'_>, classes: &Classes) -> Result<Forms> {
             let fitting = || kinds.iter().filter(|kind| uses(kind).iter().all(available));
             let from_header = |kind: &&&Kind| !kind.docs().is_some_and(|text| text.contains(NO_HEADER));
             let said = |kind: &&&Kind| kind.docs().is_some() && from_header(kind);
-            // The newest text rules, and that of a header over none.
+            // The newest text is used, and a header's text rather than none.
             let kind = fitting().find(said).or_else(|| fitting().find(from_header)).or_else(|| fitting().next());
             let kind = kind.with_context(|| format!("{name} at {place}: it mentions what is not there"))?;
             forms.entry((*name).clone()).or_default().push(Form { place: *place, kind: (*kind).clone() });
@@ -286,7 +286,7 @@ pub(crate) fn forms(context: &Context<'_>, classes: &Classes) -> Result<Forms> {
     Ok(forms)
 }
 
-/// Items, by the module that they are in.
+/// Returns the items by their module.
 pub(crate) fn by_place(forms: &Forms) -> BTreeMap<Place, Vec<(&str, &Form)>> {
     let mut found: BTreeMap<Place, Vec<(&str, &Form)>> = BTreeMap::new();
     for (name, of) in forms {

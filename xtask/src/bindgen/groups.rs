@@ -1,14 +1,14 @@
-//! Comments that bindgen does not give to the functions that they are about.
+//! Comments that bindgen does not assign to their functions.
 //!
-//! Between `@{` and `@}` of Doxygen stand the variants of a function for `float`, `double` and so on: the text goes to
-//! the first only. Where an `#if` stands between a text and its function, the function has none.
+//! Between Doxygen's `@{` and `@}` are the variants of a function for `float`, `double` and so on: bindgen assigns the
+//! text to the first only. If an `#if` is between a text and its function, the function has none.
 
 use std::collections::BTreeMap;
 
 use super::facts::words_of;
 use super::surface::{Kind, Surface};
 
-/// Gives functions the text that stands before an `#if`, and says of those without which one has their text.
+/// Gives functions the text before an `#if`, and refers the functions without text to the one that has it.
 pub(crate) fn give_text(surface: &mut Surface, header: &str) {
     let separated = separated(header, |name| matches!(surface.get(name), Some(Kind::Function(_))));
     for (name, text) in separated {
@@ -21,7 +21,7 @@ pub(crate) fn give_text(surface: &mut Surface, header: &str) {
     let mut moves: Vec<(String, String, String)> = Vec::new();
     for group in groups(header, is_function) {
         let Some((first, others)) = group.split_first() else { continue };
-        // Half precision often comes first, and single precision is what people look for.
+        // Half precision often comes first, but most people look for single precision.
         let searched = others.iter().find(|other| {
             let own_text = surface.get(*other).is_some_and(|kind| kind.docs().is_some());
             !own_text
@@ -52,7 +52,7 @@ pub(crate) fn give_text(surface: &mut Surface, header: &str) {
     }
 }
 
-/// What the name alone says of a function without text.
+/// Returns a text that follows from the name of a function alone.
 fn after_its_name(name: &str, is_function: impl Fn(&str) -> bool) -> Option<String> {
     let known = |other: Option<&str>| other.filter(|other| is_function(other)).map(str::to_owned);
     if let Some(other) = known(name.strip_suffix("_spt")) {
@@ -65,7 +65,7 @@ fn after_its_name(name: &str, is_function: impl Fn(&str) -> bool) -> Option<Stri
     Some(format!("Size of the work space that {other}() needs."))
 }
 
-/// The first function after each comment, where a directive of the preprocessor stands between the two.
+/// Returns the first function after each comment if a preprocessor directive separates the two.
 fn separated(header: &str, is_function: impl Fn(&str) -> bool) -> BTreeMap<String, String> {
     let mut found = BTreeMap::new();
     let parts = parts(header);
@@ -82,7 +82,7 @@ fn separated(header: &str, is_function: impl Fn(&str) -> bool) -> BTreeMap<Strin
     found
 }
 
-/// The text of a comment, as bindgen hands it over.
+/// Returns the text of a comment in bindgen's form.
 fn without_signs(comment: &str) -> String {
     let text = comment.trim_end_matches("*/");
     let lines = text.lines().map(|line| line.trim().trim_start_matches(['/', '*', '!']));
@@ -95,7 +95,7 @@ fn is_chapter(comment: &str) -> bool {
         .any(|word| comment.contains(&format!("@{word}")) || comment.contains(&format!("\\{word}")))
 }
 
-/// The functions of each group, in the order of the header; one that has its own comment starts anew.
+/// Returns the functions of each group in the order of the header; one with a comment of its own starts a new group.
 fn groups(header: &str, is_function: impl Fn(&str) -> bool) -> Vec<Vec<String>> {
     let mut groups: Vec<Vec<String>> = Vec::new();
     let mut open = false;
@@ -131,12 +131,12 @@ fn groups(header: &str, is_function: impl Fn(&str) -> bool) -> Vec<Vec<String>> 
 }
 
 enum Part<'a> {
-    /// A comment for Doxygen.
+    /// A Doxygen comment.
     Comment(&'a str),
     Code(&'a str),
 }
 
-/// The header's code and its comments for Doxygen; other comments are left out.
+/// Returns the header's code and its Doxygen comments, without other comments.
 fn parts(header: &str) -> Vec<Part<'_>> {
     let (mut parts, mut rest) = (Vec::new(), header);
     while let Some(at) = rest.find("/*").into_iter().chain(rest.find("//")).min() {
@@ -153,7 +153,7 @@ fn parts(header: &str) -> Vec<Part<'_>> {
     parts
 }
 
-/// In what a function of BLAS and its like differs from another, as the letter in its name says.
+/// Returns the difference between two functions, of BLAS and the like, according to the letter in their names.
 fn difference(first: &str, other: &str) -> String {
     let (base, wide) = other.strip_suffix("_64").map_or((other, false), |base| (base, true));
     let differing: Vec<(char, char)> = first.chars().zip(base.chars()).filter(|(a, b)| a != b).collect();

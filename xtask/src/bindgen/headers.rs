@@ -1,4 +1,4 @@
-//! Runs bindgen over a C header and hands back its output as parsed Rust, with the macros that bindgen cannot carry over.
+//! Runs bindgen over a C header, and returns its output as parsed Rust, with the macros that bindgen does not support.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -8,7 +8,7 @@ use std::rc::Rc;
 use ::bindgen::callbacks::{DeriveTrait, ImplementsTrait, MacroParsingBehavior, ParseCallbacks};
 use anyhow::{Context, Result, bail};
 
-/// What bindgen made of one header.
+/// bindgen's output for one header.
 pub(crate) struct Parsed {
     pub(crate) file: syn::File,
     /// Object-like macros of the header whose body is a name or a cast (`((hipStream_t)2)`), in C syntax.
@@ -17,19 +17,19 @@ pub(crate) struct Parsed {
 
 /// The header to read.
 pub(crate) struct Input<'a> {
-    /// C text given to clang.
+    /// The C text passed to clang.
     pub(crate) text: &'a str,
-    /// Include directory, where the text includes anything.
+    /// The include directory, if the text includes anything.
     pub(crate) include: Option<&'a Path>,
-    /// Read it as C++.
+    /// Whether it is read as C++.
     pub(crate) cplusplus: bool,
-    /// Headers to leave out.
+    /// Headers to omit.
     pub(crate) shims: &'a [&'a str],
-    /// Folders below it whose macros are the library's.
+    /// Folders below the include directory whose macros belong to the library.
     pub(crate) folders: &'a [&'a str],
     /// Regular expression: names that belong to the library.
     pub(crate) allow: &'a str,
-    /// Folders below the include directory that are another library's: its types are only mentioned.
+    /// Folders below the include directory that belong to another library: its types are only mentioned.
     pub(crate) foreign: &'a [&'a str],
 }
 
@@ -74,7 +74,7 @@ pub(crate) fn parse(input: &Input<'_>) -> Result<Parsed> {
     Ok(Parsed { file, macros })
 }
 
-/// A folder with the C++ headers that some headers include though they are C, and with empty ones.
+/// Creates a folder with the C++ headers that some C headers include, and with empty headers.
 fn shims(empty: &[&str]) -> Result<tempfile::TempDir> {
     let folder = tempfile::tempdir().context("creating a temporary folder")?;
     for name in empty {
@@ -89,7 +89,7 @@ fn shims(empty: &[&str]) -> Result<tempfile::TempDir> {
     Ok(folder)
 }
 
-/// Collects the names of the object-like macros that are in force.
+/// Collects the names of the object-like macros that are defined.
 #[derive(Debug)]
 struct Macros(Rc<RefCell<Vec<String>>>);
 
@@ -99,13 +99,13 @@ impl ParseCallbacks for Macros {
         MacroParsingBehavior::Default
     }
 
-    /// Types of other libraries are plain C types: they can be copied and printed.
+    /// Types of other libraries are plain C types: they implement Copy and Debug.
     fn blocklisted_type_implements_trait(&self, _: &str, derive: DeriveTrait) -> Option<ImplementsTrait> {
         matches!(derive, DeriveTrait::Copy | DeriveTrait::Debug).then_some(ImplementsTrait::Yes)
     }
 }
 
-/// Bodies of those of `names` that are defined in `folders` as another name or as a cast of a number.
+/// Returns the bodies of those of `names` that `folders` define as another name or as a cast of a number.
 fn macro_bodies(include: &Path, folders: &[&str], names: &[String]) -> Result<BTreeMap<String, String>> {
     let mut found: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for path in all_header_files(include, folders)? {
@@ -134,7 +134,7 @@ fn macro_bodies(include: &Path, folders: &[&str], names: &[String]) -> Result<BT
     Ok(one)
 }
 
-/// The text of all headers in `folders`.
+/// Returns the text of all headers in `folders`.
 pub(crate) fn text(include: &Path, folders: &[&str]) -> Result<String> {
     let mut all = String::new();
     for path in all_header_files(include, folders)? {
@@ -167,7 +167,7 @@ fn header_files(directory: &Path) -> Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-/// `#define NAME BODY` lines of a header: continued lines joined, comments cut off.
+/// Returns the `#define NAME BODY` lines of a header, with continued lines joined and comments removed.
 fn definitions(text: &str) -> Vec<(String, String)> {
     let joined = text.replace("\\\r\n", " ").replace("\\\n", " ");
     let mut found = Vec::new();

@@ -1,5 +1,5 @@
-//! `api/inputs.tsv`: the headers that the code was generated from, and the libraries whose symbols were looked at. The
-//! tests of the `-sys` crates read it too.
+//! `api/inputs.tsv`: the headers that the code was generated from, and the libraries whose symbols were read. The tests
+//! of the `-sys` crates read it too.
 
 use std::path::{Path, PathBuf};
 
@@ -12,7 +12,7 @@ use super::library::Library;
 
 const LIBRARY_FOLDER: &str = "usr/lib/x86_64-linux-gnu";
 
-/// What is noted; nothing, if there is no table yet.
+/// Returns the recorded inputs; none if the table does not exist yet.
 pub(super) fn noted() -> Result<Vec<Input>> {
     let path = inputs::path();
     match std::fs::read_to_string(&path) {
@@ -22,7 +22,7 @@ pub(super) fn noted() -> Result<Vec<Input>> {
     }
 }
 
-/// The reason why a library's code may differ from what is generated now: its headers, or those of a library that it
+/// Returns the reason why a library's code may differ from a new generation: its headers, or those of a library that it
 /// shares types with, have changed.
 pub(super) fn changed(noted: &[Input], library: &Library, trees: &Path) -> Option<String> {
     let of = |name: &str| {
@@ -32,9 +32,9 @@ pub(super) fn changed(noted: &[Input], library: &Library, trees: &Path) -> Optio
     of(library.name).or_else(|| used(library).into_iter().find_map(|used| of(used.name)))
 }
 
-/// Notes the inputs of `libraries` as they are now, and of the symbols only if they were read. Returns the path if the
-/// table changed. With `check` it returns the path if the table lacks a row or has an extra one; another digest is no
-/// difference, because the generated code may be the same.
+/// Records the current inputs of `libraries`, and those of the symbols only if they were read. Returns the path if the
+/// table changed. With `check` it returns the path if the table lacks a row or has an extra one; another digest does
+/// not count as a difference, because the generated code may be the same.
 pub(super) fn write<'a>(
     noted: &[Input],
     libraries: impl Iterator<Item = &'a Library>,
@@ -63,7 +63,7 @@ pub(super) fn write<'a>(
     super::write_file(&path, &inputs::text(&table), check)
 }
 
-/// The inputs of a library as they are now.
+/// Returns the current inputs of a library.
 fn all(library: &Library, trees: &Path) -> Vec<Input> {
     let mut folders = library.folders.to_vec();
     folders.extend(used(library).iter().flat_map(|used| used.folders));
@@ -82,7 +82,7 @@ fn all(library: &Library, trees: &Path) -> Vec<Input> {
     all
 }
 
-/// The libraries that it shares types with, and those that they share types with.
+/// Returns the libraries that it shares types with, recursively.
 fn used(library: &Library) -> Vec<&'static Library> {
     let mut found: Vec<&Library> = Vec::new();
     let mut names = library.uses.to_vec();

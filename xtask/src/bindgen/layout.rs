@@ -1,5 +1,5 @@
-//! Writes the proof of layout: for each level with headers a C program that prints sizes, alignments, offsets and
-//! constants as the C compiler sees them, and the Rust that computes the same lines from the bindings.
+//! Writes the layout tests: for each level with headers a C program that prints sizes, alignments, offsets and
+//! constants according to the C compiler, and the Rust code that computes the same lines from the bindings.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -15,7 +15,7 @@ use super::lines::HEADER;
 use super::merge::Sources;
 use super::surface::{Kind, Surface};
 
-/// The files of `tests/generated`: `layout_6_4.c` and `layout_6_4.rs` for level 6.4, and so on.
+/// Returns the files of `tests/generated`: `layout_6_4.c` and `layout_6_4.rs` for level 6.4, and so on.
 pub(crate) fn files(
     library: &Library,
     sources: &Sources,
@@ -26,11 +26,11 @@ pub(crate) fn files(
     for (level, header) in &sources.headers {
         let mut surface = header.clone();
         if sources.reference.contains(level) {
-            // Headers of another release prove what is the same in both.
+            // Headers of another release only verify the items that are the same in both.
             let ours = &levels[level];
             surface.retain(|name, kind| ours.get(name).is_some_and(|our| our.shape() == kind.shape()));
         }
-        // Headers of the release declare these in another way.
+        // The release's headers declare these differently.
         surface.retain(|name, kind| {
             !library.as_newest.iter().any(|(of, ..)| of == name)
                 || levels[level].get(name).is_some_and(|our| our.shape() == kind.shape())
@@ -51,7 +51,7 @@ pub(crate) fn files(
     Ok(files)
 }
 
-/// Declares the C programs of the levels that the crate has by its features.
+/// Declares the C programs of the levels that the crate's features enable.
 fn modules(library: &Library, headers: &BTreeMap<Level, Surface>) -> String {
     let mut text = String::from("pub(crate) mod functions;\nmod names;\n");
     let mut rows = String::new();
@@ -151,7 +151,7 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// Whether a constant is of an unsigned type of 64 bits.
+    /// Returns whether a constant has an unsigned type of 64 bits.
     fn is_wide(&self, item: &syn::ItemConst, of: Option<&str>) -> bool {
         let ty = match of.and_then(|of| self.surface.get(of)) {
             Some(Kind::Enum(_, integer)) => integer.to_token_stream().to_string(),
@@ -166,7 +166,7 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// The fields of `part`, found in `outer` under these paths.
+    /// Writes the fields of `part`, which `outer` contains under these paths.
     fn fields(&mut self, outer: &str, part: &str, c_path: &str, rust_path: &str) -> Result<()> {
         let fields: Vec<syn::Field> = match self.surface.get(part) {
             Some(Kind::Struct(item, _)) => item.fields.iter().cloned().collect(),
@@ -199,7 +199,7 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// Whether C knows the size of what the name stands for.
+    /// Returns whether C knows the size of the type with this name.
     fn sized(&self, name: &str) -> bool {
         match self.surface.get(name) {
             Some(Kind::Type(item)) => match &*item.ty {
@@ -212,7 +212,7 @@ impl Writer<'_> {
     }
 }
 
-/// C's name of a field: bindgen puts `_` behind a keyword of Rust.
+/// Returns C's name of a field: bindgen appends `_` to a Rust keyword.
 fn c_field(name: &str) -> &str {
     match name {
         "type_" | "fn_" | "ref_" | "in_" | "match_" | "mod_" | "move_" | "use_" => &name[..name.len() - 1],
@@ -220,7 +220,7 @@ fn c_field(name: &str) -> &str {
     }
 }
 
-/// Which types C knows only with `struct`, `union` or `enum` before the name.
+/// The types that C only knows with `struct`, `union` or `enum` before the name.
 struct CNames {
     tags: BTreeSet<String>,
 }
@@ -228,7 +228,7 @@ struct CNames {
 impl CNames {
     fn new(text: &str) -> CNames {
         let words: Vec<&str> = super::facts::words_of(text).collect();
-        // C's own, of which the text says nothing.
+        // C's own types, which the text does not declare.
         let mut tags: BTreeSet<String> = ["sockaddr", "timespec"].map(str::to_owned).into();
         let mut typedefs = BTreeSet::new();
         for (index, window) in words.windows(3).enumerate() {

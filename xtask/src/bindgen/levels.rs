@@ -2,14 +2,14 @@
 
 use std::fmt;
 
-/// One API level, by its place in [`LEVELS`]. Ordered as the releases are.
+/// One API level, as an index into [`LEVELS`]. Ordered like the releases.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Level(usize);
 
 struct Facts {
     major: u32,
     minor: u32,
-    /// Release under `api/` whose declarations, read off AMD's Python packages, witness this level.
+    /// The release under `api/` that stands for this level. Its declarations come from AMD's Python packages.
     witness: &'static str,
 }
 
@@ -25,7 +25,7 @@ const LEVELS: [Facts; 8] = [
 ];
 
 impl Level {
-    /// All levels, oldest first.
+    /// Returns all levels, oldest first.
     pub(crate) fn all() -> impl DoubleEndedIterator<Item = Level> + Clone {
         (0..LEVELS.len()).map(Level)
     }
@@ -38,7 +38,7 @@ impl Level {
         Level(LEVELS.len() - 1)
     }
 
-    /// The level after this one.
+    /// Returns the level after this one.
     pub(crate) fn next(self) -> Option<Level> {
         (self.0 + 1 < LEVELS.len()).then_some(Level(self.0 + 1))
     }
@@ -51,38 +51,39 @@ impl Level {
         LEVELS[self.0].minor
     }
 
-    /// Major and minor number.
+    /// Returns major and minor number.
     pub(crate) fn number(self) -> (u32, u32) {
         (self.major(), self.minor())
     }
 
-    /// The level of these numbers.
+    /// Returns the level with these numbers.
     pub(crate) fn of(number: (u32, u32)) -> Option<Level> {
         Level::all().find(|level| level.number() == number)
     }
 
-    /// The first release whose ABI may be that of this level and not that of the one before: a major release changes it.
+    /// Returns the first release whose ABI may be that of this level and not that of the one before: a major release
+    /// changes it.
     pub(crate) fn abi_start(self) -> (u32, u32) {
         let before = self.0.checked_sub(1).map(|at| LEVELS[at].major);
         if before == Some(self.major()) { self.number() } else { (self.major(), 0) }
     }
 
-    /// The name of the level's module.
+    /// Returns the name of the level's module.
     pub(crate) fn module(self) -> String {
         format!("rocm_{}_{}", self.major(), self.minor())
     }
 
-    /// Release under `api/` that witnesses this level, for the libraries that it has.
+    /// Returns the release under `api/` that stands for this level, for the libraries that it has.
     pub(crate) fn witness(self) -> &'static str {
         LEVELS[self.0].witness
     }
 
-    /// The Cargo feature of this level.
+    /// Returns the Cargo feature of this level.
     pub(crate) fn feature(self) -> String {
         format!("rocm-{}-{}", self.major(), self.minor())
     }
 
-    /// Levels, nearest first; one of the same major release is nearer than one of another.
+    /// Sorts levels, nearest first; one of the same major release is nearer than one of another.
     pub(crate) fn nearest(self, levels: impl Iterator<Item = Level>) -> Vec<Level> {
         let mut found: Vec<Level> = levels.collect();
         found.sort_by_key(|level| (level.major() != self.major(), level.0.abs_diff(self.0)));

@@ -1,4 +1,4 @@
-//! What the generator has to know of a library, beside its headers.
+//! The properties of a library that the generator needs besides its headers.
 
 use anyhow::Result;
 use regex::Regex;
@@ -6,7 +6,7 @@ use regex::Regex;
 use super::levels::Level;
 use super::write_c::Anonymous;
 
-/// One library and the module of a `-sys` crate that it becomes.
+/// One library, and the module of a `-sys` crate with its bindings.
 pub(crate) struct Library {
     /// Name under `api/`.
     pub(crate) name: &'static str,
@@ -14,21 +14,21 @@ pub(crate) struct Library {
     pub(crate) package: &'static str,
     /// Module of the crate; `None` for the crate root.
     pub(crate) module: Option<&'static str>,
-    /// Where headers of it can be had.
+    /// The available headers.
     pub(crate) headers: &'static [Headers],
-    /// C text that the headers need.
+    /// C text that the headers need before them.
     pub(crate) prelude: &'static str,
-    /// Headers, as C includes them; those that a release lacks are left out.
+    /// Headers, as C includes them; those that a release lacks are skipped.
     pub(crate) includes: &'static [&'static str],
-    /// Its headers are C++, though the interface is C.
+    /// Whether its headers are C++, although the interface is C.
     pub(crate) cplusplus: bool,
-    /// Headers that are C++ and that the C interface does not need: left out.
+    /// C++ headers that the C interface does not need: they are omitted.
     pub(crate) shims: &'static [&'static str],
-    /// Where the packages have no more than a table of functions.
+    /// Whether the packages only have a table of functions.
     pub(crate) names: Names,
-    /// Structs without padding, of which the packages tell nothing.
+    /// Structs without padding, which the packages do not mark.
     pub(crate) packed: &'static [&'static str],
-    /// Functions that the packages declare otherwise than all headers, and why.
+    /// Functions that the packages declare differently from all headers, and why.
     pub(crate) mistaken: &'static [(&'static str, &'static str)],
     /// Folders below the include directory that are this library's own.
     pub(crate) folders: &'static [&'static str],
@@ -36,45 +36,45 @@ pub(crate) struct Library {
     pub(crate) allow: &'static str,
     /// Libraries whose types it shares, by name.
     pub(crate) uses: &'static [&'static str],
-    /// Its status types, with what a call returns when the library or the function is missing.
+    /// Its status types, with the values that a call returns if the library or the function is missing.
     pub(crate) statuses: &'static [Status],
-    /// Enums of which single constants got other values, and which stay one type all the same, and why.
+    /// Enums that stay one type although some of their constants got other values, and why.
     pub(crate) one_enum: &'static [(&'static str, &'static str)],
-    /// Types and constants that older releases declare in another way with the same ABI: from a level on they are what they
-    /// are at the newest. Name, level, how the older declaration differs.
+    /// Types and constants that older releases declare differently with the same ABI. From a level on, the newest
+    /// declaration is used. Name, level, how the older declaration differs.
     pub(crate) as_newest: &'static [(&'static str, (u32, u32), &'static str)],
-    /// Structs that are laid out as a type of another library, which took their place, and that are names of it here: the
-    /// struct and the other.
+    /// Structs with the layout of a type of another library that replaced them, and that become aliases of it: the
+    /// struct and the other type.
     pub(crate) same: &'static [(&'static str, &'static str)],
-    /// Types of results for which the crate says by hand what a call returns that finds no function.
+    /// Result types for which the crate implements `MissingValue` by hand.
     pub(crate) results_by_hand: &'static [&'static str],
-    /// Names that the headers replace by a macro, in every release that the packages cover: the package's, the
-    /// header's, and why.
+    /// Names that the headers replace by a macro, in every release that the packages cover: the package's name, the
+    /// header's name, and why.
     pub(crate) renames: &'static [(&'static str, &'static str, &'static str)],
-    /// Items that are not carried over.
+    /// Items that are omitted.
     pub(crate) leave_out: &'static [&'static str],
-    /// Functions that the packages have and that are not here, and why.
+    /// Functions that the packages have but the bindings omit, and why.
     pub(crate) absent: &'static [(&'static str, &'static str)],
-    /// Functions that the packages leave out, and why they are here.
+    /// Functions that the packages lack but the bindings have, and why.
     pub(crate) beyond_facts: &'static [(&'static str, &'static str)],
-    /// Places of anonymous members in structs that no header at hand has.
+    /// Positions of anonymous members in structs that no available header has.
     pub(crate) anonymous: Anonymous<'static>,
-    /// The oldest level at which the oldest declarations at hand hold, if that is before their own.
+    /// The oldest level for which the oldest available declarations hold, if it is before their own.
     pub(crate) back_to: Option<BackTo>,
-    /// The real libraries, to compare their symbols.
+    /// The real libraries, for the comparison of symbols.
     pub(crate) binaries: &'static [Binary],
-    /// Subject by beginning of a function's name, a regular expression; the last that fits counts.
+    /// The subjects by the start of a function's name, a regular expression; the last match counts.
     pub(crate) topics: &'static [(&'static str, &'static str)],
 }
 
-/// A table of functions, whose types are not to be relied on: they are the nearest headers' own.
+/// A table of functions whose types are not reliable: the nearest headers' types are used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Names {
-    /// There is none.
+    /// There is no table.
     None,
-    /// All functions of a release are in it.
+    /// The table has all functions of a release.
     All,
-    /// Some are.
+    /// The table has some of the functions.
     Some,
 }
 
@@ -83,7 +83,7 @@ pub(crate) struct Status {
     pub(crate) ty: &'static str,
     pub(crate) library_missing: &'static str,
     pub(crate) symbol_missing: &'static str,
-    /// The library is of a release whose function of that name has other parameters.
+    /// Returned if the library belongs to a release whose function of that name has other parameters.
     pub(crate) other_release: &'static str,
 }
 
@@ -91,30 +91,31 @@ pub(crate) struct Status {
 pub(crate) struct Headers {
     /// The API level.
     pub(crate) level: (u32, u32),
-    /// The fetched tree (`cargo xtask rocm fetch`) that has them.
+    /// The fetched tree (`cargo xtask rocm fetch`) that contains them.
     pub(crate) tree: &'static str,
     /// The include directory in it.
     pub(crate) include: &'static str,
-    /// What they are of, such as `ROCm 5.7.1`.
+    /// Their origin, such as `ROCm 5.7.1`.
     pub(crate) of: &'static str,
-    /// They are not of the level's release: the packages' declarations of that release rule, these give the text.
+    /// Whether they belong to another release than the level's: then the packages' declarations of that release count,
+    /// and these headers only provide the text.
     pub(crate) reference: bool,
 }
 
-/// Declarations that hold for older levels than those that witness them.
+/// Declarations that hold for older levels than those of their sources.
 pub(crate) struct BackTo {
     /// The oldest such level.
     pub(crate) level: (u32, u32),
-    /// How that is known.
+    /// The reason.
     pub(crate) why: &'static str,
-    /// Items that came later, with their level.
+    /// Items that were added later, with their level.
     pub(crate) later: &'static [(&'static str, (u32, u32))],
 }
 
 /// A real library.
 pub(crate) struct Binary {
     pub(crate) level: (u32, u32),
-    /// The fetched tree that has it.
+    /// The fetched tree that contains it.
     pub(crate) tree: &'static str,
     /// Its file name, below `usr/lib/x86_64-linux-gnu`.
     pub(crate) file: &'static str,
@@ -123,7 +124,7 @@ pub(crate) struct Binary {
 const INCLUDE: &str = "usr/include";
 
 impl Headers {
-    /// Headers of the level's own release, in the tree of that release.
+    /// Creates headers of the level's own release, in the tree of that release.
     pub(crate) const fn new(level: (u32, u32), tree: &'static str, of: &'static str) -> Headers {
         Headers { level, tree, include: INCLUDE, of, reference: false }
     }
@@ -157,14 +158,14 @@ impl Binary {
 pub(crate) struct Topics(Vec<(Regex, &'static str)>);
 
 impl Topics {
-    /// That of a function.
+    /// Returns the subject of a function.
     pub(crate) fn of(&self, function: &str) -> &'static str {
         self.0.iter().rev().find(|(start, _)| start.is_match(function)).map_or("other", |(_, topic)| topic)
     }
 }
 
 impl Library {
-    /// A library of which nothing is known.
+    /// A library with default properties.
     pub(crate) const NEW: Library = Library {
         name: "",
         package: "",
@@ -195,35 +196,35 @@ impl Library {
         topics: &[],
     };
 
-    /// Whether an enum stays one type when a constant of it gets another value. A status is an answer: nothing is called
-    /// with it.
+    /// Returns whether an enum stays one type if a constant of it gets another value. A status is only returned, never
+    /// passed to a function.
     pub(crate) fn keeps(&self, name: &str) -> bool {
         self.statuses.iter().any(|status| status.ty == name) || self.one_enum.iter().any(|(of, _)| *of == name)
     }
 
-    /// What a function is about, by its name.
+    /// Returns the subjects of its functions, by name.
     pub(crate) fn topics(&self) -> Result<Topics> {
         let compile = |(start, topic): &(&str, &'static str)| Ok((Regex::new(&format!("^(?:{start})"))?, *topic));
         Ok(Topics(self.topics.iter().map(compile).collect::<Result<_>>()?))
     }
 
-    /// The headers of a level.
+    /// Returns the headers of a level.
     pub(crate) fn headers_of(&self, level: Level) -> Option<&'static Headers> {
         self.headers.iter().find(|headers| headers.level == level.number())
     }
 
-    /// The Rust path of what it becomes, from within its crate.
+    /// Returns the Rust path of its bindings, from within its crate.
     pub(crate) fn scope(&self) -> String {
         self.module.map_or("crate".to_owned(), |module| format!("crate::{module}"))
     }
 
-    /// The Rust path of what it becomes, from without.
+    /// Returns the Rust path of its bindings, from other crates.
     pub(crate) fn path(&self) -> String {
         let package = self.package.replace('-', "_");
         self.module.map_or(package.clone(), |module| format!("{package}::{module}"))
     }
 
-    /// Folders of generated code and of generated tests in the crate.
+    /// Returns the folders of generated code and of generated tests in the crate.
     pub(crate) fn generated(&self) -> (String, String) {
         match self.module {
             None => ("src/generated".into(), "tests/generated".into()),
@@ -231,7 +232,7 @@ impl Library {
         }
     }
 
-    /// C text that includes its headers.
+    /// Returns the C text that includes its headers.
     pub(crate) fn include_text(&self) -> String {
         let one = |name: &&str| format!("#if __has_include(<{name}>)\n#include <{name}>\n#endif\n");
         self.prelude.to_owned() + &self.includes.iter().map(one).collect::<String>()

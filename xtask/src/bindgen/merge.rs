@@ -1,4 +1,4 @@
-//! From the headers of some levels and the facts of others to every item at every level.
+//! Combines the headers of some levels and the facts of others to every item at every level.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,38 +12,38 @@ use super::library::{BackTo, Names};
 use super::surface::{Kind, Surface};
 use super::write_c::{Anonymous, unplaced};
 
-/// What is known of one library.
+/// The available information about one library.
 pub(crate) struct Sources {
-    /// Places of members that the facts leave out.
+    /// Positions of members that the facts omit.
     pub(crate) anonymous: Anonymous<'static>,
-    /// Declarations that hold for older levels than those that witness them.
+    /// Declarations that hold for older levels than those of their sources.
     pub(crate) back_to: Option<&'static BackTo>,
-    /// Whether the facts are no more than names.
+    /// Whether the facts only consist of names.
     pub(crate) names: Names,
-    /// Functions of the facts that are left out.
+    /// Functions of the facts that are omitted.
     pub(crate) absent: Vec<&'static str>,
-    /// Functions that the facts leave out.
+    /// Functions that the facts lack.
     pub(crate) beyond: Vec<&'static str>,
     /// Items of other libraries, with the Rust path of the library.
     pub(crate) foreign: BTreeMap<String, String>,
     /// The constants of their enums.
     pub(crate) foreign_constants: BTreeMap<String, Vec<String>>,
-    /// Those of them that are second names.
+    /// Those of them that are aliases.
     pub(crate) foreign_types: BTreeMap<String, Kind>,
-    /// From the real headers.
+    /// Items from the real headers.
     pub(crate) headers: BTreeMap<Level, Surface>,
     /// Levels whose headers are of another release.
     pub(crate) reference: BTreeSet<Level>,
-    /// From AMD's Python packages.
+    /// Facts from AMD's Python packages.
     pub(crate) facts: BTreeMap<Level, Facts>,
-    /// From headers written after the facts, for the levels without real ones.
+    /// Items from headers written from the facts, for the levels without real ones.
     pub(crate) written: BTreeMap<Level, Surface>,
 }
 
-/// In the text of a declaration that the packages alone witness.
+/// A part of the text of a declaration that only the packages have.
 pub(crate) const NO_HEADER: &str = "no C header of that release was at hand";
 
-/// The items of every level that is known.
+/// Returns the items of every known level.
 pub(crate) fn levels(sources: &Sources) -> Result<BTreeMap<Level, Surface>> {
     let mut found = BTreeMap::new();
     for level in Level::all() {
@@ -63,7 +63,7 @@ pub(crate) fn levels(sources: &Sources) -> Result<BTreeMap<Level, Surface>> {
     }
     let oldest = found.keys().next().copied();
     for level in Level::all() {
-        // What is known of a level by `back_to` witnesses nothing.
+        // A level that is only known by `back_to` is not a source of its own.
         let witnesses = found.iter().filter(|(known, _)| oldest.is_some_and(|oldest| oldest <= **known));
         let below = witnesses.rev().find(|(known, _)| **known < level).map(|(_, surface)| surface);
         let above = found.range(level..).next().map(|(_, surface)| surface);
@@ -85,7 +85,7 @@ pub(crate) fn levels(sources: &Sources) -> Result<BTreeMap<Level, Surface>> {
     Ok(found)
 }
 
-/// The functions that the facts name, each as the nearest header has it, and the other items of the nearest header.
+/// Returns the functions that the facts name, each as in the nearest header, and the other items of the nearest header.
 fn by_names(sources: &Sources, level: Level) -> Result<Surface> {
     let headers = sources.nearest_headers(level);
     let (_, nearest) = headers.first().context("no header")?;
@@ -104,7 +104,7 @@ fn by_names(sources: &Sources, level: Level) -> Result<Surface> {
     Ok(surface)
 }
 
-/// Copies an item and all that it mentions and that is not there yet.
+/// Copies an item and all missing items that it mentions.
 pub(crate) fn take_all(name: &str, from: &Surface, into: &mut Surface) {
     let Some(kind) = from.get(name) else { return };
     into.insert(name.to_owned(), kind.clone());
@@ -115,21 +115,21 @@ pub(crate) fn take_all(name: &str, from: &Surface, into: &mut Surface) {
     }
 }
 
-/// What is the same in both.
+/// Returns the items that are the same in both.
 fn in_both(below: &Surface, above: &Surface) -> Surface {
     let mut surface = above.clone();
     surface.retain(|name, kind| below.get(name).is_some_and(|other| other.shape() == kind.shape()));
     surface
 }
 
-/// What of the oldest level was there already at an older one.
+/// Returns the items of the oldest level that already existed at an older one.
 fn before(oldest: &Surface, level: Level, back: &BackTo) -> Surface {
     let mut surface = oldest.clone();
     surface.retain(|name, _| back.later.iter().all(|(later, since)| later != name || *since <= level.number()));
     surface
 }
 
-/// Without the items that mention one that is missing.
+/// Removes the items that mention a missing one.
 fn closed(mut surface: Surface, foreign: &BTreeMap<String, String>) -> Surface {
     loop {
         let missing = missing(&surface, foreign);
@@ -140,8 +140,8 @@ fn closed(mut surface: Surface, foreign: &BTreeMap<String, String>) -> Surface {
     }
 }
 
-/// The items of a level that only the facts witness: the nearest header's item where the facts of the two agree,
-/// else the item as the facts have it.
+/// Returns the items of a level that is only described by facts: the nearest header's item if the facts of both levels
+/// agree, otherwise the item of the facts.
 fn without_headers(sources: &Sources, level: Level) -> Result<Surface> {
     let facts = sources.facts.get(&level).context("no facts")?;
     let written = sources.written.get(&level).context("no written header")?;
@@ -156,10 +156,10 @@ fn without_headers(sources: &Sources, level: Level) -> Result<Surface> {
             let same = match sources.facts.get(&other) {
                 _ if second_name => true,
                 Some(theirs) if other != level => theirs.fact(&name)? == fact,
-                // No facts of the headers' own release: the declarations themselves are compared.
+                // There are no facts of the headers' own release: the declarations themselves are compared.
                 _ => cross_check::difference(sources, &name, facts, written, header).is_none(),
             };
-            // A second name needs what it stands for.
+            // An alias needs its target.
             let complete = match header.get(&name)? {
                 Kind::Alias(target) => facts.fact(target).is_some() || sources.foreign.contains_key(target),
                 Kind::Const(_, Some(of), _) => facts.fact(of).is_some(),
@@ -177,7 +177,7 @@ fn without_headers(sources: &Sources, level: Level) -> Result<Surface> {
             None => continue,
         };
         take(&name, from, facts, &mut surface)?;
-        // Where no release has headers, the crate says so once.
+        // If no release has headers, the crate states that once.
         if sources.headers.is_empty() {
             continue;
         }
@@ -198,7 +198,7 @@ fn without_headers(sources: &Sources, level: Level) -> Result<Surface> {
             }
         }
     }
-    // In rounds: one may stand for another.
+    // In rounds, since aliases may refer to each other.
     let mut left = unwitnessed(sources, level);
     loop {
         let before = surface.len();
@@ -219,7 +219,7 @@ fn without_headers(sources: &Sources, level: Level) -> Result<Surface> {
     }
 }
 
-/// Copies an item and the parts of structs that it is made of.
+/// Copies an item and the parts of structs that it consists of.
 fn take(name: &str, from: &Surface, facts: &Facts, into: &mut Surface) -> Result<()> {
     let Some(kind) = from.get(name) else { return Ok(()) };
     into.insert(name.to_owned(), kind.clone());
@@ -232,7 +232,8 @@ fn take(name: &str, from: &Surface, facts: &Facts, into: &mut Surface) -> Result
     Ok(())
 }
 
-/// Items that no package tells of (macros, the OpenGL header): there when the headers on both sides have them.
+/// Returns the items that no package lists (macros, the OpenGL header): they exist if the headers of the levels before
+/// and after have them.
 fn unwitnessed(sources: &Sources, level: Level) -> BTreeSet<String> {
     let below = sources.headers.range(..level).next_back().map(|(_, surface)| surface);
     let above = sources.headers.range(level..).next().map(|(_, surface)| surface);
@@ -247,7 +248,7 @@ fn unwitnessed(sources: &Sources, level: Level) -> BTreeSet<String> {
         (Some(below), Some(above)) => {
             let both = below.keys().filter(|name| above.contains_key(*name));
             names.extend(both.cloned());
-            // A second name is there as soon as what it stands for is.
+            // An alias exists as soon as its target does.
             let aliases = above.iter().filter(|(_, kind)| matches!(kind, Kind::Alias(_)));
             names.extend(aliases.map(|(name, _)| name.clone()));
         }
@@ -260,7 +261,7 @@ fn unwitnessed(sources: &Sources, level: Level) -> BTreeSet<String> {
     };
     names.retain(|name| !witnessed.contains(name) && !part(name));
     if alone || !sources.reference.is_empty() {
-        // No release has both: what the packages list and do not have here is gone, only macros they never list.
+        // No release has both: items that the packages list but lack here are gone; only macros are never listed.
         let newest = sources.headers.values().next_back();
         names.retain(|name| {
             let kind = newest.and_then(|header| header.get(name));
@@ -270,7 +271,7 @@ fn unwitnessed(sources: &Sources, level: Level) -> BTreeSet<String> {
     names
 }
 
-/// Types and second names that an item mentions.
+/// Returns the types and aliases that an item mentions.
 pub(crate) fn uses(kind: &Kind) -> BTreeSet<String> {
     let mut types = Types(BTreeSet::new());
     match kind.clone() {
@@ -303,7 +304,7 @@ impl VisitMut for Types {
     }
 }
 
-/// Items that mention a type that is not there, with that type.
+/// Returns the items that mention a missing type, with that type.
 fn missing(surface: &Surface, foreign: &BTreeMap<String, String>) -> BTreeMap<String, String> {
     let there = |used: &String| surface.contains_key(used) || foreign.contains_key(used);
     let lacking = surface.iter().filter_map(|(name, kind)| {
@@ -314,12 +315,12 @@ fn missing(surface: &Surface, foreign: &BTreeMap<String, String>) -> BTreeMap<St
 }
 
 impl Sources {
-    /// The oldest level of which something is known.
+    /// Returns the oldest known level.
     pub(crate) fn first(&self) -> Option<Level> {
         self.headers.keys().chain(self.facts.keys()).min().copied()
     }
 
-    /// Headers, those of the nearest level first.
+    /// Returns the headers, those of the nearest level first.
     fn nearest_headers(&self, level: Level) -> Vec<(Level, &Surface)> {
         level.nearest(self.headers.keys().copied()).into_iter().map(|other| (other, &self.headers[&other])).collect()
     }
@@ -333,7 +334,7 @@ mod tests {
         Level::of((major, minor)).unwrap()
     }
 
-    /// Items of Rust text.
+    /// Parses items from Rust text.
     fn items(text: &str) -> Surface {
         let file = syn::parse_file(text).unwrap();
         super::super::surface::surface(super::super::headers::Parsed { file, macros: BTreeMap::new() }).unwrap()
@@ -356,7 +357,7 @@ mod tests {
         }
     }
 
-    /// Facts that name these functions.
+    /// Returns facts that name these functions.
     fn named(names: &[&str]) -> Facts {
         let function = super::super::facts::Function { parameters: String::new(), returns: "int".to_owned() };
         let functions = names.iter().map(|name| ((*name).to_owned(), function.clone())).collect();
@@ -375,7 +376,7 @@ mod tests {
     #[test]
     fn between_two_levels_is_what_they_have_in_common() {
         let found = levels(&sources(&[(level(6, 4), OLD), (level(7, 1), NEW)])).unwrap();
-        // `uses` goes with the type that changed.
+        // `uses` is removed with the type that changed.
         assert_eq!(names_of(&found[&level(7, 0)]), ["S", "same"]);
         assert_eq!(found.keys().copied().collect::<Vec<_>>(), [level(6, 4), level(7, 0), level(7, 1)]);
     }

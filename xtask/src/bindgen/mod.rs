@@ -1,5 +1,5 @@
-//! `cargo xtask bindgen`: generates the `-sys` crates from ROCm's C headers and, for the releases whose headers
-//! cannot be had, from the declarations under `api/`.
+//! `cargo xtask bindgen`: generates the `-sys` crates from ROCm's C headers and, for the releases whose headers are not
+//! available, from the declarations under `api/`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -46,7 +46,7 @@ use crate::rocm::{BINDINGS, RELEASES};
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// Write nothing; fail and name the files that differ from what would be generated. A library whose headers have
-    /// changed since, or are not there, is skipped
+    /// changed since, or are missing, is skipped
     #[arg(long)]
     check: bool,
     /// Folder with the trees `5.7`, `6.4` and `7.2` [default: where `cargo xtask rocm fetch` unpacks]
@@ -55,13 +55,13 @@ pub(crate) struct Args {
     /// Only this library (and not COVERAGE.md)
     #[arg(long, value_name = "NAME", value_parser = libraries::names())]
     library: Option<String>,
-    /// Note anew in api/not-exported.tsv which functions the real libraries lack (needs
-    /// `cargo xtask rocm fetch --all --with bindings,bindings-large`)
+    /// Record again in api/not-exported.tsv which functions the real libraries lack (needs `cargo xtask rocm fetch
+    /// --all --with bindings,bindings-large`)
     #[arg(long)]
     symbols: bool,
 }
 
-/// What is known of a library once it is read.
+/// A library that was read.
 struct Read {
     library: &'static Library,
     sources: Sources,
@@ -75,7 +75,7 @@ struct Read {
     foreign: Classes,
 }
 
-/// What a function of HIP is about: the name of the generated file that functions of its kind are in.
+/// Returns the subjects of HIP's functions: each is the name of the generated file with the functions of its kind.
 pub(crate) fn topics_of_hip() -> Result<Topics> {
     LIBRARIES[0].topics()
 }
@@ -92,7 +92,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     );
     let mut read: BTreeMap<&str, Read> = BTreeMap::new();
     let mut skipped: BTreeMap<&str, String> = BTreeMap::new();
-    // Only a difference from the headers that were noted is an error.
+    // Only a difference from the recorded headers is an error.
     let skips = |library| inputs::changed(&noted, library, &trees).filter(|_| args.check);
     for library in LIBRARIES.iter().filter(|library| is_needed(library, args.library.as_deref())) {
         match self::read(library, &root.join("api"), &trees, &read) {
@@ -153,7 +153,7 @@ fn row(one: &Read) -> coverage::Row<'_> {
     coverage::Row { library: one.library, sources: &one.sources, levels: &one.levels }
 }
 
-/// Whether `library` is the one that is `wanted`, or one that it shares types with.
+/// Returns whether `library` is `wanted`, or shares its types with it.
 fn is_needed(library: &Library, wanted: Option<&str>) -> bool {
     let Some(wanted) = wanted else { return true };
     let uses = |name: &str| {
@@ -162,7 +162,7 @@ fn is_needed(library: &Library, wanted: Option<&str>) -> bool {
     library.name == wanted || uses(wanted)
 }
 
-/// All generated files of one library, by folder of its crate.
+/// Returns all generated files of one library, by folder of its crate.
 fn generate(
     one: &Read,
     cuda: &BTreeMap<String, Vec<String>>,
@@ -177,7 +177,7 @@ fn generate(
     Ok(vec![(source, emit::files(&written)?), (tests, proof)])
 }
 
-/// CUDA's names by HIP's.
+/// Returns CUDA's names by HIP's.
 fn cuda_names(api: &Path) -> Result<BTreeMap<String, Vec<String>>> {
     let mut names: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for table in ["cuda-names.tsv", "cuda-library-names.tsv"] {
@@ -198,7 +198,7 @@ fn cuda_names(api: &Path) -> Result<BTreeMap<String, Vec<String>>> {
     Ok(names)
 }
 
-/// What a library takes from those that it shares types with.
+/// The items that a library takes from those that it shares types with.
 #[derive(Default)]
 struct Shared {
     /// Their items, with the Rust path of the library.
@@ -207,11 +207,11 @@ struct Shared {
     classes: Classes,
     /// The constants of their enums.
     constants: BTreeMap<String, Vec<String>>,
-    /// Those of them that stand for another type.
+    /// Those of them that are aliases of another type.
     types: BTreeMap<String, Kind>,
     /// Their folders of headers.
     folders: Vec<&'static str>,
-    /// C text that brings their types.
+    /// C text that includes their types.
     prelude: String,
 }
 
@@ -286,7 +286,7 @@ fn read(library: &'static Library, api: &Path, trees: &Path, done: &BTreeMap<&st
     Ok(Read { library, sources, texts, levels, classes, forms, foreign })
 }
 
-/// Gives older levels the newest declaration of the items that have the same ABI in all.
+/// Gives older levels the newest declaration of the items whose ABI is the same in all.
 fn as_newest(library: &Library, levels: &mut BTreeMap<Level, Surface>) -> Result<()> {
     for (name, other) in library.same {
         let (name, other) = (quote::format_ident!("{name}"), quote::format_ident!("{other}"));
@@ -310,7 +310,7 @@ fn as_newest(library: &Library, levels: &mut BTreeMap<Level, Surface>) -> Result
     Ok(())
 }
 
-/// The items that `facts` declare, by way of a C header; `facts` loses what is of other libraries.
+/// Returns the items that `facts` declare, through a C header. Items of other libraries are removed from `facts`.
 fn read_facts(library: &Library, level: Level, trees: &Path, shared: &Shared, facts: &mut Facts) -> Result<Surface> {
     let allow = Regex::new(&format!("^({})$", library.allow)).context("what belongs to the library")?;
     facts.only(&allow);
@@ -332,7 +332,7 @@ fn read_facts(library: &Library, level: Level, trees: &Path, shared: &Shared, fa
     Ok(surface)
 }
 
-/// The items of real headers, and the text of these.
+/// Returns the items of real headers, and their text.
 fn read_headers(library: &Library, of: &Headers, trees: &Path, shared: &Shared) -> Result<(Surface, String)> {
     let include = trees.join(of.tree).join(of.include);
     ensure!(
@@ -354,7 +354,7 @@ fn read_headers(library: &Library, of: &Headers, trees: &Path, shared: &Shared) 
     let mut surface = surface::surface(headers::parse(&input)?)?;
     let own = headers::text(&include, library.folders)?;
     surface.retain(|name, kind| {
-        // A macro of another library's headers, such as those of its configuration.
+        // A macro of another library's headers, such as their configuration.
         let stray = matches!(kind, Kind::Const(_, None, _)) && !own.contains(name.as_str());
         !stray && !library.leave_out.contains(&name.as_str()) && !shared.items.contains_key(name)
     });
@@ -362,7 +362,7 @@ fn read_headers(library: &Library, of: &Headers, trees: &Path, shared: &Shared) 
     Ok((surface, own))
 }
 
-/// The include directory that has the headers of `libraries` nearest to `level`.
+/// Returns the include directory with the headers of `libraries` nearest to `level`.
 fn nearest_include(trees: &Path, level: Level, libraries: &[&str]) -> Option<PathBuf> {
     let library = LIBRARIES.iter().find(|library| Some(&library.name) == libraries.last())?;
     let levels = library.headers.iter().filter_map(|headers| Level::of(headers.level));
@@ -370,7 +370,7 @@ fn nearest_include(trees: &Path, level: Level, libraries: &[&str]) -> Option<Pat
     Some(trees.join(nearest.tree).join(nearest.include))
 }
 
-/// Writes the files that changed and removes those that are no more; hands back which.
+/// Writes the files that changed, removes obsolete ones, and returns both.
 fn write(folder: &Path, files: &emit::Files, check: bool) -> Result<Vec<PathBuf>> {
     let mut changed = Vec::new();
     for (name, text) in files {
@@ -388,7 +388,7 @@ fn write(folder: &Path, files: &emit::Files, check: bool) -> Result<Vec<PathBuf>
     Ok(changed)
 }
 
-/// Writes one file if it changed; hands it back then.
+/// Writes one file if it changed, and then returns its path.
 fn write_file(path: &Path, text: &str, check: bool) -> Result<Option<PathBuf>> {
     if std::fs::read_to_string(path).is_ok_and(|old| old == text) {
         return Ok(None);

@@ -1,5 +1,5 @@
-//! Which declared functions the real libraries lack: read off their dynamic symbols, kept in `api/not-exported.tsv`,
-//! since the libraries are large and the answer is small.
+//! Declared functions that the real libraries lack, according to their dynamic symbols. They are stored in
+//! `api/not-exported.tsv`, since the libraries are large and the result is small.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -52,12 +52,12 @@ impl NotExported {
         std::fs::write(&path, self.text()).with_context(|| format!("writing {}", path.display()))
     }
 
-    /// The functions of `library` that its binary of `level` lacks.
+    /// Returns the functions of `library` that its binary of `level` lacks.
     pub(crate) fn of(&self, library: &Library, level: Level) -> impl Iterator<Item = &str> {
         self.0.get(&(library.name.to_owned(), level)).into_iter().flatten().map(String::as_str)
     }
 
-    /// Looks into the binaries of `library` that are at hand.
+    /// Reads the available binaries of `library`.
     pub(crate) fn look(&mut self, trees: &Path, library: &Library, levels: &BTreeMap<Level, Surface>) -> Result<()> {
         for binary in library.binaries {
             let path = trees.join(binary.tree).join("usr/lib/x86_64-linux-gnu").join(binary.file);

@@ -12,7 +12,7 @@ use super::library::Library;
 use super::lines::{HEADER, fill, words};
 use super::surface::{Kind, Surface};
 
-/// `tests/generated/functions.rs`: the address of every function of each level, to prove that each is there.
+/// Returns `tests/generated/functions.rs`: the address of every function of each level, to prove that each exists.
 pub(crate) fn addresses(library: &Library, levels: &BTreeMap<Level, Surface>, forms: &Forms) -> Result<String> {
     let mut text = format!(
         "{HEADER}#[allow(unused_imports)]\nuse sys_testing::{{Binary, Changed, Declared, addresses, changed}};\n\n"
@@ -62,7 +62,7 @@ pub(crate) fn addresses(library: &Library, levels: &BTreeMap<Level, Surface>, fo
     Ok(text + "];\n")
 }
 
-/// `tests/generated/names.rs`: all items of each level by name, to prove that each is there.
+/// Returns `tests/generated/names.rs`: all items of each level by name, to prove that each exists.
 pub(crate) fn names(library: &Library, levels: &BTreeMap<Level, Surface>) -> Result<String> {
     let mut text = String::from(HEADER);
     for (level, surface) in levels {

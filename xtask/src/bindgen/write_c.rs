@@ -1,4 +1,4 @@
-//! Writes a C header after the facts of a release, for bindgen to read like any other.
+//! Writes a C header from the facts of a release, which bindgen reads like any other.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -7,10 +7,10 @@ use anyhow::{Context, Result, ensure};
 
 use super::facts::{Facts, NAMELESS, Struct, pointer_name, words_of};
 
-/// Places of anonymous members, which the packages leave out of their struct's fields: struct, index, member.
+/// Positions of anonymous members, which the packages omit from their struct's fields: struct, index, member.
 pub(crate) type Anonymous<'a> = &'a [(&'a str, usize, &'a str)];
 
-/// The header; `prelude` brings the types of other libraries.
+/// Returns the header; `prelude` declares the types of other libraries.
 pub(crate) fn header(facts: &Facts, anonymous: Anonymous<'_>, packed: &[&str], prelude: &str) -> Result<String> {
     let mut writer = Writer { facts, anonymous, packed, out: prelude.to_owned(), done: BTreeSet::new() };
     for name in ["stddef", "stdint", "stdbool", "sys/types"] {
@@ -41,17 +41,17 @@ pub(crate) fn header(facts: &Facts, anonymous: Anonymous<'_>, packed: &[&str], p
     Ok(writer.out)
 }
 
-/// A number as C writes it.
+/// Writes a number as a C literal.
 fn literal(value: i128) -> String {
     match value {
-        // C has no literal for the smallest.
+        // C has no literal for the smallest number.
         _ if value == i128::from(i64::MIN) => format!("({} - 1)", i64::MIN + 1),
         _ if value > i128::from(i64::MAX) => format!("{value}ULL"),
         _ => value.to_string(),
     }
 }
 
-/// Parts of a struct that are in none of its fields and of whose place nothing is known.
+/// Returns the parts of a struct that are in none of its fields and whose position is unknown.
 pub(crate) fn unplaced(facts: &Facts, anonymous: Anonymous<'_>, name: &str) -> Vec<String> {
     let parts = facts.structs.keys().filter(|part| facts.owner(part) == Some(name));
     let placed = |part: &str| {
@@ -65,7 +65,7 @@ pub(crate) fn unplaced(facts: &Facts, anonymous: Anonymous<'_>, name: &str) -> V
     parts.filter(|part| !placed(part)).cloned().collect()
 }
 
-/// Ends the name of a constant that stands where none is known.
+/// Suffix of the name of a placeholder constant, for an enum without known constants.
 pub(crate) const NO_CONSTANT: &str = "__none";
 
 struct Writer<'a> {
@@ -89,7 +89,7 @@ impl Writer<'_> {
             }
             let fresh: Vec<_> = values.iter().filter(|(constant, _)| seen.insert(constant)).collect();
             if fresh.is_empty() {
-                // All constants are another enum's: a second name of it.
+                // All constants belong to another enum, of which this is an alias.
                 let same = self.facts.enum_values.iter().find(|(other, of)| *other != name && *of == values);
                 let (same, _) = same.with_context(|| format!("enum {name} has no constants"))?;
                 writeln!(self.out, "typedef {same} {name};")?;
@@ -105,7 +105,7 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// A typedef, after those that it is made of.
+    /// Writes a typedef, after those that it depends on.
     fn typedef(&mut self, name: &str) -> Result<()> {
         if self.done.insert(name.to_owned()) {
             let target = &self.facts.typedefs[name];
@@ -122,7 +122,7 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// A struct, after those that it holds by value.
+    /// Writes a struct, after those that it contains by value.
     fn define(&mut self, name: &str) -> Result<()> {
         let declared = &self.facts.structs[name];
         if self.facts.owner(name).is_some() || declared.fields.is_empty() || !self.done.insert(format!("struct {name}"))
@@ -148,7 +148,7 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// The fields in braces, with anonymous structs and unions written out where they stand.
+    /// Returns the fields in braces, with anonymous structs and unions written inline.
     fn body(&self, name: &str, declared: &Struct) -> Result<String> {
         let mut fields = Vec::new();
         for field in &declared.fields {

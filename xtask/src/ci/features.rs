@@ -7,8 +7,8 @@ use crate::steps::Step;
 use crate::turn::Turn;
 use crate::workspace;
 
-/// Each feature that is no API level compiles without warnings by itself, and its crate without any. Of the crates that rest on `hip` one
-/// feature each is on at a time: fewer runs, in which they compile side by side.
+/// Checks that each feature that is not an API level compiles without warnings alone, and its crate without any. For
+/// the crates over `hip`, one feature of each is enabled at a time: fewer runs, in which they compile in parallel.
 pub(super) fn features(turn: Option<Turn>) -> Result<Step> {
     let mut all: Vec<(String, Vec<String>)> = Vec::new();
     for package in workspace::published()?.into_iter().filter(|package| !package.is_sys()) {
@@ -23,11 +23,11 @@ pub(super) fn features(turn: Option<Turn>) -> Result<Step> {
     for group in [alone, others] {
         let most = group.iter().map(|(_, features)| features.len()).max().unwrap_or(0);
         let all: Vec<usize> = (0..most).collect();
-        // None at all, always.
+        // Always without any feature.
         for index in turn.map_or_else(|| all.clone(), |turn| turn.select(all.clone(), 3, |index| *index == 0)) {
             let mut command = checking("check");
-            // With workspace-hack, so that what they depend on is checked once. It may hide a feature that a crate forgot to ask for: the step
-            // `levels` is without.
+            // With workspace-hack, so that dependencies are checked once. It may hide a feature that a crate forgot to request: the step
+            // `levels` runs without it.
             command.args(["--no-default-features", "-p", "workspace-hack"]).env("RUSTFLAGS", "-D warnings");
             let mut on = Vec::new();
             for (name, features) in &group {
@@ -43,8 +43,8 @@ pub(super) fn features(turn: Option<Turn>) -> Result<Step> {
     Ok(Step::commands("features", "each feature by itself, and none", commands))
 }
 
-/// Whether a feature of `cuda-compat` is there so that programs for cudarc keep theirs, and no code asks for it,
-/// except for the value of `CUDA_VERSION`.
+/// Returns whether a feature of `cuda-compat` only exists so that programs for cudarc can keep theirs, and no code uses
+/// it, except for the value of `CUDA_VERSION`.
 fn is_name_of_cudarc(feature: &str) -> bool {
     const BEGINNINGS: [&str; 9] =
         ["cuda-", "nccl-", "cudnn", "cupti", "cusolvermg", "cutensor", "dynamic-", "static-", "fallback-"];

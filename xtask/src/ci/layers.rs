@@ -1,4 +1,4 @@
-//! The layers of the crate `hip`: imports run down only.
+//! The layers of the crate `hip`: imports go down only.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -12,7 +12,7 @@ use syn::{Item, UseTree};
 use crate::paths;
 use crate::process::cargo;
 
-/// The folders of `hip/src`, from the ground floor up. A file uses what is in its own folder and in those before it.
+/// The folders of `hip/src`, from the lowest layer up. A file may use its own folder and those before it.
 const LAYERS: [&str; 9] = ["core", "stream", "memory", "texture", "interop", "module", "graph", "execution", "macros"];
 
 /// Checks every file of `hip/src`.
@@ -30,13 +30,13 @@ pub(crate) fn check() -> Result<()> {
     Ok(())
 }
 
-/// Compiles each layer with those below it alone. What they do not import by name they cannot call either: methods that a layer above
-/// adds to a type of theirs.
+/// Compiles each layer with only those below it. This also detects dependencies without an import: methods that a
+/// higher layer adds to a type of a lower one.
 pub(crate) fn check_alone() -> Result<()> {
     let folder = paths::root().join("target/layers");
     fs::create_dir_all(&folder).with_context(|| format!("making {}", folder.display()))?;
     let own = std::env::current_exe().context("this program's own path is unknown")?;
-    // The last one has nothing above it.
+    // The last layer has nothing above it.
     for (index, layer) in LAYERS.iter().enumerate().take(LAYERS.len() - 1) {
         let modules = LAYERS[..=index].iter().map(|name| {
             let path = paths::root().join("hip/src").join(name).join("mod.rs");
@@ -53,11 +53,11 @@ pub(crate) fn check_alone() -> Result<()> {
     Ok(())
 }
 
-/// The `cfg` by which a call of the compiler is told to compile some layers alone.
+/// The `cfg` that makes a call of the compiler compile some layers alone.
 const ALONE: &str = "hip_layers_up_to";
 
-/// Calls the compiler in Cargo's place, if this program was started by [`check_alone`] for that: with another root of the crate
-/// where the arguments ask for it.
+/// Acts as the compiler wrapper, if [`check_alone`] started this program for that: calls the compiler, with another
+/// root of the crate if the arguments ask for it.
 pub(crate) fn wrap_compiler() -> Option<ExitCode> {
     let mut args = std::env::args_os().skip(1);
     let wrapper = std::env::var_os("RUSTC_WORKSPACE_WRAPPER")?;
@@ -67,7 +67,7 @@ pub(crate) fn wrap_compiler() -> Option<ExitCode> {
     Some(if status.success() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// The arguments of a compiler, with the root of the crate `hip` that their `cfg` names.
+/// Returns the arguments of a compiler, with the root of the crate `hip` that their `cfg` names.
 fn other_root(mut args: Vec<String>) -> Vec<String> {
     let asked = args.iter().find_map(|arg| arg.strip_prefix(ALONE)?.strip_prefix("=\"")?.strip_suffix('"'));
     if let Some(layer) = asked.map(str::to_owned) {
@@ -94,10 +94,10 @@ fn read(folder: &Path, prefix: &str, files: &mut Vec<(String, String)>) -> Resul
     Ok(())
 }
 
-/// What the names at the root of the crate are: of which layer, or of none (`None`: another crate).
+/// The names at the root of the crate, each with its layer, or `None` for another crate.
 type Root = BTreeMap<String, Option<String>>;
 
-/// The imports that go up, each as a line. `files` are paths from the root of the crate, and their text.
+/// Returns the imports that go up, one per line. `files` are paths from the root of the crate, and their text.
 fn violations(layers: &[&str], files: &[(String, String)]) -> Result<Vec<String>> {
     let rank = |layer: &str| layers.iter().position(|known| *known == layer);
     let root = root(layers, files)?;
@@ -127,13 +127,13 @@ fn violations(layers: &[&str], files: &[(String, String)]) -> Result<Vec<String>
     Ok(found)
 }
 
-/// The path of a file's module from the root of the crate.
+/// Returns the path of a file's module from the root of the crate.
 fn module_of(file: &str) -> Vec<String> {
     let file = file.trim_end_matches(".rs");
     file.trim_end_matches("/mod").split('/').map(str::to_owned).collect()
 }
 
-/// What `lib.rs` has, and the macros that other files put beside it.
+/// Returns the names in `lib.rs`, and the macros that other files export.
 fn root(layers: &[&str], files: &[(String, String)]) -> Result<Root> {
     let Some((_, lib)) = files.iter().find(|(file, _)| file == "lib.rs") else { bail!("hip/src has no lib.rs") };
     let mut root = Root::new();
@@ -163,7 +163,7 @@ fn root(layers: &[&str], files: &[(String, String)]) -> Result<Root> {
     Ok(root)
 }
 
-/// The names that an import brings in, with the layer that they are of.
+/// Adds the names that an import declares, with their layer.
 fn names(tree: &UseTree, of: Option<&str>, layers: &[&str], root: &mut Root) {
     let mut add = |name: String| {
         let layer = of.filter(|of| layers.contains(of)).map(str::to_owned);
@@ -183,14 +183,15 @@ fn names(tree: &UseTree, of: Option<&str>, layers: &[&str], root: &mut Root) {
     }
 }
 
-/// Adds the paths from the root of the crate that code names, in macros too. Left out is what is for tests and documentation only.
+/// Adds the paths from the root of the crate that code names, in macros too. Items that exist only for tests and
+/// documentation are skipped.
 fn collect(tokens: TokenStream, module: &[String], paths: &mut Vec<Vec<String>>) {
     let tokens: Vec<TokenTree> = tokens.into_iter().collect();
     let mut at = 0;
     while at < tokens.len() {
         match &tokens[at] {
             TokenTree::Punct(punct) if punct.as_char() == '#' && is_left_out(tokens.get(at + 1)) => {
-                // Up to the end of the item.
+                // Skips to the end of the item.
                 at += 2;
                 while at < tokens.len() && !ends_item(&tokens[at]) {
                     at += 1;
@@ -226,13 +227,13 @@ fn collect(tokens: TokenStream, module: &[String], paths: &mut Vec<Vec<String>>)
     }
 }
 
-/// Whether `::` is at an index.
+/// Returns whether `::` is at an index.
 fn is_separator(tokens: &[TokenTree], at: usize) -> bool {
     let colon = |at: usize| matches!(tokens.get(at), Some(TokenTree::Punct(punct)) if punct.as_char() == ':');
     colon(at) && colon(at + 1)
 }
 
-/// Adds the paths that begin with `base` and go on at an index, where a `use` may have a group of several.
+/// Adds the paths that begin with `base` and continue at an index, where a `use` may have a group of several.
 fn tails(tokens: &[TokenTree], mut at: usize, base: &mut Vec<String>, paths: &mut Vec<Vec<String>>) {
     let depth = base.len();
     loop {
@@ -251,7 +252,7 @@ fn tails(tokens: &[TokenTree], mut at: usize, base: &mut Vec<String>, paths: &mu
                     tails(part, 0, base, paths);
                 }
             }
-            // A glob, generic arguments, or a macro's variable.
+            // A glob, generic arguments, or a macro variable.
             _ if !base.is_empty() => paths.push(base.clone()),
             _ => {}
         }
@@ -260,7 +261,7 @@ fn tails(tokens: &[TokenTree], mut at: usize, base: &mut Vec<String>, paths: &mu
     }
 }
 
-/// Whether an attribute says that its item is not part of the library: `cfg(test)`, `cfg(doc)`.
+/// Returns whether an attribute excludes its item from the library: `cfg(test)`, `cfg(doc)`.
 fn is_left_out(attribute: Option<&TokenTree>) -> bool {
     let text = attribute.map(ToString::to_string).unwrap_or_default().replace(' ', "");
     text == "[cfg(test)]" || text == "[cfg(doc)]" || text.starts_with("[cfg(all(test,")
@@ -370,7 +371,8 @@ mod tests {
         assert!(violations(&TWO, &files("mod low;", "aside.rs")).is_err());
     }
 
-    /// One module decides by the version of the runtime, and says for each workaround which test shows what it is for.
+    /// Only one module depends on the version of the runtime, and it names for each workaround the test that shows its
+    /// purpose.
     #[test]
     fn workarounds_are_in_one_place_and_have_a_test() {
         let (mut files, mut tests) = (Vec::new(), Vec::new());

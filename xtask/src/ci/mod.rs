@@ -1,5 +1,5 @@
-//! `cargo xtask ci`: what has to hold before a change goes in. Formatting, lints, documentation, what is generated,
-//! the oldest Rust, then `cargo xtask test --all`.
+//! `cargo xtask ci`: the checks that a change must pass. Formatting, lints, documentation, generated files, the oldest
+//! Rust, then `cargo xtask test --all`.
 
 use std::process::Command;
 
@@ -20,9 +20,9 @@ use features::features;
 pub(crate) use layers::wrap_compiler;
 use package::package;
 
-/// Everything that has to hold: formatting, lints, docs, generated files, the oldest Rust, all tests.
+/// Runs every check: formatting, lints, docs, generated files, the oldest Rust, all tests.
 ///
-/// Unlike `cargo xtask test --all` it fails where ROCm cannot be fetched. A release that the mirror no longer has is
+/// Unlike `cargo xtask test --all` it fails if ROCm cannot be fetched. A release that the mirror no longer has is
 /// skipped, in both, as long as it has another one.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "Examples:
@@ -34,8 +34,8 @@ pub(crate) struct Args {
     /// Leave the tests to `cargo xtask test --all`
     #[arg(long)]
     no_test: bool,
-    /// Of what takes longest, only what takes turns from commit to commit: a third of the features, and the tests as `cargo xtask test --sample`
-    /// has them
+    /// Of the longest checks, run only those whose turn it is, which changes from commit to commit: a third of the
+    /// features, and the tests of `cargo xtask test --sample`
     #[arg(long)]
     sample: bool,
     #[command(flatten)]
@@ -59,7 +59,7 @@ pub(crate) fn run(args: &Args, tasks: &[String]) -> Result<()> {
     steps::list_or_run(steps, &args.selection)
 }
 
-/// The table of steps, without the tests. A release that is `named` must be had.
+/// Returns the table of steps, without the tests. A release in `named` must be available.
 fn steps(tasks: &[String], named: &[&'static Release], turn: Option<Turn>) -> Result<Vec<Step>> {
     let has = |task: &str| tasks.iter().any(|name| name == task);
     let mut steps = vec![
@@ -108,21 +108,22 @@ fn steps(tasks: &[String], named: &[&'static Release], turn: Option<Turn>) -> Re
     Ok(steps.into_iter().map(|step| if step.name().starts_with("fetch") { step } else { step.by_compiler() }).collect())
 }
 
-/// `cargo TASK` for what is not run: kernels in Rust, which take a minute to compile, are the committed ones.
+/// Returns `cargo TASK` for code that is not run: it uses the committed kernels in Rust, since compiling them takes a
+/// minute.
 fn checking(task: &str) -> Command {
     let mut command = checked_cargo(task, false);
     command.env("HIP_KERNEL_BUILD", "committed");
     command
 }
 
-/// Whether `workspace-hack` does what it is for: crates from the registry are built once or twice by all tests together.
+/// Checks that `workspace-hack` works: all tests together build crates from the registry once or twice.
 fn variants() -> Step {
     Step::call("variants", "the tests build no crate of the registry in many variants", || {
         variants::check(&test::steps(false, None, &RELEASES.iter().collect::<Vec<_>>(), &[])?)
     })
 }
 
-/// Another task of this program.
+/// Returns a command for another task of this program.
 fn own(words: &[&str]) -> Result<Command> {
     let program = std::env::current_exe().context("this program's own path is unknown")?;
     let mut command = Command::new(program);

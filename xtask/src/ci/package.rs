@@ -5,7 +5,7 @@ use anyhow::{Result, ensure};
 use crate::bench;
 use crate::workspace;
 
-/// Packs every published crate and looks for what a user must find in it.
+/// Packs every published crate and checks that it contains the files that users need.
 pub(super) fn package() -> Result<()> {
     for package in workspace::published()? {
         let manifest = std::fs::read_to_string(package.folder.join("Cargo.toml"))?;

@@ -1,5 +1,5 @@
-//! How often each crate from the registry is compiled for the tests. Cargo compiles it again for each set of features, which differs
-//! with the packages that a command names; `workspace-hack` is there so that it does not.
+//! Counts how often each crate from the registry is compiled for the tests. Cargo compiles it again for each set of
+//! features, which depends on the packages that a command names; `workspace-hack` prevents that.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::Command;
@@ -10,13 +10,13 @@ use serde_json::Value;
 use crate::process::{capture, cargo};
 use crate::steps::Step;
 
-/// Most variants of one library: with each more, all that depends on it is built again too.
+/// Maximum number of variants of one library: each further one also rebuilds everything that depends on it.
 const MOST: usize = 1;
 
-/// Checks that no library of the registry is built in more variants than [`MOST`] by the commands of these steps.
+/// Checks that the commands of these steps do not build a library of the registry in more variants than [`MOST`].
 ///
 /// # Errors
-/// If one is, with its variants and what to do, or if cargo does not say what it would build.
+/// If one is, with its variants and what to do, or if cargo does not print its build plan.
 pub(crate) fn check(steps: &[Step]) -> Result<()> {
     let mut asked = BTreeSet::new();
     let mut found: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
@@ -48,7 +48,7 @@ pub(crate) fn check(steps: &[Step]) -> Result<()> {
     Ok(())
 }
 
-/// What cargo would do for a command that builds; none for other commands.
+/// Returns a command that prints cargo's plan for a command that builds; `None` for other commands.
 fn plan(command: &Command) -> Option<Command> {
     let is_cargo = command.get_program() == cargo().get_program();
     let words: Vec<_> = command.get_args().take_while(|word| *word != "--").collect();
@@ -58,12 +58,12 @@ fn plan(command: &Command) -> Option<Command> {
     }
     let mut plan = cargo();
     plan.args(words).args(["--unit-graph", "-Z", "unstable-options"]);
-    // The plan is not stable, and its form is not used for anything but this.
+    // The build plan is not stable; its format is only used for this check.
     plan.env("RUSTC_BOOTSTRAP", "1");
     Some(plan)
 }
 
-/// The libraries of the registry in a plan, each with the features and the profile that it is compiled with.
+/// Returns the libraries of the registry in a plan, each with the features and the profile that it is compiled with.
 fn libraries(graph: &Value) -> Vec<(String, String)> {
     let units = graph["units"].as_array().into_iter().flatten();
     let units = units.filter(|unit| unit["mode"] == "build" && unit["target"]["kind"][0] == "lib");

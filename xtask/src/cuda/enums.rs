@@ -1,8 +1,8 @@
-//! CUDA's enum types: their constants under the type's name (`CUresult::CUDA_SUCCESS`), as cudarc has them.
+//! CUDA's enum types: their constants under the type's name (`CUresult::CUDA_SUCCESS`), like cudarc's.
 //!
-//! An enum type that ROCm has is a newtype of a `-sys` crate, which alone can give it constants: each of these crates has a file
-//! `src/cuda.rs` behind the feature `cuda`. An enum type that ROCm lacks, and whose constants are plain numbers there, is a Rust enum
-//! in `cuda-compat`.
+//! An enum type that ROCm has is a newtype of a `-sys` crate, and only that crate can add constants to it: each of
+//! these crates has a file `src/cuda.rs` behind the feature `cuda`. An enum type that ROCm lacks, and whose constants
+//! are plain numbers there, is a Rust enum in `cuda-compat`.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -15,7 +15,7 @@ use super::rules::{STATUSES, Status};
 use super::{Declared, Entry, Fate, HEAD, Names, NamesOf, Reader, Sort, is_a_limit, wrapper};
 use crate::paths;
 
-/// Enums of the driver whose values functions of HIP take, though HIP has no name for them.
+/// Enums of the driver whose values HIP functions take, although HIP has no names for them.
 const NUMBERS: &[&str] = &["CUevent_wait_flags", "CUevent_record_flags"];
 
 /// A variant of an enum that ROCm lacks: its name, ROCm's constant, CUDA's value.
@@ -27,8 +27,8 @@ pub(crate) struct Variant {
 }
 
 impl Reader<'_> {
-    /// Enum types that ROCm lacks: Rust enums, where at least one of their constants is a number of ROCm's. And second names of types
-    /// (`CUresult` is `cudaError_enum`, `CUctx_flags` is `CUctx_flags_enum`).
+    /// Adds enum types that ROCm lacks, as Rust enums if at least one of their constants is a number in ROCm. Also adds
+    /// aliases of types (`CUresult` is `cudaError_enum`, `CUctx_flags` is `CUctx_flags_enum`).
     pub(super) fn enums(&self, declared: &[&Declared], entries: &mut BTreeMap<String, Entry>) {
         let is_unknown = |entries: &BTreeMap<String, Entry>, name: &str| matches!(entries.get(name), Some(Entry { fate: Fate::Absent(why), .. }) if why.is_empty());
         let types: Vec<&str> =
@@ -75,7 +75,7 @@ impl Reader<'_> {
     }
 }
 
-/// The feature of an enum: that of its first variant. An enum without a variant has no representation.
+/// Adds the feature of an enum: that of its first variant. An enum without a variant has no representation.
 pub(super) fn gate(text: &mut String, names: &Names, of: &NamesOf, variants: &[Variant]) -> Result<()> {
     let mut forms = Vec::new();
     for variant in variants {
@@ -90,7 +90,7 @@ pub(super) fn gate(text: &mut String, names: &Names, of: &NamesOf, variants: &[V
     Ok(())
 }
 
-/// The code of an enum that ROCm lacks.
+/// Returns the code of an enum that ROCm lacks.
 pub(super) fn code(names: &Names, of: &NamesOf, name: &str, variants: &[Variant]) -> Result<String> {
     let (mut text, mut others) = (String::new(), String::new());
     let mut known: BTreeMap<i64, &str> = BTreeMap::new();
@@ -128,7 +128,7 @@ pub(super) fn code(names: &Names, of: &NamesOf, name: &str, variants: &[Variant]
     Ok(text)
 }
 
-/// What cudarc's `DriverError` has beyond the error types of the libraries.
+/// The items of cudarc's `DriverError` that the other libraries' error types lack.
 const DRIVER_ERROR: &str = r#"
 ::std::thread_local! {
     /// The last status in this thread that came with a text, and the text.
@@ -201,10 +201,10 @@ impl ::core::fmt::Debug for DriverError {
 }
 "#;
 
-/// Crates whose modules have no shape of cudarc's.
+/// Crates whose modules have no equivalent in cudarc.
 const WITHOUT: &[&str] = &["hipfile_sys", "roctx_sys"];
 
-/// What is generated for one type of a `-sys` crate: its feature, and constants with theirs.
+/// The generated code for one type of a `-sys` crate: its feature, and constants with theirs.
 #[derive(Default)]
 struct Constants {
     feature: Option<String>,
@@ -212,7 +212,7 @@ struct Constants {
     is_flags: bool,
 }
 
-/// The files `src/cuda.rs` of the `-sys` crates.
+/// Returns the files `src/cuda.rs` of the `-sys` crates.
 pub(super) fn files(names: &Names) -> Result<Vec<(PathBuf, String)>> {
     let mut crates: BTreeMap<String, BTreeMap<String, Constants>> = BTreeMap::new();
     for of in &names.modules {
@@ -260,7 +260,7 @@ pub(super) fn files(names: &Names) -> Result<Vec<(PathBuf, String)>> {
     crates.into_iter().map(|(library, types)| file(names, &library, &types)).collect()
 }
 
-/// The enum that a type is: itself, or the type of the constants if it is another name of that.
+/// Returns the enum of a type: itself, or the type of the constants if it is an alias of that.
 fn enum_of(names: &Names, of: &NamesOf, to: &str, rows: &[&Declared]) -> Option<String> {
     let form = names.form(of.module, to).ok()?;
     match form.kind {
@@ -322,7 +322,7 @@ fn file(names: &Names, library: &str, types: &BTreeMap<String, Constants>) -> Re
     Ok((path, format!("{head}{}{more}", wrapper::formatted(&items)?)))
 }
 
-/// The error type of a status, and the method that returns it.
+/// Returns the error type of a status, and the method that returns it.
 fn error(status: &Status) -> String {
     let Status { ty, success, error, .. } = status;
     let (result, ok, debug) = match status.library {
@@ -353,7 +353,7 @@ fn error(status: &Status) -> String {
     )
 }
 
-/// CUDA's names of statuses that ROCm lacks.
+/// Returns CUDA's names of statuses that ROCm lacks.
 fn lacking(names: &Names, status: &Status) -> Result<String> {
     let mut values: BTreeMap<u32, &str> = BTreeMap::new();
     let driver = names.modules.iter().find(|of| of.module.name == "driver").context("there is a driver")?;

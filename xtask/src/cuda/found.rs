@@ -1,4 +1,5 @@
-//! What the `-sys` crates have: each item with the path and the feature under which every level since then has it.
+//! The items of the `-sys` crates, each with the path and the feature under which every level since its introduction
+//! has it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -12,7 +13,7 @@ use crate::paths;
 /// An API level.
 pub(crate) type Level = (u32, u32);
 
-/// What an item is.
+/// The kind of an item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Kind {
     Function,
@@ -22,13 +23,13 @@ pub(crate) enum Kind {
     Constant,
 }
 
-/// One form of an item: where it is, and since which level.
+/// One form of an item: its module, and its first level.
 #[derive(Clone, Debug)]
 pub(crate) struct Form {
     pub(crate) kind: Kind,
-    /// The path of the module with it, such as `hip_sys` or `hip_sys::rocm_6_2`.
+    /// The path of the module that contains it, such as `hip_sys` or `hip_sys::rocm_6_2`.
     pub(crate) module: String,
-    /// The level that has it first; `None`: all.
+    /// The first level that has it; `None`: all levels.
     pub(crate) level: Option<Level>,
     /// The last level that has it; `None`: the newest still does.
     until: Option<Level>,
@@ -37,12 +38,12 @@ pub(crate) struct Form {
 }
 
 impl Form {
-    /// Whether the newest level has it.
+    /// Returns whether the newest level has it.
     pub(crate) fn is_current(&self) -> bool {
         self.until.is_none()
     }
 
-    /// `#[cfg(...)]` with a line break, or nothing.
+    /// Returns `#[cfg(...)]` with a line break, or nothing.
     pub(crate) fn feature(&self) -> Option<String> {
         self.level.map(|(major, minor)| format!("rocm-{major}-{minor}"))
     }
@@ -93,12 +94,12 @@ impl Found {
     }
 }
 
-/// Which of several forms is taken: one that the newest level has, else the newest.
+/// Returns the rank of a form: one that the newest level has is preferred, otherwise the newest.
 fn rank(form: &Form) -> (bool, Option<Level>, Option<Level>) {
     (form.is_current(), form.until, form.level)
 }
 
-/// The first and the last level of a generated file's items.
+/// Returns the first and the last level of a generated file's items.
 fn levels(stem: &str) -> Option<(Level, Option<Level>)> {
     let numbers: Vec<u32> = stem.split('_').filter_map(|part| part.parse().ok()).collect();
     match (stem.split('_').next()?, &numbers[..]) {
@@ -121,12 +122,12 @@ fn collect(folder: &Path, files: &mut Vec<PathBuf>) -> Result<()> {
     Ok(())
 }
 
-/// How items look in generated code.
+/// The patterns of items in generated code.
 struct Patterns {
     comment: Regex,
     item: Regex,
     constant: Regex,
-    /// `c_constants!`: constants of an enum that is elsewhere.
+    /// `c_constants!`: constants of an enum that is declared elsewhere.
     constants: Regex,
     renamed: Regex,
     braces: Regex,

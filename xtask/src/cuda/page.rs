@@ -18,7 +18,7 @@ A name is *mapped* if it is the item of ROCm itself, a thin function over it, or
 the same names that AMD's Python layer maps.
 ";
 
-/// The page.
+/// Returns the page.
 pub(super) fn page(names: &Names) -> Result<String> {
     let mut text = HEAD.to_owned();
     text.push_str("\n## Coverage\n\n| module | over | functions | AMD | types | AMD | constants | AMD | constants that HIP lacks |\n|---|---|---|---|---|---|---|---|---|\n");

@@ -1,19 +1,20 @@
-//! What the tables of names do not say: modules, where a name leads elsewhere, where a call differs, why a name is absent.
+//! Rules in addition to the tables of names: modules, corrected names, functions with other signatures, reasons for
+//! absent names.
 
-/// A module of `cuda-compat`, and what its names lead to.
+/// A module of `cuda-compat`, and the library of its names.
 pub(crate) struct Module {
     pub(crate) name: &'static str,
-    /// What it is called in prose: CUDA's, and ROCm's counterpart.
+    /// The names in prose: CUDA's, and ROCm's counterpart.
     pub(crate) title: (&'static str, &'static str),
     /// The `-sys` crate, without `-sys`.
     pub(crate) library: &'static str,
-    /// Starts of names: CUDA's, ROCm's.
+    /// Prefixes of names: CUDA's, ROCm's.
     pub(crate) prefixes: &'static [(&'static str, &'static str)],
     /// Whether AMD's Python layer maps the module's names.
     pub(crate) is_interop: bool,
-    /// Whether the data types of the runtime are used by its functions.
+    /// Whether its functions use the runtime's data types.
     pub(crate) has_data_types: bool,
-    /// Whether the module is written by hand: its names are read from its source.
+    /// Whether the module is written by hand: then its names are read from its source.
     pub(crate) is_written: bool,
 }
 
@@ -82,7 +83,7 @@ const OF_THE_LINKER: &str =
     "hiprtcLink functions return a hiprtcResult; those of HIP (ROCm 6.4) return a status of the driver, as CUDA's do";
 const TAKES_A_LOCATION: &str = "it takes a location; so does HIP's _v2 function (ROCm 7.1)";
 
-/// Names that lead to another item than the tables say: module, CUDA, ROCm, why.
+/// Names whose item in the tables is wrong: module, CUDA, ROCm, why.
 pub(crate) const CORRECTED: &[(&str, &str, &str, &str)] = &[
     (
         "runtime",
@@ -203,7 +204,8 @@ pub(crate) const ADDED: &[(&str, &str, &str)] = &[
     ("cusolver", "CUBLAS_SIDE_RIGHT", "HIPBLAS_SIDE_RIGHT"),
 ];
 
-/// Names that are mapped by AMD's table, or would be by their names, and must not be: pattern, why. The first that fits.
+/// Names that AMD's table or their own spelling would map, but that must not be mapped: pattern, why. The first match
+/// counts.
 pub(crate) const WRONG: &[(&str, &str)] = &[
     (r"^hip|^HIP", "not a name of CUDA: it is HIP's own"),
     (
@@ -294,8 +296,8 @@ pub(crate) const BY_HAND: &[(&str, &str, &str)] = &[
     ("cufile", "cuFileGetVersion", "one number for the version: 1000 for the major one, 10 for the minor one"),
 ];
 
-/// Parameters of driver functions that are a `CUdeviceptr` in CUDA and a `void *` in HIP, by position. (A `hipDeviceptr_t` is known
-/// by its type.) The name is without `_v2`.
+/// Parameters of driver functions that are a `CUdeviceptr` in CUDA and a `void *` in HIP, by position. (A
+/// `hipDeviceptr_t` is recognised by its type.) The name is without `_v2`.
 pub(crate) const DEVICE_POINTERS: &[(&str, &[usize])] = &[
     ("cuExternalMemoryGetMappedBuffer", &[0]),
     ("cuGraphAddMemFreeNode", &[4]),
@@ -330,7 +332,7 @@ pub(crate) const DEVICE_POINTERS: &[(&str, &[usize])] = &[
     ("cuStreamWriteValue64", &[1]),
 ];
 
-/// Parameters whose integer type is another in CUDA: name without `_v2`, position, CUDA's type.
+/// Parameters with another integer type in CUDA: name without `_v2`, position, CUDA's type.
 pub(crate) const INTEGERS: &[(&str, usize, &str)] = &[
     ("cuGraphicsMapResources", 0, "::core::ffi::c_uint"),
     ("cuGraphicsUnmapResources", 0, "::core::ffi::c_uint"),
@@ -342,7 +344,8 @@ pub(crate) const INTEGERS: &[(&str, usize, &str)] = &[
     ("cudaLaunchCooperativeKernelMultiDevice", 1, "::core::ffi::c_uint"),
 ];
 
-/// Structs of the driver that have a `CUdeviceptr` where HIP's have a pointer: CUDA, HIP, and fields that HIP declares as `void *`.
+/// Structs of the driver with a `CUdeviceptr` where HIP's have a pointer: CUDA, HIP, and fields that HIP declares as
+/// `void *`.
 pub(crate) const STRUCTS: &[(&str, &str, &[&str])] = &[
     ("CUDA_MEMCPY2D", "hip_Memcpy2D", &[]),
     ("CUDA_MEMCPY3D", "HIP_MEMCPY3D", &[]),
@@ -350,7 +353,7 @@ pub(crate) const STRUCTS: &[(&str, &str, &[&str])] = &[
     ("CUDA_MEM_ALLOC_NODE_PARAMS", "hipMemAllocNodeParams", &["dptr"]),
 ];
 
-/// Why functions are absent, and what to do: pattern, text. The first that fits; the last fits all.
+/// Why functions are absent, and what to do: pattern, text. The first match counts; the last matches all.
 pub(crate) const ABSENT: &[(&str, &str)] = &[
     (
         r"^(cu|cuda)(EGL|VDPAU|D3D|GraphicsEGL|GraphicsVDPAU|GraphicsD3D|EventCreateFromEGL)",

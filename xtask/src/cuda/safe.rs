@@ -1,6 +1,7 @@
-//! The items of cudarc's safe API, and which of them `cuda-compat` has: `api/cudarc-api.tsv`, `cuda-compat/src/generated/cudarc.tsv`.
+//! The items of cudarc's safe API, and which of them `cuda-compat` has: `api/cudarc-api.tsv`,
+//! `cuda-compat/src/generated/cudarc.tsv`.
 //!
-//! Both are read from source: of the published crate `cudarc` (names only), and of `cuda-compat`.
+//! Both are read from source: that of the published crate `cudarc` (names only), and that of `cuda-compat`.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -17,7 +18,7 @@ use crate::paths;
 /// Items: module, path in it, such as `CudaStream::memcpy_htod` or `result::stream::create`.
 pub(super) type Items = BTreeSet<(String, String)>;
 
-/// Before a name that a macro makes, of a type that its table does not name.
+/// Prefix of a name that a macro makes, if the macro's table does not name the type.
 const MADE: &str = "<made>::";
 
 /// The modules of cudarc whose items are listed.
@@ -41,7 +42,7 @@ const MODULES: &[&str] = &[
     "types",
 ];
 
-/// `api/cudarc-api.tsv`, from a folder with cudarc's source.
+/// Returns `api/cudarc-api.tsv`, from a folder with cudarc's source.
 pub(super) fn api(cudarc: &Path) -> Result<String> {
     let mut text = String::from("module\titem\n");
     for (module, item) in items(&cudarc.join("src"))? {
@@ -50,7 +51,7 @@ pub(super) fn api(cudarc: &Path) -> Result<String> {
     Ok(text)
 }
 
-/// `generated/cudarc.tsv`: every item of cudarc, and whether it is here.
+/// Returns `generated/cudarc.tsv`: every item of cudarc, and whether `cuda-compat` has it.
 pub(super) fn table() -> Result<String> {
     let here = items(&paths::root().join("cuda-compat/src"))?;
     let mut text = String::from("module\titem\there\n");
@@ -62,13 +63,13 @@ pub(super) fn table() -> Result<String> {
     Ok(text)
 }
 
-/// Whether an item is among those of this crate. A macro's methods are known by name, and count if their type is here.
+/// Returns whether this crate has an item. A macro's methods are known by name, and count if the crate has their type.
 fn is_here(here: &Items, module: &str, item: &str) -> bool {
     let has = |item: &str| here.contains(&(module.to_owned(), item.to_owned()));
     has(item) || item.rsplit_once("::").is_some_and(|(of, name)| has(of) && has(&format!("{MADE}{name}")))
 }
 
-/// `tests/check/cudarc.rs`: an import of each item that is said to be here, as far as items can be imported.
+/// Returns `tests/check/cudarc.rs`: an import of each item that the table marks as present, if it can be imported.
 pub(super) fn imports() -> Result<String> {
     let here = items(&paths::root().join("cuda-compat/src"))?;
     let mut text = format!("{HEAD}\n//! What the table says is here can be imported.\n");
@@ -92,7 +93,7 @@ pub(super) fn imports() -> Result<String> {
     Ok(text)
 }
 
-/// The public items of the modules under a folder.
+/// Returns the public items of the modules under a folder.
 fn items(source: &Path) -> Result<Items> {
     let mut items = Items::new();
     for module in MODULES {
@@ -100,7 +101,7 @@ fn items(source: &Path) -> Result<Items> {
             Reader { module, items: &mut items }.file(&file, "")?;
         }
     }
-    // Errors and enums of `sys` are in the `-sys` crates, and `result` has them under its name.
+    // Errors and enums of `sys` are in the `-sys` crates, and `result` re-exports them.
     for (module, library) in [
         ("driver", "hip"),
         ("nvrtc", "hiprtc"),
@@ -126,7 +127,7 @@ fn items(source: &Path) -> Result<Items> {
     Ok(items)
 }
 
-/// The file of a module in a folder.
+/// Returns the file of a module in a folder.
 fn file_of(folder: &Path, module: &str) -> Option<PathBuf> {
     [format!("{module}.rs"), format!("{module}/mod.rs")]
         .iter()
@@ -144,7 +145,8 @@ impl Reader<'_> {
         self.items.insert((self.module.to_owned(), item));
     }
 
-    /// Reads a file and the modules that it declares: public ones in `result` are parts of paths, others are re-exported.
+    /// Reads a file and the modules that it declares: public ones in `result` are parts of paths, others are
+    /// re-exported.
     fn file(&mut self, file: &Path, prefix: &str) -> Result<()> {
         let text = fs::read_to_string(file).with_context(|| format!("reading {}", file.display()))?;
         let parsed = syn::parse_file(&text).with_context(|| format!("reading {}", file.display()))?;
@@ -165,7 +167,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// The names that an import brings.
+    /// Adds the names that an import declares.
     fn leaves(&mut self, tree: &syn::UseTree, prefix: &str) {
         match tree {
             syn::UseTree::Path(path) => self.leaves(&path.tree, prefix),
@@ -207,7 +209,7 @@ impl Reader<'_> {
                 Item::Impl(item) if item.trait_.is_none() => {
                     let Type::Path(path) = &*item.self_ty else { continue };
                     let Some(of) = path.path.segments.last() else { continue };
-                    // Types of C.
+                    // C types.
                     let name = of.ident.to_string();
                     if name.starts_with("CU") || name.starts_with(char::is_lowercase) {
                         continue;
@@ -230,7 +232,7 @@ impl Reader<'_> {
                 }
                 Item::Use(item) if public(&item.vis) => self.leaves(&item.tree, prefix),
                 Item::Macro(item) if item.ident.is_none() => self.tokens(&item.mac.tokens, prefix),
-                // Methods that a macro gives to each of its types.
+                // Methods that a macro adds to each of its types.
                 Item::Macro(item) => {
                     Reader { module: self.module, items: &mut *self.items }.tokens(&item.mac.tokens, MADE)
                 }
@@ -239,7 +241,7 @@ impl Reader<'_> {
         }
     }
 
-    /// What a macro makes: functions, public structs and the like with a name of their own.
+    /// Adds the items that a macro makes: functions, public structs and the like with a name of their own.
     fn tokens(&mut self, tokens: &TokenStream, prefix: &str) {
         let words: Vec<TokenTree> = tokens.clone().into_iter().collect();
         let text = |at: usize| match words.get(at) {
@@ -253,7 +255,7 @@ impl Reader<'_> {
             if (is_item || text(at) == "fn") && !name.is_empty() {
                 self.add(format!("{prefix}{name}"));
             }
-            // An entry of a table behind its documentation: names up to its arguments, as `sgemm, cublasSgemm_v2, f32;`.
+            // An entry of a table after its documentation: names up to its arguments, as in `sgemm, cublasSgemm_v2, f32;`.
             let is_behind = matches!(&words[at], TokenTree::Group(group) if group.delimiter() == Delimiter::Bracket)
                 && matches!(words.get(at.wrapping_sub(1)), Some(TokenTree::Punct(punct)) if punct.as_char() == '#');
             if is_behind {

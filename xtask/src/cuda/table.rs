@@ -1,4 +1,4 @@
-//! `cuda-compat/src/generated/names.tsv`: what `cuda-compat check` knows of each name.
+//! `cuda-compat/src/generated/names.tsv`: the information about each name that `cuda-compat check` uses.
 
 use std::fmt::Write as _;
 
@@ -6,7 +6,7 @@ use anyhow::Result;
 
 use super::{Fate, Names, Sort};
 
-/// The table. Its columns: module, sort, name, fate, feature, text; `cuda-compat/src/check/names.rs` reads it.
+/// Returns the table. Its columns: module, sort, name, fate, feature, text; `cuda-compat/src/check/names.rs` reads it.
 pub(super) fn table(names: &Names) -> Result<String> {
     let mut text = String::from("module\tsort\tname\tfate\tfeature\ttext\n");
     for of in &names.modules {
@@ -24,7 +24,7 @@ pub(super) fn table(names: &Names) -> Result<String> {
     Ok(text)
 }
 
-/// The word for a fate, the item of ROCm whose level counts, and what is said of it.
+/// Returns the word for a fate, the item of ROCm whose level counts, and a remark.
 fn row(fate: &Fate) -> (&'static str, Option<&str>, String) {
     match fate {
         Fate::Same(to) => ("same", Some(to), to.clone()),

@@ -11,7 +11,7 @@ use super::found::Form;
 use super::rules::{DEVICE_POINTERS, INTEGERS, Module, STRUCTS};
 use super::unversioned;
 
-/// HIP's address on a device: an integer in CUDA.
+/// HIP's device address, which is an integer in CUDA.
 const POINTER: &str = "hipDeviceptr_t";
 
 /// A parameter: its name, HIP's type, CUDA's type.
@@ -29,7 +29,7 @@ enum Conversion {
     Address,
     /// Between pointers.
     Pointer,
-    /// Between integers; what does not fit becomes the largest, which is refused.
+    /// Between integers; a value that does not fit becomes the maximum, which is rejected.
     Integer,
     /// Between integers of one size, bit for bit.
     Bits,
@@ -42,7 +42,7 @@ pub(crate) fn feature(text: &mut String, form: &Form) {
     }
 }
 
-/// Whether two functions have the same parameters and results.
+/// Returns whether two functions have the same parameters and results.
 pub(crate) fn same_signature(a: &Form, b: &Form) -> Result<bool> {
     let of = |form: &Form| -> Result<String> {
         let function: ForeignItemFn = parse(form)?;
@@ -59,7 +59,7 @@ fn parse(form: &Form) -> Result<ForeignItemFn> {
     syn::parse_str(&form.text).with_context(|| format!("reading {}", form.text))
 }
 
-/// Whether a name of CUDA has another signature than the function that it leads to.
+/// Returns whether a CUDA name has another signature than the function that it is mapped to.
 pub(crate) fn differs(module: &Module, name: &str, form: &Form) -> Result<bool> {
     if !matches!(module.name, "driver" | "runtime") || form.text.is_empty() {
         return Ok(false);
@@ -67,7 +67,7 @@ pub(crate) fn differs(module: &Module, name: &str, form: &Form) -> Result<bool> 
     Ok(parameters(module, name, form)?.iter().any(|parameter| parameter.how != Conversion::None))
 }
 
-/// The parameters with both types.
+/// Returns the parameters with both types.
 fn parameters(module: &Module, name: &str, form: &Form) -> Result<Vec<Parameter>> {
     let name = unversioned(name);
     let addresses = DEVICE_POINTERS.iter().find(|(of, _)| *of == name).map_or(&[][..], |(_, positions)| positions);
@@ -85,7 +85,7 @@ fn parameters(module: &Module, name: &str, form: &Form) -> Result<Vec<Parameter>
             // The pattern of a fill is signed in HIP.
             (syn::parse_str(ty)?, if name.starts_with("cuMemset") { Conversion::Bits } else { Conversion::Integer })
         } else if is_driver && (addresses.contains(&position) || text.split(' ').any(|word| word == POINTER)) {
-            // `void **` and `hipDeviceptr_t *` are where an address goes.
+            // `void **` and `hipDeviceptr_t *` receive an address.
             let levels = text.matches('*').count() + usize::from(text.contains(POINTER));
             let is_opaque_result = name == "cuGraphMemFreeNodeGetParams";
             match levels {
@@ -134,7 +134,7 @@ fn result(function: &ForeignItemFn, module: &str) -> ReturnType {
     output
 }
 
-/// A function that converts its arguments.
+/// Returns a function that converts its arguments.
 pub(crate) fn wrapper(module: &Module, name: &str, form: &Form) -> Result<String> {
     let function = parse(form)?;
     let output = result(&function, &form.module);
@@ -167,8 +167,8 @@ pub(crate) fn wrapper(module: &Module, name: &str, form: &Form) -> Result<String
     Ok(text)
 }
 
-/// A function that calls the newer name where the library has it, else the older. Both are there at every level of ours that has the
-/// function (`hipblas-sys` is at 7.0 then): the library decides.
+/// Returns a function that calls the newer name if the library has it, otherwise the older one. Every level that has
+/// the function (`hipblas-sys` is then at 7.0) declares both: the library decides.
 pub(crate) fn renamed(name: &str, now: &Form, before: &Form) -> Result<String> {
     let (function, old) = (parse(now)?, parse(before)?);
     let output = result(&function, &before.module);
@@ -205,7 +205,7 @@ pub(crate) fn renamed(name: &str, now: &Form, before: &Form) -> Result<String> {
     Ok(text)
 }
 
-/// A struct with HIP's layout, whose addresses are integers.
+/// Returns a struct with HIP's layout and with addresses as integers.
 pub(crate) fn structure(name: &str, hip: &str, form: &Form) -> Result<String> {
     let item: ItemStruct = syn::parse_str(&form.text).with_context(|| format!("reading {}", form.text))?;
     let pointers = STRUCTS.iter().find(|(ours, ..)| *ours == name).map_or(&[][..], |(_, _, fields)| fields);
@@ -257,7 +257,7 @@ pub(crate) fn structure(name: &str, hip: &str, form: &Form) -> Result<String> {
     Ok(text)
 }
 
-/// Lays out generated items.
+/// Formats generated items.
 pub(crate) fn formatted(items: &str) -> Result<String> {
     let file = syn::parse_file(items).context("what was generated is not Rust")?;
     let text = prettyplease::unparse(&file);

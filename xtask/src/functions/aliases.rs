@@ -1,4 +1,5 @@
-//! Search aliases of the items of `hip` and `hip-gl`: `#[doc(alias(...))]` with the HIP functions that an item stands for and their CUDA counterparts.
+//! Search aliases of the items of `hip` and `hip-gl`: `#[doc(alias(...))]` with the HIP functions that an item wraps
+//! and their CUDA counterparts.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -9,7 +10,7 @@ use regex::Regex;
 use super::rust_files;
 use crate::paths;
 
-/// Functions that the crates call for themselves: no item stands for them.
+/// Functions that the crates only call internally: no item wraps them.
 const INTERNAL: &[&str] = &[
     "hipArray3DGetDescriptor",
     "hipCtxGetCurrent",
@@ -20,7 +21,8 @@ const INTERNAL: &[&str] = &[
     "hipStreamGetDevice",
 ];
 
-/// Checks the aliases: each function in `called` is one, and each is beside its CUDA counterparts. `known` are HIP's functions.
+/// Checks the aliases: each function in `called` is one, and each occurs with its CUDA counterparts. `known` are HIP's
+/// functions.
 pub(super) fn check<'a>(called: impl Iterator<Item = &'a String>, known: &BTreeSet<String>) -> Result<()> {
     let cuda = cuda_names()?;
     let mut aliases = BTreeSet::new();
@@ -52,7 +54,7 @@ pub(super) fn check<'a>(called: impl Iterator<Item = &'a String>, known: &BTreeS
     Ok(())
 }
 
-/// The aliases of each attribute.
+/// Returns the aliases of each attribute.
 fn rows(text: &str) -> Result<Vec<Vec<String>>> {
     let attribute = Regex::new(r"#\[doc\(alias\(([^\]]*)\)\)\]")?;
     let name = Regex::new("\"(\\w+)\"")?;
@@ -60,7 +62,7 @@ fn rows(text: &str) -> Result<Vec<Vec<String>>> {
     Ok(attribute.captures_iter(text).map(|found| names(&found[1])).collect())
 }
 
-/// The CUDA functions by their HIP counterpart.
+/// Returns the CUDA functions by their HIP counterpart.
 fn cuda_names() -> Result<BTreeMap<String, Vec<String>>> {
     let path = paths::root().join("api/cuda-names.tsv");
     let text = fs::read_to_string(&path).with_context(|| format!("reading {}", path.display()))?;

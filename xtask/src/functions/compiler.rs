@@ -1,8 +1,8 @@
-//! Which functions of the compiler libraries `rocm-llvm` reaches, in `rocm-llvm/LLVM_FUNCTIONS.md`, and which of RCCL's `rccl` does, in
-//! `rccl/RCCL_FUNCTIONS.md`: in all releases.
+//! Lists which functions of the compiler libraries `rocm-llvm` calls, in `rocm-llvm/LLVM_FUNCTIONS.md`, and which of
+//! RCCL's `rccl` calls, in `rccl/RCCL_FUNCTIONS.md`, for all releases.
 //!
-//! A function is reached if the sources of its module name it after `sys::` (or another name of the raw module), or look it
-//! up. It is listed with the public items that have its name as a search alias (`#[doc(alias = "...")]`).
+//! A function counts as called if the sources of its module name it after `sys::` (or another name of the raw module),
+//! or look it up. It is listed with the public items that have its name as a search alias (`#[doc(alias = "...")]`).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -16,19 +16,19 @@ use syn::{Attribute, ImplItem, Item, Type, Visibility};
 use super::rust_files;
 use crate::paths;
 
-/// A library and what is over it.
+/// A library and the module over it.
 struct Library {
     /// The module, or the crate.
     module: &'static str,
-    /// Where its sources are.
+    /// The folder of its sources.
     sources: &'static str,
-    /// Where the raw bindings have their table.
+    /// The raw bindings' table of functions.
     coverage: &'static str,
-    /// As people call it.
+    /// The name in prose.
     title: &'static str,
-    /// What a call, or a look-up by name, looks like: neither a comment nor an alias.
+    /// The pattern of a call or of a lookup by name, which matches neither a comment nor an alias.
     call: &'static str,
-    /// Patterns of what is left out, and why.
+    /// Patterns of functions that are left out, and why.
     reasons: &'static [(&'static str, &'static str)],
 }
 
@@ -39,7 +39,7 @@ pub(super) struct Page {
     libraries: &'static [Library],
 }
 
-/// The pages. To add a library, add it here, with the reasons for what it leaves out.
+/// The pages. To add a library, add it here, with the reasons for the functions that are left out.
 pub(super) const PAGES: [Page; 2] = [
     Page {
         path: "rocm-llvm/LLVM_FUNCTIONS.md",
@@ -199,12 +199,12 @@ const LLVM: Library = Library {
 };
 
 impl Page {
-    /// Where it is.
+    /// Returns the path of the page.
     pub(super) fn path(&self) -> PathBuf {
         paths::root().join(self.path)
     }
 
-    /// What it says.
+    /// Returns the text of the page.
     pub(super) fn text(&self) -> Result<String> {
         let mut page = format!("<!-- Written by `cargo xtask functions`; do not edit. -->\n{}", self.head);
         self.libraries.iter().try_for_each(|library| library.write(&mut page))?;
@@ -213,7 +213,7 @@ impl Page {
 }
 
 impl Library {
-    /// All functions, with the first release that has each and the first that has it no more.
+    /// Returns all functions, with the first release that has each and the first that no longer has it.
     fn functions(&self) -> Result<Vec<(String, String, Option<String>)>> {
         let path = paths::root().join(self.coverage).join("coverage.rs");
         let text = fs::read_to_string(&path).with_context(|| format!("reading {}", path.display()))?;
@@ -267,10 +267,10 @@ impl Library {
     }
 }
 
-/// What the sources of a module say.
+/// The functions found in the sources of a module.
 #[derive(Default)]
 struct Sources {
-    /// Functions that are called, with the files that do.
+    /// Functions that are called, with the files that call them.
     called: BTreeMap<String, BTreeSet<String>>,
     /// Functions that are search aliases of public items, with the items.
     aliases: BTreeMap<String, Vec<String>>,
@@ -284,7 +284,7 @@ impl Sources {
         for file in rust_files(&folder)? {
             let text = fs::read_to_string(&file)?;
             let module = file.strip_prefix(&folder)?.with_extension("").display().to_string().replace('/', "::");
-            // An alias is no call.
+            // An alias is not a call.
             let code = text.lines().filter(|line| !["//", "#["].iter().any(|no| line.trim_start().starts_with(no)));
             for line in code {
                 for found in call.captures_iter(line) {
@@ -320,7 +320,7 @@ impl Sources {
         }
     }
 
-    /// Notes the search aliases of a public item.
+    /// Records the search aliases of a public item.
     fn note(&mut self, visibility: &Visibility, attributes: &[Attribute], name: &str) {
         if !matches!(visibility, Visibility::Public(_)) {
             return;
@@ -347,7 +347,7 @@ impl Sources {
         }
     }
 
-    /// Where a function that is called is reached.
+    /// Returns the public items or files through which a called function is used.
     fn place(&self, function: &str) -> Option<String> {
         const SHOWN: usize = 3;
         let modules = self.called.get(function)?;

@@ -1,4 +1,5 @@
-//! Which functions of hipGRAPH its safe crate calls. It has no table: they are named where they are called.
+//! Lists which functions of hipGRAPH its safe crate calls. The crate has no table: functions are named where they are
+//! called.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -8,7 +9,7 @@ use regex::Regex;
 
 use crate::paths;
 
-/// What is left out, and why.
+/// Functions that are left out, and why.
 pub(super) const REASONS: &[(&str, &str)] = &[
     (r"hipgraph_(graph_create_mg|mg_graph_\w+|allgather)", "several GPUs: `ResourceHandle` says what is missing"),
     (r"hipgraph_sg_graph_\w+", "older names of what `Graph` calls"),
@@ -30,7 +31,7 @@ pub(super) const REASONS: &[(&str, &str)] = &[
     (r"hipgraph_test_\w+", "for the library's own tests"),
 ];
 
-/// What functions are about: patterns, in their order.
+/// The subjects of functions: patterns, in order.
 const TOPICS: &[(&str, &str)] = &[
     (r"hipgraph_(error|rng|create_resource|free_resource|resource)\w*", "`ResourceHandle`, `RandomState`, `Error`"),
     (r"hipgraph_type_erased\w*", "`Column`"),
@@ -44,14 +45,14 @@ const TOPICS: &[(&str, &str)] = &[
     (r"hipgraph_\w*", "subgraphs"),
 ];
 
-/// Functions that the crate calls, with what each is about.
+/// Returns the functions that the crate calls, with the subject of each.
 pub(super) fn called(functions: &[String]) -> Result<BTreeMap<String, String>> {
     let name = Regex::new(r"\bhipgraph_\w+")?;
     let mut called = BTreeMap::new();
     let folder = paths::root().join("hipgraph/src");
     for entry in fs::read_dir(&folder).with_context(|| format!("reading {}", folder.display()))? {
         let text = fs::read_to_string(entry?.path())?;
-        // Names in documentation are no calls.
+        // Names in documentation are not calls.
         let code = text.lines().filter(|line| !line.trim_start().starts_with("//") && !line.contains("doc(alias"));
         for line in code {
             for found in name.find_iter(line).filter(|found| functions.iter().any(|name| name == found.as_str())) {

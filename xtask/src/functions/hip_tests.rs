@@ -1,4 +1,4 @@
-//! `hip/HIP_TESTS.md` names tests of `hip` and `hip-gl` that exist.
+//! Checks that the tests of `hip` and `hip-gl` named in `hip/HIP_TESTS.md` exist.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -39,14 +39,15 @@ fn collect(path: &str, items: &[Item], tests: &mut BTreeSet<String>) {
     }
 }
 
-/// What is between backticks, in the columns behind the first, of the rows of a page's tables.
+/// Returns the text between backticks in the columns after the first, for the rows of a page's tables.
 fn names(page: &str) -> Vec<Vec<String>> {
     let quoted = Regex::new("`([^`]+)`").unwrap();
     let rows = page.lines().filter_map(|line| line.strip_prefix('|')?.split_once('|'));
     rows.map(|(_, rest)| quoted.captures_iter(rest).map(|found| found[1].to_owned()).collect()).collect()
 }
 
-/// The names of a row that look like a test and are none. A name without a path is one of where the name before it is; a star stands for any end.
+/// Returns the names of a row that look like tests but do not exist. A name without a path is in the module of the name
+/// before it; a star matches any end.
 fn unknown(row: &[String], tests: &BTreeSet<String>, functions: &BTreeSet<String>) -> Vec<String> {
     let looks = Regex::new(r"^[a-z][a-z0-9_]*(::[a-z0-9_]+)*(::)?\*?$").unwrap();
     let (mut folder, mut unknown) = (String::new(), Vec::new());
@@ -57,7 +58,7 @@ fn unknown(row: &[String], tests: &BTreeSet<String>, functions: &BTreeSet<String
         };
         match [name.clone(), format!("{folder}::{name}")].into_iter().find(|path| there(path)) {
             Some(path) => folder = path.rsplit_once("::").map_or(folder, |(folder, _)| folder.to_owned()),
-            // A method, or the like.
+            // A method or the like.
             None if functions.contains(name) => {}
             None => unknown.push(name.clone()),
         }
@@ -79,7 +80,7 @@ fn each_test_that_is_named_is_there() {
                 Some((last, folder)) if matches!(&**last, "main" | "mod" | "lib") => folder.join("::"),
                 _ => path.join("::"),
             };
-            // Programs that are meant not to compile are no part of it.
+            // Programs that are meant not to compile are skipped.
             if let Ok(file) = syn::parse_file(&text) {
                 collect(&path, &file.items, &mut tests);
             }

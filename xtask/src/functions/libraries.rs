@@ -1,7 +1,7 @@
-//! Which functions of a math library its safe crate calls: a page for each crate.
+//! Lists which functions of a math library its safe crate calls: a page for each crate.
 //!
-//! A crate names the functions that it calls in its `raw.rs`, in a table. The page has a row for each routine, and a reason for each function of the
-//! newest release that is left out.
+//! A crate names the functions that it calls in a table in its `raw.rs`. The page has a row for each routine, and a
+//! reason for each function of the newest release that is left out.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -16,23 +16,23 @@ use crate::paths;
 
 /// A crate with its library's functions.
 pub(super) struct Library {
-    /// The crate, and the start of the functions' names.
+    /// The crate, and the prefix of the functions' names.
     name: &'static str,
-    /// As people call it.
+    /// The name in prose.
     title: &'static str,
-    /// What the page counts the functions of, after the title.
+    /// The release whose functions the page counts, after the title.
     release: &'static str,
     /// The file of the page.
     file: &'static str,
-    /// Names that mean the same function: their start, and that of the others.
+    /// Names of the same function: their prefix, and that of the other name.
     same: Option<(&'static str, &'static str)>,
-    /// Patterns of what is left out, and why.
+    /// Patterns of functions that are left out, and why.
     reasons: &'static [(&'static str, &'static str)],
 }
 
 const NEWEST: &str = "in ROCm 10.0";
 
-/// All of them. hipGRAPH is in no release of ROCm.
+/// All libraries. hipGRAPH is not in any release of ROCm.
 pub(super) const LIBRARIES: [Library; 7] = [
     Library {
         name: "hipblas",
@@ -113,7 +113,7 @@ pub(super) const LIBRARIES: [Library; 7] = [
     },
 ];
 
-/// What functions are about in crates whose tables have no routines: patterns, in their order.
+/// The subjects of functions for crates whose tables have no routines: patterns, in order.
 const TOPICS: [(&str, &str); 14] = [
     (r"hiprandGenerate(Char|Short|LongLong)?", "random bits: `generate`"),
     (r"hiprandGenerateUniform\w*", "`uniform`"),
@@ -144,12 +144,12 @@ fn topic(function: &str) -> Result<&'static str> {
 }
 
 impl Library {
-    /// Where the page is.
+    /// Returns the path of the page.
     pub(super) fn path(&self) -> PathBuf {
         paths::root().join(self.name).join(self.file)
     }
 
-    /// The functions of the newest release.
+    /// Returns the functions of the newest release.
     fn functions(&self) -> Result<Vec<String>> {
         let path = paths::root().join(format!("{}-sys/src/generated/coverage.rs", self.name));
         let text = fs::read_to_string(&path).with_context(|| format!("reading {}", path.display()))?;
@@ -158,7 +158,7 @@ impl Library {
         Ok(row.captures_iter(rows).map(|found| found[1].to_owned()).collect())
     }
 
-    /// Functions that the crate's table has, with the routine of each.
+    /// Returns the functions in the crate's table, with the routine of each.
     fn called(&self) -> Result<BTreeMap<String, String>> {
         if self.name == "hipgraph" {
             return graph::called(&self.functions()?);
@@ -198,7 +198,7 @@ impl Library {
         Ok(called)
     }
 
-    /// The page.
+    /// Returns the page.
     pub(super) fn page(&self) -> Result<String> {
         let (functions, called) = (self.functions()?, self.called()?);
         let mut reached: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
@@ -256,7 +256,7 @@ impl Library {
     }
 }
 
-/// The functions that one name in a table stands for.
+/// Returns the functions that one name in a table stands for.
 fn forms(library: &str, name: &str) -> Vec<String> {
     match library {
         "hipsolver" => vec![name.to_owned(), format!("{name}_bufferSize")],

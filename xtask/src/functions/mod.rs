@@ -1,8 +1,8 @@
 //! `cargo xtask functions`: lists each function of the HIP runtime with its counterpart in the crates `hip` and `hip-gl`, or the reason
 //! why it is left out.
 //!
-//! The page is generated from the sources: a function counts as covered if code of these crates calls it, and is listed with the public
-//! items whose documentation names it.
+//! The page is generated from the sources: a function counts as covered if code of these crates calls it, and is listed
+//! with the public items whose documentation names it.
 
 mod aliases;
 mod compiler;
@@ -24,7 +24,8 @@ use syn::{Attribute, Expr, ImplItem, Item, Lit, Meta, Type, Visibility};
 
 use crate::paths;
 
-/// Write hip/HIP_FUNCTIONS.md again, and the pages of the math and compiler libraries: each function with its counterpart in the safe crates, or why it has none.
+/// Write hip/HIP_FUNCTIONS.md again, and the pages of the math and compiler libraries: each function with its
+/// counterpart in the safe crates, or the reason why it has none.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// Write nothing: fail if the page is not what would be written, or if a function that is called is not a search alias in `hip`
@@ -68,18 +69,18 @@ struct Function {
     since: String,
 }
 
-/// What the sources of a safe crate say.
+/// The functions found in the sources of a safe crate.
 #[derive(Default)]
 struct Safe {
-    /// What is put before the names of items and modules.
+    /// The prefix of the names of items and modules.
     prefix: &'static str,
-    /// Functions that are called, with the modules that do.
+    /// Functions that are called, with the modules that call them.
     called: BTreeMap<String, BTreeSet<String>>,
     /// Functions that are named in the documentation of public items, with the items.
     named: BTreeMap<String, Vec<String>>,
 }
 
-/// The functions of hip-sys by topic.
+/// Returns the functions of hip-sys by topic.
 fn functions() -> Result<Vec<(String, Vec<Function>)>> {
     let declaration = Regex::new(r#""([0-9.]+)" pub fn (hip\w+)\("#)?;
     let by_name = crate::bindgen::topics_of_hip()?;
@@ -109,7 +110,8 @@ fn rust_files(folder: &Path) -> Result<Vec<PathBuf>> {
 }
 
 impl Safe {
-    /// Reads the sources of a crate that calls the runtime by a module of this name. The crate's items are shown with its `prefix`.
+    /// Reads the sources of a crate that calls the runtime through a module with this name. The crate's items are shown
+    /// with `prefix`.
     fn read(folder: &Path, calls: &str, prefix: &'static str) -> Result<Self> {
         let call = Regex::new(&format!(r"\b(?:{calls}(?:::rocm_\d+_\d+)?|forms)::(hip[A-Z]\w*)\s*\("))?;
         let mut safe = Self { prefix, ..Self::default() };
@@ -151,12 +153,12 @@ impl Safe {
         }
     }
 
-    /// Notes the functions that the documentation of a public item names.
+    /// Records the functions that the documentation of a public item names.
     fn note(&mut self, visibility: &Visibility, attributes: &[Attribute], name: impl Fn() -> String) {
         if !matches!(visibility, Visibility::Public(_)) {
             return;
         }
-        // An example may name what the item does not do.
+        // An example may name functions that the item does not wrap.
         let text = documentation(attributes);
         let prose: String = text.split("```").step_by(2).collect();
         let mut seen = BTreeSet::new();
@@ -167,7 +169,7 @@ impl Safe {
         }
     }
 
-    /// Where the safe crate has a function that it calls.
+    /// Returns the public items or modules of the safe crate through which a called function is used.
     fn place(&self, function: &str) -> Option<String> {
         const SHOWN: usize = 3;
         let modules = self.called.get(function)?;
@@ -193,7 +195,7 @@ fn documentation(attributes: &[Attribute]) -> String {
     text
 }
 
-/// The reasons, in their order, and which have served.
+/// The reasons, in order, and whether each has matched.
 struct Reasons(Vec<(Regex, &'static str, bool)>);
 
 impl Reasons {
@@ -224,7 +226,7 @@ impl Reasons {
     }
 }
 
-/// `hip` and `hip-gl`.
+/// Returns `hip` and `hip-gl`.
 fn safe_crates() -> Result<[Safe; 2]> {
     let hip = Safe::read(&paths::root().join("hip/src"), "hip_sys", "")?;
     let gl = Safe::read(&paths::root().join("hip-gl/src"), "sys", "hip_gl::")?;

@@ -1,11 +1,11 @@
-//! What hipSPARSE's functions are about, and why some are left out.
+//! The subjects of hipSPARSE's functions, and why some are left out.
 
 use std::collections::BTreeMap;
 
 use anyhow::Result;
 use regex::Regex;
 
-/// Patterns of functions that the crate's table has without a routine, in their order, and what they are about.
+/// The subjects of functions that are in the crate's table without a routine: patterns, in order.
 const TOPICS: [(&str, &str); 15] = [
     (r"hipsparseGetError\w*", "`status_text`"),
     (r"hipsparse(Create|Destroy)HybMat", "`csr_to_hyb`"),
@@ -36,7 +36,7 @@ const TOPICS: [(&str, &str); 15] = [
     (r"hipsparse\w*", "the handle"),
 ];
 
-/// Patterns of what is left out, and why.
+/// Patterns of functions that are left out, and why.
 pub(super) const REASONS: &[(&str, &str)] = &[
     (
         r"hipsparse(BlockedEllSetPointers|Create(Const)?(Bsr|SlicedEll)|SpSM_solve_ex)",
@@ -53,7 +53,7 @@ pub(super) const REASONS: &[(&str, &str)] = &[
     (r"hipsparseGet(Stream|PointerMode)", "the `Sparse` knows what it has set"),
 ];
 
-/// Functions of the crate's table: those with letters of `Value` and `RealValue`, and the others.
+/// Adds the functions of the crate's table: those with the letters of `Value` and `RealValue`, and the others.
 pub(super) fn called(text: &str, called: &mut BTreeMap<String, String>) -> Result<()> {
     for found in Regex::new(r"(?m)^    (Value|RealValue|ComplexValue) (\w+)\(")?.captures_iter(text) {
         let letters = match &found[1] {
@@ -63,7 +63,7 @@ pub(super) fn called(text: &str, called: &mut BTreeMap<String, String>) -> Resul
         };
         for letter in letters.chars() {
             called.insert(format!("hipsparse{letter}{}", &found[2]), format!("`{}`", &found[2]));
-            // Sizes of prunings have two names, of one function: a test compares what both say.
+            // The functions for sizes of prunings have two names each: a test compares their results.
             if let Some(other) = found[2].strip_suffix("Ext").filter(|_| found[2].starts_with("prune")) {
                 called.insert(format!("hipsparse{letter}{other}"), format!("`{}`, under its other name", &found[2]));
             }

@@ -1,8 +1,8 @@
 //! `cargo xtask rocm`: real ROCm libraries and headers for tests, without installing anything.
 //!
 //! Each release is a tree `target/rocm/REL` of Debian packages. Its libraries need their own libc, so programs run
-//! through the tree's loader (`cargo xtask rocm run`, and Cargo's `runner` in `cargo xtask test`). Tests find the
-//! trees in `ROCM_RS_TREES` (an absolute path), the release that they run on in `ROCM_RS_RELEASE`.
+//! through the tree's loader (`cargo xtask rocm run`, and Cargo's `runner` in `cargo xtask test`). Tests find the trees
+//! in `ROCM_RS_TREES` (an absolute path), and their release in `ROCM_RS_RELEASE`.
 
 use std::ffi::OsString;
 use std::os::unix::process::CommandExt as _;
@@ -44,9 +44,9 @@ pub(crate) struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Action {
-    /// Download and unpack releases; what is there already is not fetched again
+    /// Download and unpack releases; packages that are already there are not fetched again
     Fetch(FetchArgs),
-    /// Show which releases and packages are there
+    /// Show the fetched releases and packages
     List {
         /// Every package with its version and size
         #[arg(long)]
@@ -77,16 +77,16 @@ pub(crate) struct FetchArgs {
     /// Releases: 5.7, 6.4, 7.2
     #[arg(value_name = "REL", value_parser = release, required_unless_present = "all")]
     releases: Vec<&'static Release>,
-    /// Every release that the mirror has; what it lacks is reported and skipped
+    /// Every release that the mirror has; missing ones are reported and skipped
     #[arg(long)]
     all: bool,
-    /// Libraries beside HIP and HIPRTC, by Debian's name without `lib` and number: rocblas, hipsparse, rccl, ...
-    /// (rocblas 320 MB, rocsolver 630 MB, rocsparse 350 MB, rccl 370 MB, rocrand 54 MB, rocfft 4 MB).
-    /// And sets of packages without their dependencies: bindings, which `cargo xtask bindgen` reads, bindings-large,
-    /// libraries of which only the symbols are read, and programs (rocminfo)
+    /// Libraries in addition to HIP and HIPRTC, by Debian's name without `lib` and number: rocblas, hipsparse, rccl,
+    /// ... (rocblas 320 MB, rocsolver 630 MB, rocsparse 350 MB, rccl 370 MB, rocrand 54 MB, rocfft 4 MB). Also sets of
+    /// packages without their dependencies: bindings, which `cargo xtask bindgen` reads, bindings-large, libraries of
+    /// which only the symbols are read, and programs (rocminfo)
     #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = library)]
     with: Vec<String>,
-    /// Start the tree afresh with the newest packages
+    /// Replace the tree by one with the newest packages
     #[arg(long)]
     update: bool,
 }
@@ -122,7 +122,7 @@ pub(crate) fn run(cli: &Cli) -> Result<()> {
     }
 }
 
-/// Fetches every release that the mirror has, with what it has of the sets.
+/// Fetches every release that the mirror has, with the available parts of the sets.
 fn fetch_all(args: &FetchArgs) -> Result<()> {
     let mut left_out = Vec::new();
     for release in RELEASES {
@@ -144,7 +144,7 @@ fn fetch_all(args: &FetchArgs) -> Result<()> {
         left_out.iter().for_each(|line| println!("  {line}"));
     }
     ensure!(RELEASES.iter().any(is_present), "{}", none_of(&RELEASES.iter().collect::<Vec<_>>()));
-    // A mistyped name is lacking everywhere.
+    // A mistyped name is missing everywhere.
     let unlisted = |set: &&String| RELEASES.iter().all(|release| release.listed(set).is_empty());
     for set in args.with.iter().filter(unlisted) {
         let there = RELEASES.iter().any(|release| tree(release).contents().is_ok_and(|all| all.sets.contains(set)));

@@ -1,12 +1,12 @@
-//! The releases of ROCm that Debian has, and the sets of packages of each.
+//! The ROCm releases in Debian, and the sets of packages of each.
 
 use anyhow::{Context as _, Result};
 use rocm_sdk::install::debian::{MIRROR_VARIABLE, Selection};
 use rocm_sdk::install::{self, DebianRelease};
 
-/// The set that every tree has.
+/// The set in every tree.
 pub(super) const BASE: &str = "hip";
-/// What `cargo xtask bindgen` needs beside it.
+/// The set that `cargo xtask bindgen` needs in addition.
 pub(crate) const BINDINGS: &str = "bindings";
 /// Libraries whose symbols `cargo xtask bindgen` can compare as well.
 pub(crate) const LARGE: &str = "bindings-large";
@@ -14,26 +14,27 @@ pub(crate) const LARGE: &str = "bindings-large";
 /// ROCm's own programs that run on the software GPU.
 pub(super) const PROGRAMS: &str = "programs";
 
-/// A ROCm release that Debian has.
+/// A ROCm release in Debian.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Release {
     /// `7.2`.
     pub(crate) name: &'static str,
     /// Its packages.
     pub(super) debian: &'static DebianRelease,
-    /// What `cargo xtask bindgen` reads, without what it depends on: headers, and libraries for their symbols.
+    /// The packages that `cargo xtask bindgen` reads, without their dependencies: headers, and libraries for their
+    /// symbols.
     bindings: &'static [&'static str],
-    /// Libraries that are large for what they are needed for: their symbols.
+    /// Large libraries of which only the symbols are needed.
     large: &'static [&'static str],
 }
 
 impl Release {
-    /// What to ask apt for; `name` keeps the files of its state apart.
+    /// Returns the selection for apt; `name` separates the files of its state.
     pub(crate) fn selection<'a>(&self, name: &'a str) -> Selection<'a> {
         self.debian.selection(name)
     }
 
-    /// Packages of a set that is listed here; none for one that Debian's dependencies make.
+    /// Returns the packages of a set that is listed here; none for a set that Debian's dependencies determine.
     pub(super) fn listed(&self, set: &str) -> &'static [&'static str] {
         match set {
             BINDINGS => self.bindings,
@@ -81,7 +82,7 @@ pub(crate) const RELEASES: &[Release] = &[
             "libhipblas-dev",
             "libhipblas-common-dev",
             "libhipblas2",
-            // Of ROCm 7.1.
+            // From ROCm 7.1.
             "libhipblaslt-dev",
             "libhipfft-dev",
             "libhipfft0",
@@ -122,7 +123,7 @@ pub(crate) const RELEASES: &[Release] = &[
             "librccl-dev",
             "libroctx-dev",
             "libroctx64-4",
-            // Of ROCm 10.1.
+            // From ROCm 10.1.
             "libamd-smi-dev",
             "libamd-smi27",
             "libe-smi64-1",
@@ -141,7 +142,7 @@ pub(crate) const RELEASES: &[Release] = &[
     },
 ];
 
-/// The error if none of these releases can be had.
+/// Returns the error if none of these releases is available.
 pub(crate) fn none_of(releases: &[&Release]) -> String {
     let names: Vec<&str> = releases.iter().map(|release| release.name).collect();
     format!(

@@ -1,4 +1,4 @@
-//! Fetching sets of packages into a tree.
+//! Fetches sets of packages into a tree.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -14,7 +14,8 @@ use super::unused;
 use crate::paths;
 use crate::steps::Got;
 
-/// What the tests need beside HIP, so that none of them is skipped: what is generated from, libraries to open, and programs to run.
+/// The sets that the tests need besides HIP, so that none of them is skipped: inputs of the generator, libraries to
+/// open, and programs to run.
 pub(crate) const FOR_TESTS: [&str; 9] =
     [BINDINGS, LARGE, PROGRAMS, "rocrand", "hiprand", "rocfft", "hipfft", "hipblas", "hipsparse"];
 
@@ -31,8 +32,8 @@ pub(crate) fn missing(release: &Release, sets: &[&str]) -> Vec<String> {
     }
 }
 
-/// Which of `sets` a tree with these contents lacks. Of a set that is listed here each package is looked for, as the
-/// list may have grown since the set was fetched.
+/// Returns those of `sets` that a tree with these contents lacks. For a set that is listed here each package is
+/// checked, as the list may have grown since the set was fetched.
 fn incomplete(release: &Release, contents: &Contents, sets: &[String]) -> Vec<String> {
     let packages: BTreeSet<&str> = contents.packages.iter().map(|stamp| stamp.name.as_str()).collect();
     let holds =
@@ -40,18 +41,18 @@ fn incomplete(release: &Release, contents: &Contents, sets: &[String]) -> Vec<St
     sets.iter().filter(|set| !holds(set)).cloned().collect()
 }
 
-/// Brings a release's tree to hold HIP, HIPRTC, their headers, and the libraries `with`.
+/// Adds HIP, HIPRTC, their headers, and the libraries `with` to a release's tree.
 ///
 /// # Errors
-/// Also if the mirror lacks any of it.
+/// Also if the mirror lacks any of them.
 pub(crate) fn fetch(release: &'static Release, with: &[String], update: bool) -> Result<()> {
     fetch_sets(release, with, update, false).map(drop)
 }
 
-/// Like [`fetch`], but what the mirror lacks, of the sets or the release itself, is reported and left out.
+/// Like [`fetch`], but sets that the mirror lacks, or the release itself, are reported and skipped.
 ///
 /// # Errors
-/// Anything else, such as a mirror that cannot be reached.
+/// Any other failure, such as a mirror that cannot be reached.
 pub(crate) fn fetch_what_is_there(release: &'static Release, with: &[String], update: bool) -> Result<Got> {
     match fetch_sets(release, with, update, true) {
         Ok(lacking) if lacking.is_empty() => Ok(Got::All),
@@ -64,7 +65,7 @@ pub(crate) fn fetch_what_is_there(release: &'static Release, with: &[String], up
     }
 }
 
-/// What the mirror has instead of the release, if that is the error.
+/// Returns what the mirror has instead of the release, if that is the error.
 fn moved_on(release: &Release, error: &anyhow::Error) -> Option<String> {
     let why = match error.downcast_ref()? {
         install::Error::MovedOn { package, found, suites, .. } => {
@@ -79,7 +80,7 @@ fn moved_on(release: &Release, error: &anyhow::Error) -> Option<String> {
     Some(format!("ROCm {}: {why}", release.name))
 }
 
-/// What the mirror lacks of a set, if that is the error.
+/// Returns what the mirror lacks of a set, if that is the error.
 fn lacking_of_set(error: &install::Error) -> Option<String> {
     Some(match error {
         install::Error::UnknownLibrary { name, .. } => format!("the mirror has no {name}"),
@@ -143,14 +144,15 @@ fn fetch_sets(release: &'static Release, with: &[String], update: bool, lenient:
 struct Sets<'a> {
     release: &'static Release,
     sets: &'a [String],
-    /// Leave out what the mirror lacks.
+    /// Whether to skip packages that the mirror lacks.
     lenient: bool,
-    /// What was left out, a line for each set.
+    /// The skipped packages, one line per set.
     lacking: RefCell<Vec<String>>,
 }
 
 impl Sets<'_> {
-    /// The packages of a set that is listed here, without those that the mirror lacks, which are named in a line.
+    /// Returns the packages of a set that is listed here, without those that the mirror lacks, which are named in a
+    /// line.
     fn listed(&self, set: &str, apt: &Apt<'_>) -> Result<Wanted, install::Error> {
         let names: Vec<String> = self.release.listed(set).iter().map(|&name| name.to_owned()).collect();
         let Err(error) = apt.alone(&names) else { return Ok(Wanted { alone: names, ..Wanted::default() }) };
@@ -162,7 +164,7 @@ impl Sets<'_> {
         Ok(Wanted { alone, ..self.left_out(set, &format!("the mirror has no {}", gone.join(", "))) })
     }
 
-    /// The packages of a library, if they can be had with those that are wanted already.
+    /// Returns the packages of a library, if they are compatible with those already chosen.
     fn library(&self, name: &str, with: &Wanted, apt: &Apt<'_>) -> Result<Wanted, install::Error> {
         let found = self.release.debian.library(name, apt).and_then(|library| {
             apt.closure(&[&with.roots[..], &library.roots].concat())?;
@@ -222,7 +224,7 @@ mod tests {
     use super::repository::{Deb, Repository};
     use super::*;
 
-    /// What is fetched of 7.2 from an archive, and the lines of what it lacks.
+    /// Returns the packages of 7.2 that are fetched from an archive, and the lines of what it lacks.
     fn fetched(repository: &Repository, sets: &[&str], lenient: bool) -> Result<(Contents, Vec<String>)> {
         let release = release("7.2")?;
         let folder = tempfile::tempdir()?;
@@ -242,7 +244,7 @@ mod tests {
     fn what_the_mirror_lacks_of_a_set_is_left_out_and_named() {
         let Some(mut repository) = Repository::rocm() else { return };
         let release = release("7.2").unwrap();
-        // All of the set but one, a library that needs another release, and one that needs what is not there.
+        // All packages of the set except one, a library that needs another release, and one with a missing dependency.
         for name in release.listed(BINDINGS).iter().filter(|name| **name != "libamd-smi27") {
             repository.add(Deb::new(name, "7.2.4-1"));
         }

@@ -1,4 +1,4 @@
-//! The trees of the releases, as they are now.
+//! The current trees of the releases.
 
 use anyhow::{Result, ensure};
 use rocm_sdk::install::Bytes;
@@ -7,12 +7,12 @@ use rocm_sdk::install::debian::{Contents, Tree};
 use super::releases::{BASE, Release};
 use crate::paths;
 
-/// The tree of a release, there or not.
+/// Returns the tree of a release, which need not exist.
 pub(crate) fn tree(release: &Release) -> Tree {
     Tree::new(paths::rocm_trees().join(release.name))
 }
 
-/// Whether HIP and its headers are there completely.
+/// Returns whether HIP and its headers are completely fetched.
 pub(crate) fn is_present(release: &Release) -> bool {
     let tree = tree(release);
     let library = tree.libraries().join(format!("libamdhip64.so.{}", release.debian.major));
@@ -21,7 +21,7 @@ pub(crate) fn is_present(release: &Release) -> bool {
         && needed.iter().all(|path| path.exists())
 }
 
-/// The condition that a release is there.
+/// Returns the condition that a release is fetched.
 pub(crate) fn fetched(release: &'static Release) -> impl Fn() -> Result<(), String> + 'static {
     move || match is_present(release) {
         true => Ok(()),

@@ -15,7 +15,7 @@ use rustix::io::Errno;
 /// The processors of the software GPU. Kernels for others are not run.
 const PROCESSORS: [&str; 2] = ["gfx90a", "gfx942"];
 
-/// Endings of files that have kernels, and of tables of them.
+/// Extensions of files with kernels, and of tables of them.
 const KERNELS: [&str; 3] = ["co", "hsaco", "dat"];
 
 /// Libraries with kernels for a dozen processors in them, hundreds of megabytes that are not compressed before ROCm 7.

@@ -2,18 +2,18 @@
 
 use std::time::Duration;
 
-/// Clock ticks a second in `/proc`: Linux shows 100 to programs on every machine.
+/// Clock ticks per second in `/proc`: Linux reports 100 to programs on every machine.
 const TICKS: u32 = 100;
 
-/// Processor time used so far, of all processors, in user and system mode. Zero where there is no `/proc`.
+/// Returns the processor time used so far, on all processors, in user and system mode. Zero without `/proc`.
 pub(super) fn used() -> Duration {
     let ticks = std::fs::read_to_string("/proc/self/stat").ok().and_then(|stat| ticks(&stat)).unwrap_or(0);
     Duration::from_secs(1) * ticks / TICKS
 }
 
-/// `utime`, `stime`, `cutime` and `cstime` of a line of `/proc/PID/stat`.
+/// Returns the sum of `utime`, `stime`, `cutime` and `cstime` in a line of `/proc/PID/stat`.
 fn ticks(stat: &str) -> Option<u32> {
-    // The program's name, in parentheses, may have spaces and parentheses in it.
+    // The program's name, in parentheses, may contain spaces and parentheses.
     let (_, fields) = stat.rsplit_once(')')?;
     let fields: Vec<&str> = fields.split_whitespace().collect();
     fields.get(11..15)?.iter().map(|field| field.parse::<u32>().ok()).sum()

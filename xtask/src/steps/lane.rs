@@ -1,26 +1,27 @@
-//! Which steps are run.
+//! The selection of the steps to run.
 
 use anyhow::{Result, ensure};
 
 use super::Step;
 
-/// Steps that CI runs side by side with those of the other lane, each lane with a target folder of its own. Cargo compiles with one
-/// processor for much of the time, and tests wait: one lane alone leaves the other of two processors idle for half of the time.
+/// A group of steps that CI runs in parallel with those of the other lane, each lane with its own target folder. Cargo
+/// uses one processor for much of the time, and tests wait: one lane alone leaves the second processor idle for half of
+/// the time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Lane {
-    /// Lints, documentation, what is generated, and tests that need no library built for others
+    /// Lints, documentation, generated files, and tests that need no library built for others
     Compiler,
-    /// What runs on ROCm's libraries, and all else
+    /// Tests that run on ROCm's libraries, and everything else
     Libraries,
 }
 
-/// Which steps are meant.
+/// The selected steps.
 #[derive(Debug, Default, clap::Args)]
 pub(crate) struct Selection {
-    /// The steps of one of the two lanes that CI runs side by side
+    /// The steps of one of the two lanes that CI runs in parallel
     #[arg(long, value_enum)]
     lane: Option<Lane>,
-    /// Leave out the steps of this name; may be given several times
+    /// Skip the steps with this name; may be given several times
     #[arg(long, value_name = "STEP")]
     skip: Vec<String>,
     /// Show the steps instead of running them
@@ -32,10 +33,10 @@ pub(crate) struct Selection {
 }
 
 impl Selection {
-    /// The steps that are selected.
+    /// Returns the selected steps.
     ///
     /// # Errors
-    /// If no step has the name, or one of the words in it.
+    /// If no step has the name, or contains one of the words.
     pub(super) fn of(&self, mut steps: Vec<Step>) -> Result<Vec<Step>> {
         let has = |found: &dyn Fn(&str) -> bool| steps.iter().any(|step| found(&step.name));
         for filter in &self.filters {

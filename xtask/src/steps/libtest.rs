@@ -1,17 +1,18 @@
-//! Counting what the test programs of `cargo test` report.
+//! Counts the results that the test programs of `cargo test` report.
 //!
-//! libtest knows no test that finds out only when it runs that it cannot. Ours say so in a line `SKIPPED: why` of their own, written
-//! to stdout past libtest's capture; such a test is counted as skipped, not as passed.
+//! libtest has no tests that skip themselves at run time. This workspace's tests write a line `SKIPPED: why` to stdout,
+//! past libtest's capture; such a test is counted as skipped, not as passed.
 
 use std::collections::BTreeMap;
 
-/// How the reason of an ignored test begins that another test runs in a process of its own: it is that test's body, and not skipped.
+/// The start of an ignored test's reason if another test runs it in a separate process: it is that test's body, and
+/// does not count as skipped.
 const RUN_BY_ANOTHER: &str = "run by ";
 
-/// How many lines of what a failed test wrote the summary gives.
+/// Maximum number of output lines of a failed test in the summary.
 const KEPT: usize = 60;
 
-/// Tests by result, with the names that a summary should give.
+/// The number of tests by result, with the names for the summary.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Counts {
     pub(crate) passed: u64,
@@ -19,21 +20,22 @@ pub(crate) struct Counts {
     pub(crate) skipped: u64,
     /// Names of failed tests.
     pub(crate) failures: Vec<String>,
-    /// What failed tests wrote, without stack backtraces: of each the first lines.
+    /// The output of failed tests, without stack backtraces: the first lines of each.
     pub(crate) wrote: Vec<String>,
     /// Names and reasons of ignored tests.
     pub(crate) ignored: Vec<(String, String)>,
-    /// Reasons that tests gave for skipping themselves, and how many gave each.
+    /// Reasons of tests that skipped themselves, and the number of tests for each.
     pub(crate) reasons: BTreeMap<String, u64>,
-    /// Within what failed tests wrote, which may hold reports of child processes: how many of those are open.
+    /// Set while the output of failed tests is read, which may contain reports of child processes: how many of those
+    /// are open.
     quoted: Option<u32>,
-    /// Lines of the failed test whose output is being read that are in [`wrote`](Self::wrote).
+    /// Number of lines in [`wrote`](Self::wrote) of the failed test whose output is being read.
     kept: usize,
-    /// Within a stack backtrace of a failed test.
+    /// Whether the current line is in a stack backtrace of a failed test.
     backtrace: bool,
-    /// Tests of the program that is running that said that they were skipped.
+    /// Number of tests of the running program that reported that they were skipped.
     said: u64,
-    /// Ignored tests of the program that is running that another test runs.
+    /// Number of ignored tests of the running program that another test runs.
     bodies: u64,
 }
 
@@ -54,12 +56,12 @@ impl Counts {
         }
     }
 
-    /// Takes in one line of output.
+    /// Processes one line of output.
     pub(crate) fn read(&mut self, line: &str) {
         if self.is_quoted(line) {
             return;
         }
-        // Other lines of the same program may have got in before it.
+        // Other lines of the same program may precede it on the line.
         if let Some((_, reason)) = line.split_once("SKIPPED: ") {
             *self.reasons.entry(reason.trim().to_owned()).or_default() += 1;
             self.said += 1;
@@ -79,7 +81,8 @@ impl Counts {
         }
     }
 
-    /// Whether the line is among what a failed test wrote. The first result that no child process began ends that.
+    /// Returns whether the line is part of a failed test's output. It ends at the first result that does not belong to
+    /// a child process.
     fn is_quoted(&mut self, line: &str) -> bool {
         if line.starts_with("---- ") && line.ends_with(" stdout ----") {
             self.quoted.get_or_insert(0);
@@ -99,7 +102,7 @@ impl Counts {
         true
     }
 
-    /// Keeps a line of a failed test, if it tells something and there are not too many yet.
+    /// Keeps a line of a failed test, if it is informative and the limit is not reached.
     fn keep(&mut self, line: &str) {
         // A frame is `   3: name` or `             at file:line`.
         let frame = |line: &str| line.starts_with(' ') || line.starts_with("note: ");

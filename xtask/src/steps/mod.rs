@@ -1,5 +1,5 @@
-//! Steps: what `cargo xtask test` and `cargo xtask ci` are made of. Each is run and reported by itself, one that fails
-//! does not stop the others, and the [`summary`] says what was run, what was skipped, and why.
+//! Steps: the units of `cargo xtask test` and `cargo xtask ci`. Each is run and reported separately, a failure does not
+//! stop the others, and the [`summary`] says what was run, what was skipped, and why.
 
 use std::collections::VecDeque;
 use std::io::IsTerminal as _;
@@ -23,15 +23,15 @@ use progress::{Heartbeat, Place, wrote};
 pub(crate) use summary::Summary;
 use watch::Patience;
 
-/// How many of its last lines are told of a command that failed without a failed test.
+/// Number of last lines shown of a command that failed without a failed test.
 const LAST: usize = 20;
 
-/// A condition: fine, or the reason for which the step cannot run here.
+/// A condition: satisfied, or the reason why the step cannot run here.
 type Ready = Box<dyn Fn() -> Result<(), String>>;
 /// Work done in this process.
 type Call = Box<dyn FnOnce() -> Result<()>>;
 
-/// What came of fetching something that the mirror may have or not.
+/// The result of fetching something that the mirror may lack.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Got {
     /// All of it.
@@ -48,20 +48,20 @@ pub(crate) struct Step {
     about: String,
     ready: Ready,
     work: Work,
-    /// The lane that it is in; in both, if there is none.
+    /// Its lane; `None` if it is in both.
     lane: Option<Lane>,
 }
 
 enum Work {
-    /// Each command is a check by itself, unless it reports tests in libtest's form.
+    /// Each command is one check, unless it reports tests in libtest's format.
     Commands(Vec<Command>),
     /// One check; its error is a failure.
     Call(Call),
-    /// One check, which is skipped or partly skipped if the mirror lacks something. It is tried again after an error; a second one is a failure.
+    /// One check, which is skipped or partly skipped if the mirror lacks something. It is retried once after an error.
     Fetch(Box<dyn FnMut() -> Result<Got>>),
 }
 
-/// What became of a step.
+/// The result of a step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Outcome {
     Passed,
@@ -69,16 +69,16 @@ pub(crate) enum Outcome {
     Skipped(String),
 }
 
-/// What is remembered of a step.
+/// The record of a step.
 #[derive(Debug)]
 pub(crate) struct Report {
     name: String,
     outcome: Outcome,
     counts: Counts,
-    /// What the mirror lacks.
+    /// The parts that the mirror lacks.
     lacking: Vec<String>,
     took: Duration,
-    /// Processor time, of all processors.
+    /// Processor time, on all processors.
     cpu: Duration,
 }
 
@@ -87,17 +87,17 @@ impl Step {
         Self { name, about, ready: Box::new(|| Ok(())), work, lane }
     }
 
-    /// A step of commands.
+    /// Creates a step of commands.
     pub(crate) fn commands(name: impl Into<String>, about: impl Into<String>, commands: Vec<Command>) -> Self {
         Self::new(name.into(), about.into(), Work::Commands(commands), Some(Lane::Libraries))
     }
 
-    /// A step of one command.
+    /// Creates a step of one command.
     pub(crate) fn command(name: impl Into<String>, about: impl Into<String>, command: Command) -> Self {
         Self::commands(name, about, vec![command])
     }
 
-    /// A step done in this process.
+    /// Creates a step that runs in this process.
     pub(crate) fn call(
         name: impl Into<String>,
         about: impl Into<String>,
@@ -106,8 +106,8 @@ impl Step {
         Self::new(name.into(), about.into(), Work::Call(Box::new(call)), Some(Lane::Libraries))
     }
 
-    /// A step that fetches, in both lanes: what the mirror lacks is skipped and listed in the summary. As networks fail now and then, it is
-    /// tried twice.
+    /// Creates a step that fetches, in both lanes: parts that the mirror lacks are skipped and listed in the summary.
+    /// It is tried twice, since networks sometimes fail.
     pub(crate) fn fetch(
         name: impl Into<String>,
         about: impl Into<String>,
@@ -116,23 +116,23 @@ impl Step {
         Self::new(name.into(), about.into(), Work::Fetch(Box::new(call)), None)
     }
 
-    /// Runs the step only where `ready` finds nothing missing. It is asked when the step's turn comes.
+    /// Runs the step only if `ready` finds nothing missing. It is called when the step's turn comes.
     pub(crate) fn when(mut self, ready: impl Fn() -> Result<(), String> + 'static) -> Self {
         self.ready = Box::new(ready);
         self
     }
 
-    /// Moves the step to the lane of what needs the compiler.
+    /// Moves the step to the lane of the compiler.
     pub(crate) fn by_compiler(self) -> Self {
         Self { lane: Some(Lane::Compiler), ..self }
     }
 
-    /// Puts the step into both lanes: others in each need it.
+    /// Puts the step into both lanes: other steps in each need it.
     pub(crate) fn in_both_lanes(self) -> Self {
         Self { lane: None, ..self }
     }
 
-    /// Its commands; none, if it is done in this process.
+    /// Returns its commands; none if it runs in this process.
     pub(crate) fn commands_of(&self) -> &[Command] {
         match &self.work {
             Work::Commands(commands) => commands,
@@ -178,7 +178,7 @@ impl Step {
         match &outcome {
             Outcome::Passed => {}
             Outcome::Failed(reasons) => {
-                // A failure that libtest did not count (it does not compile, it crashed) counts as one.
+                // A failure that libtest did not count (a compile error, a crash) counts as one.
                 counts.failed = counts.failed.max(1);
                 reasons.iter().for_each(|reason| println!("FAILED: {reason}"));
             }
@@ -207,7 +207,7 @@ fn failed(error: &anyhow::Error) -> Outcome {
     Outcome::Failed(format!("{error:#}").lines().map(str::to_owned).collect())
 }
 
-/// Fetches, and once more after an error.
+/// Fetches, and retries once after an error.
 fn twice(mut call: impl FnMut() -> Result<Got>) -> Result<Got> {
     call().or_else(|error| {
         println!("not fetched, and tried once more: {error:#}");
@@ -215,7 +215,7 @@ fn twice(mut call: impl FnMut() -> Result<Got>) -> Result<Got> {
     })
 }
 
-/// The error with its causes, on one line.
+/// Returns the error with its causes, on one line.
 fn told(error: &anyhow::Error) -> String {
     format!("{error:#}").replace('\n', " ")
 }
@@ -227,7 +227,7 @@ pub(crate) fn run(steps: Vec<Step>) -> Summary {
     for (number, step) in steps.into_iter().enumerate() {
         let place = Place { number: number + 1, count, begun };
         println!("\n{place} ==> {}: {}", step.name, step.about);
-        // In a terminal, cargo shows by itself how far it is.
+        // On a terminal, cargo shows its own progress.
         let beats = match step.work {
             Work::Commands(_) => !std::io::stderr().is_terminal(),
             Work::Call(_) | Work::Fetch(_) => true,
@@ -238,10 +238,10 @@ pub(crate) fn run(steps: Vec<Step>) -> Summary {
     Summary::new(reports)
 }
 
-/// Lists the steps that are selected, or runs them and prints the summary.
+/// Lists the selected steps, or runs them and prints the summary.
 ///
 /// # Errors
-/// If a word of the selection is in no step's name, or not every step passes.
+/// If a word of the selection matches no step's name, or not every step passes.
 pub(crate) fn list_or_run(steps: Vec<Step>, selection: &Selection) -> Result<()> {
     let steps = selection.of(steps)?;
     if selection.list {
@@ -264,7 +264,7 @@ fn run_commands(commands: Vec<Command>, counts: &mut Counts) -> Outcome {
         match tee(&mut command, &mut own, &mut last) {
             Ok(true) if own.is_empty() => own.passed = 1,
             Ok(true) => {}
-            // It crashed or did not compile: where it was then.
+            // It crashed or did not compile: the last lines show where.
             Ok(false) if own.failures.is_empty() => {
                 failures.push(format!("`{}`; its last lines were", shown(&command)));
                 failures.extend(last);
@@ -280,7 +280,8 @@ fn run_commands(commands: Vec<Command>, counts: &mut Counts) -> Outcome {
     if failures.is_empty() { Outcome::Passed } else { Outcome::Failed(failures) }
 }
 
-/// Runs the command, passing its stdout on line by line while its test results are counted and the `last` lines kept.
+/// Runs the command and passes its stdout on line by line, while its test results are counted and the `last` lines
+/// kept.
 fn tee(command: &mut Command, counts: &mut Counts, last: &mut VecDeque<String>) -> Result<bool> {
     let name = shown(command);
     let mut child = command

@@ -1,4 +1,4 @@
-//! How far the steps are: a counter with the time, and a sign of life where nothing is written for long.
+//! Shows the progress of the steps: a counter with the time, and a message if nothing was written for long.
 
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -6,13 +6,13 @@ use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// Where a step stands among all.
+/// The position of a step among all steps.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Place {
     /// Counted from 1.
     pub(super) number: usize,
     pub(super) count: usize,
-    /// When the first was begun.
+    /// The start of the first step.
     pub(super) begun: Instant,
 }
 
@@ -23,18 +23,18 @@ impl fmt::Display for Place {
     }
 }
 
-/// Lines that commands have written, so that their silence is noticed.
+/// Number of lines that commands have written, which shows whether they are silent.
 static LINES: AtomicU64 = AtomicU64::new(0);
 
-/// Notes that a command has written a line.
+/// Records that a command has written a line.
 pub(super) fn wrote() {
     LINES.fetch_add(1, Ordering::Relaxed);
 }
 
-/// How long nothing may be written.
+/// Maximum time without output.
 const SILENCE: Duration = Duration::from_secs(10);
 
-/// Tells from time to time that a step goes on, until it is dropped.
+/// Reports repeatedly that a step is still running, until it is dropped.
 pub(super) struct Heartbeat {
     stop: Option<Sender<()>>,
     thread: Option<JoinHandle<()>>,

@@ -1,4 +1,4 @@
-//! The table at the end: what was run, what became of it, what was skipped and why.
+//! The table at the end: what was run, the results, what was skipped and why.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -16,13 +16,13 @@ impl Summary {
         Self { reports }
     }
 
-    /// Something was run and nothing failed.
+    /// Returns whether something was run and nothing failed.
     pub(crate) fn passed(&self) -> bool {
         let (passed, failed, _) = self.totals();
         passed > 0 && failed == 0
     }
 
-    /// Passed, failed and skipped: tests where a step runs tests, else checks.
+    /// Returns the numbers of passed, failed and skipped: tests for steps that run tests, otherwise checks.
     pub(crate) fn totals(&self) -> (u64, u64, u64) {
         self.reports.iter().fold((0, 0, 0), |(passed, failed, skipped), report| {
             let counts = &report.counts;
@@ -73,7 +73,7 @@ impl fmt::Display for Summary {
             writeln!(f, "Skipped, because the mirror lacks it")?;
             lacking.iter().try_for_each(|line| writeln!(f, "  {line}"))?;
         }
-        // Last, for who sees no more than the end of a log.
+        // Printed last, for readers who only see the end of a log.
         for report in &self.reports {
             if let Outcome::Failed(reasons) = &report.outcome {
                 writeln!(f, "Failed in {}", report.name)?;
@@ -85,7 +85,7 @@ impl fmt::Display for Summary {
     }
 }
 
-/// Reasons that differ in nothing but their first word, which is mostly a library's name, as one.
+/// Merges reasons that differ only in their first word, which is usually a library's name.
 fn grouped(reasons: &BTreeMap<String, u64>) -> Vec<(String, u64)> {
     let mut groups: BTreeMap<&str, (Vec<&str>, u64)> = BTreeMap::new();
     for (reason, tests) in reasons {

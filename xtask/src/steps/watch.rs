@@ -1,4 +1,4 @@
-//! The output of a command line by line, with an end where it writes nothing for too long.
+//! Reads the output of a command line by line, and kills the command if it writes nothing for too long.
 
 use std::io::{BufRead as _, BufReader, Read};
 use std::process::{Child, Command, Stdio};
@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use anyhow::{Result, bail};
 
-/// How long a command may write nothing at first, while cargo builds, and then. A test that takes a minute has told so.
+/// Maximum time without output, at first, while cargo builds, and later. libtest reports a test that takes a minute.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Patience {
     pub(super) before: Duration,
@@ -18,10 +18,11 @@ impl Patience {
     pub(super) const USUAL: Self = Self { before: Duration::from_secs(25 * 60), between: Duration::from_secs(5 * 60) };
 }
 
-/// Passes each line of a program's output on. A program that is silent for too long is ended, with all that it started.
+/// Passes on each line of a program's output. If the program is silent for too long, it is killed with all of its
+/// processes.
 ///
 /// # Errors
-/// If it was ended, or cannot be read from.
+/// If it was killed, or its output cannot be read.
 pub(super) fn lines(
     child: &mut Child,
     output: impl Read + Send + 'static,
@@ -29,7 +30,7 @@ pub(super) fn lines(
     mut line: impl FnMut(&str),
 ) -> Result<()> {
     let (sender, receiver) = mpsc::channel();
-    // Not joined: what a program has started may have its output open after the end.
+    // Not joined: a process that the program started may keep the output open after its end.
     std::thread::spawn(move || {
         for line in BufReader::new(output).split(b'\n') {
             if sender.send(line).is_err() {
@@ -51,7 +52,8 @@ pub(super) fn lines(
     }
 }
 
-/// Ends a program and all that it started. The program itself is the last: who starts others does not see that they are gone.
+/// Kills a program and all of its processes. The program itself comes last, so that a parent does not notice that its
+/// children are gone.
 fn end(child: &mut Child) {
     let mut family = vec![child.id()];
     let parents = parents();
@@ -67,11 +69,11 @@ fn end(child: &mut Child) {
     let _ = child.wait();
 }
 
-/// All processes, each with its parent.
+/// Returns all processes, each with its parent.
 fn parents() -> Vec<(u32, u32)> {
     let Ok(processes) = std::fs::read_dir("/proc") else { return Vec::new() };
     let parent = |process: u32| {
-        // `number (name) state parent ...`; the name may have parentheses.
+        // `number (name) state parent ...`; the name may contain parentheses.
         let text = std::fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
         let (_, rest) = text.rsplit_once(')')?;
         Some((process, rest.split_whitespace().nth(1)?.parse().ok()?))
@@ -106,7 +108,7 @@ mod tests {
         let error = result.unwrap_err().to_string();
         assert!(error.contains("it wrote nothing for 200ms"), "{error}");
         let inner = format!("/proc/{}/stat", read[0]);
-        // Nobody may have asked for its end yet.
+        // It may not have been reaped yet.
         let gone = || std::fs::read_to_string(&inner).map_or(true, |text| text.contains(") Z "));
         while !gone() {
             std::thread::yield_now();

@@ -8,12 +8,12 @@ use crate::hsa::{self as hsa_sim, Profile, hsa_ready};
 use crate::rocm::Release;
 use crate::steps::Step;
 
-/// What of `cuda-compat` runs on a release: the same features every time, so that nothing is built twice.
+/// Returns the features of `cuda-compat` for a release: the same every time, so that nothing is built twice.
 fn cuda_features(release: &Release) -> String {
     format!("{},sim,f16,cublas,cublaslt,curand,cufft,cusolver,cusparse,nccl", feature(release))
 }
 
-/// CUDA's names on a release's own HIP runtime and compiler, over the software GPU.
+/// Returns the tests of CUDA's names on a release's own HIP runtime and compiler, over the software GPU.
 pub(super) fn cuda(release: &'static Release, offline: bool) -> Step {
     let features = cuda_features(release);
     let with = ["--no-default-features", "--features", &features];
@@ -27,7 +27,7 @@ pub(super) fn cuda(release: &'static Release, offline: bool) -> Step {
     let names = ["blas_gemm", "cuda_vector_add", "cuda_streams", "templates"];
     let on = |path: &Path| hsa_sim::program_on(path, release, Profile::Dev);
     commands.extend(programs("cuda-compat", &with, &names, offline, on));
-    // What HIPRTC compiled, on the embedded runtime, too.
+    // The code that HIPRTC compiled also runs on the embedded runtime.
     let mut embedded = test(&["--test", "kernels"]);
     embedded.env("HIP_RS_BACKEND", "sim");
     commands.push(embedded);
@@ -35,7 +35,7 @@ pub(super) fn cuda(release: &'static Release, offline: bool) -> Step {
     Step::commands(format!("cuda-compat {}", release.name), about, commands).when(hsa_ready(release))
 }
 
-/// What `cuda-compat` has in NCCL's place, over two software GPUs.
+/// Returns the tests of `cuda-compat`'s replacement of NCCL, over two software GPUs.
 pub(super) fn cuda_ranks(release: &'static Release, offline: bool) -> Step {
     let mut ranks = checked_cargo("test", offline);
     ranks.args(packages(&["cuda-compat"])).args(["--no-default-features", "--features", &cuda_features(release)]);

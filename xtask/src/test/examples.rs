@@ -1,4 +1,5 @@
-//! The steps `examples`: every example as README's command builds and runs it, on the software GPU and on each ROCm release's own runtime.
+//! The steps `examples`: builds and runs every example with README's command, on the software GPU and on each ROCm
+//! release's own runtime.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -14,19 +15,19 @@ use crate::rocm::Release;
 use crate::steps::Step;
 use crate::workspace;
 
-/// What ends with an error on a release, and the reason: the example, the release, a part of what it says then.
+/// Examples that end with an expected error on a release: the example, the release, a part of the message.
 const REFUSED: [(&str, &str, &str); 1] = [
-    // The runtime of 5.7 maps memory by AMD's driver, past HSA, which hsa-sim stands in for.
+    // The runtime of 5.7 maps memory through AMD's driver, not through HSA, which hsa-sim replaces.
     ("vmm", "5.7", "hipMemMap failed"),
 ];
 
-/// What an example says that found no device but the software GPU that it has in it, and no compiler.
+/// Messages of an example that only found the built-in software GPU, or no compiler.
 const NOT_REAL: [&str; 2] = ["running on the software GPU", "No run-time compiler here"];
 
 /// The packages of the examples: kernels in HIP C++ and in Rust.
 pub(crate) const PACKAGES: [&str; 2] = ["rocm-examples", "rust-kernels"];
 
-/// The names of all examples.
+/// Returns the names of all examples.
 fn names() -> Result<Vec<String>> {
     let packages = workspace::packages()?;
     let named = |name: &&str| packages.iter().find(|package| package.name == *name);
@@ -34,7 +35,7 @@ fn names() -> Result<Vec<String>> {
     Ok(all.collect::<Result<Vec<_>>>()?.into_iter().flat_map(|package| package.examples.clone()).collect())
 }
 
-/// Each example runs to its end on the software GPU and finds its result right.
+/// Each example runs to its end on the software GPU with the right result.
 pub(crate) fn simulated(offline: bool) -> Result<Step> {
     let run = |name: &String| {
         let mut command = checked_cargo("run", offline);
@@ -51,7 +52,7 @@ pub(crate) fn simulated(offline: bool) -> Result<Step> {
     Ok(Step::commands("examples", "every example on the software GPU, by README's command", commands))
 }
 
-/// Each example, built as by README's command, runs to its end on a release's own HIP runtime and compiler.
+/// Each example, built with README's command, runs to its end on a release's own HIP runtime and compiler.
 pub(crate) fn real(release: &'static Release, offline: bool) -> Result<Step> {
     let names = names()?;
     let about = format!("every example on the real HIP runtime of ROCm {}, over the software GPU", release.name);
@@ -74,7 +75,8 @@ pub(crate) fn real(release: &'static Release, offline: bool) -> Result<Step> {
     Ok(Step::call(format!("examples {}", release.name), about, call).when(hsa_ready(release)))
 }
 
-/// Builds all examples, and says where they are. No package is named, nor a feature: it is the workspace's root that decides.
+/// Builds all examples, and returns their paths. No package and no feature is named, so that the workspace's root
+/// determines them.
 fn build(offline: bool) -> Result<BTreeMap<String, PathBuf>> {
     let mut command = checked_cargo("build", offline);
     let messages = messages(command.arg("--examples"))?;
@@ -91,7 +93,7 @@ fn run(command: &mut Command) -> Result<Output> {
     command.output().with_context(|| format!("starting {}", crate::process::shown(command)))
 }
 
-/// What is reported of a run, or what is wrong with it.
+/// Returns the report of a run, or what is wrong with it.
 fn judge(name: &str, release: &str, output: &Output) -> Result<String, String> {
     let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     let wrong = |why: &str| Err(format!("{name} on {release}: {why}; it wrote\n{out}{err}"));

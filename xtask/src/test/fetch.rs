@@ -11,23 +11,23 @@ use crate::rocm::{self, Release};
 use crate::steps::{Got, Step};
 use crate::turn::Turn;
 
-/// How releases are fetched, and whether that is possible here.
+/// The way in which releases are fetched.
 #[derive(Clone, Copy)]
 pub(crate) struct Source {
-    /// Nothing is fetched.
+    /// Whether nothing is fetched.
     offline: bool,
-    /// Without the tools that it takes, the tests are skipped.
+    /// Whether the tests are skipped if the required tools are missing.
     optional: bool,
     get: fn(&'static Release, &[String]) -> Result<Got>,
     is_present: fn(&Release) -> bool,
 }
 
-/// By apt; all is skipped on a machine without it.
+/// Fetches with apt; everything is skipped on a machine without it.
 pub(super) fn fetched_here(offline: bool) -> Source {
     Source { offline, optional: true, ..FETCHED }
 }
 
-/// By apt.
+/// Fetches with apt.
 pub(crate) const FETCHED: Source = Source {
     offline: false,
     optional: false,
@@ -99,7 +99,7 @@ pub(crate) fn crates(offline: bool) -> Step {
     Step::fetch("fetch crates", "crates of the registry, of the versions in Cargo.lock", fetch)
 }
 
-/// Gets a release. What the mirror lacks is skipped, and the tests that need it say so themselves.
+/// Fetches a release. Parts that the mirror lacks are skipped, and the tests that need them report that.
 pub(super) fn fetch(release: &'static Release, sets: &'static [&'static str], named: bool, source: Source) -> Step {
     let about = format!("real libraries and headers, under {}", rocm::tree(release).folder().display());
     let names: Vec<String> = sets.iter().map(|set| (*set).to_owned()).collect();
@@ -122,7 +122,7 @@ mod tests {
     use super::*;
     use crate::steps;
 
-    /// What the steps that fetch come to, if the mirror has ROCm 6.4 and, in the place of 7.2, another release.
+    /// Returns the results of the steps that fetch, if the mirror has ROCm 6.4 and another release in place of 7.2.
     fn fetched_from(
         get: fn(&'static Release, &[String]) -> Result<Got>,
         is_present: fn(&Release) -> bool,

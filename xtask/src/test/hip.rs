@@ -12,23 +12,23 @@ use crate::steps::Step;
 /// The crates whose tests run on a HIP runtime over the software GPU.
 const ON_HIP: [&str; 2] = ["hip", "hip-gl"];
 
-/// What does not compile does not run anywhere: it is tried in the step `workspace`.
+/// Code that must not compile does not depend on the runtime: the step `workspace` tests it.
 pub(super) const BUT_MISUSE: [&str; 3] = ["--", "--skip", "misuse_does_not_compile"];
 
-/// Tests on a release's own libraries, through its loader.
+/// Returns the tests on a release's own libraries, through its loader.
 pub(super) fn real(release: &'static Release, offline: bool) -> Step {
     let tree = rocm::tree(release);
     let runner: Vec<String> = tree.launcher().iter().map(|word| format!("{word:?}")).collect();
     let config = format!("target.'cfg(all())'.runner=[{}]", runner.join(","));
     let test = |packages: &[&str]| {
         let mut command = checked_cargo("test", offline);
-        // Doc tests are rustdoc's to start; they run in the step `workspace`.
+        // rustdoc starts doc tests itself; they run in the step `workspace`.
         command.args(["--config", &config, "--no-fail-fast", "--lib", "--tests", "--no-default-features"]);
         command.args(["--features", &newest(packages)]).args(crate::cargo::packages(packages));
         command.env("ROCM_PATH", tree.folder().join("usr")).env("ROCM_RS_RELEASE", release.name);
         command
     };
-    // What HIPRTC compiles here runs on the software GPU, and only here is there both.
+    // Code that HIPRTC compiles here runs on the software GPU, and only this step has both.
     let mut compiled = test(&["hiprtc"]);
     compiled.args(["--features", "hiprtc/sim,hiprtc/cli"]).args(BUT_MISUSE);
     let mut found = test(&ON_HIP);
@@ -39,38 +39,38 @@ pub(super) fn real(release: &'static Release, offline: bool) -> Step {
     Step::commands(format!("real {}", release.name), about, commands).when(rocm::fetched(release))
 }
 
-/// Builds the library that the steps `hsa` put in the place of ROCm's own.
+/// Builds the library that replaces ROCm's own in the steps `hsa`.
 pub(super) fn hsa_library(offline: bool) -> Step {
     let about = "libhsa-runtime64 over the software GPU, and a software OpenGL";
     Step::call("build hsa-sim", about, move || hsa_sim::build(offline, Profile::Dev).map(drop))
 }
 
-/// Their tests that use a second device where there is one.
+/// Their tests that use a second device if available.
 const WITH_PEERS: [&str; 5] =
     ["peer::", "memory_pool::", "foreign::", "a_stream_of_another_device", "what_the_runtime_does_not_capture"];
 
-/// What the software GPU is in a step `hsa`.
+/// The software GPU of a step `hsa`.
 #[derive(Clone, Copy)]
 pub(super) enum Variant {
-    /// One, of its usual architecture.
+    /// One GPU of the usual architecture.
     Usual,
-    /// One of another architecture.
+    /// One GPU of another architecture.
     Architecture(&'static str),
-    /// Two, for the tests that use a second one.
+    /// Two GPUs, for the tests that use a second one.
     TwoDevices,
-    /// As usual, for the test programs that have most of the tests.
+    /// The usual one, for the test programs with most of the tests.
     Quick,
 }
 
-/// `cargo test` of `hip` and `hip-gl` with some features, as the steps `hsa` have it.
+/// Returns `cargo test` of `hip` and `hip-gl` with some features, for the steps `hsa`.
 fn test_hip(features: &str, offline: bool) -> Command {
     let mut command = checked_cargo("test", offline);
     command.args(packages(&ON_HIP)).args(["--no-default-features", "--features", features]);
     command
 }
 
-/// The tests of `hip` and `hip-gl` on a release's own HIP runtime, on the software GPU by way of hsa-sim; of another architecture than
-/// its usual one. They are built for the newest API level, the same for every release.
+/// Returns the tests of `hip` and `hip-gl` on a release's own HIP runtime, on the software GPU through hsa-sim, also
+/// with another architecture. They are built for the newest API level, the same for every release.
 pub(super) fn hsa(release: &'static Release, variant: Variant, offline: bool) -> Step {
     let mut command = test_hip(&newest(&ON_HIP), offline);
     command.arg("--no-fail-fast");
@@ -103,7 +103,8 @@ pub(super) fn hsa(release: &'static Release, variant: Variant, offline: bool) ->
     Step::commands(name, about, commands).when(hsa_ready(release))
 }
 
-/// The tests of `hiprtc` that need a device of the release's own runtime: HIPRTC asks it what to link for.
+/// Returns the tests of `hiprtc` that need a device of the release's own runtime: HIPRTC asks it for the target of
+/// linking.
 fn linked(release: &'static Release, offline: bool) -> Command {
     let mut command = checked_cargo("test", offline);
     command.args(packages(&["hiprtc"])).args(["--no-default-features", "--features", &newest(&["hiprtc"])]);
@@ -112,7 +113,7 @@ fn linked(release: &'static Release, offline: bool) -> Command {
     command
 }
 
-/// What the step `hsa` of a release runs, many times over.
+/// Returns the tests of a release's step `hsa`, repeated many times.
 pub(super) fn repeated(release: &'static Release, sample: bool, offline: bool) -> Step {
     let times = if sample { 4 } else { 8 };
     let call = move || {

@@ -6,7 +6,7 @@ use crate::cargo::{LEVELS, checked_cargo, features, packages};
 use crate::steps::Step;
 use crate::turn::Turn;
 
-/// Safe crates that have the levels as features, as every -sys crate has.
+/// Safe crates with the levels as features, like every -sys crate.
 pub(super) const SAFE: [&str; 12] = [
     "hip",
     "hip-gl",
@@ -22,17 +22,18 @@ pub(super) const SAFE: [&str; 12] = [
     "cuda-compat",
 ];
 
-/// The oldest and the newest of API levels, and of those between a third in each turn; all without one.
+/// Returns the oldest and the newest API level, and in each turn a third of those in between; all levels without a
+/// turn.
 pub(super) fn levels_of(all: &[&'static str], turn: Option<Turn>) -> Vec<&'static str> {
     let ends = [all[0], all[all.len() - 1]];
     turn.map_or_else(|| all.to_vec(), |turn| turn.select(all.to_vec(), 3, |level| ends.contains(level)))
 }
 
-/// The safe and the raw crates compile without warnings at every API level alone, and all with several at once.
+/// The safe and the raw crates compile without warnings at every API level alone, and with several at once.
 pub(super) fn levels(raw: &[&str], turn: Option<Turn>, offline: bool) -> Step {
     let check = |names: &[&str], features: &str| {
         let mut command = checked_cargo("check", offline);
-        // Without workspace-hack: each crate asks for all features of others that it needs.
+        // Without workspace-hack: each crate must request all features of others that it needs.
         command.args(names.iter().flat_map(|&name| ["-p", name]));
         command.args(["--no-default-features", "--features", features]);
         command.env("RUSTFLAGS", "-D warnings");
@@ -41,15 +42,15 @@ pub(super) fn levels(raw: &[&str], turn: Option<Turn>, offline: bool) -> Step {
     let of_turn = levels_of(LEVELS, turn);
     let mut commands: Vec<Command> = of_turn.iter().map(|level| check(&SAFE, &features(&SAFE, level))).collect();
     commands.push(check(raw, ""));
-    // Levels of different crates in one program, as Cargo unifies them.
+    // Different levels of crates in one program, as Cargo unifies them.
     commands.push(check(&SAFE, "hip/rocm-5-7,hiprtc/rocm-6-2,hip/rocm-10-0"));
     commands.push(check(&SAFE, "hip/rocm-6-4,hip/rocm-7-2,hiprtc/rocm-6-4,hiprtc/rocm-7-2"));
     commands.push(check(raw, "hip-sys/rocm-10-0,hipblas-sys/rocm-5-7,hipsolver-sys/rocm-6-4,hipblaslt-sys/rocm-7-0"));
     Step::commands("levels", "every API level of the crates, none, and several at once", commands)
 }
 
-/// The raw bindings with the modules of all levels: they compile without warnings, and are what the headers, the packages
-/// and the libraries of each release say.
+/// The raw bindings with the modules of all levels compile without warnings, and agree with the headers, the packages
+/// and the libraries of each release.
 pub(super) fn bindings(raw: &[&str], offline: bool) -> Step {
     let mut command = checked_cargo("test", offline);
     command.args(["--no-fail-fast", "--lib", "--tests", "--all-features"]).args(packages(raw));

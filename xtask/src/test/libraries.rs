@@ -1,11 +1,11 @@
-//! The steps of the crates of ROCm's libraries, on these libraries over the software GPU.
+//! The steps of the crates for ROCm's libraries, on these libraries over the software GPU.
 
 use crate::cargo::{checked_cargo, newest, packages, programs};
 use crate::hsa::{self as hsa_sim, Profile, hsa_ready};
 use crate::rocm::{self, Release};
 use crate::steps::Step;
 
-/// Crates with tests on real libraries that have their names.
+/// Crates with tests on the real libraries of the same names.
 pub(crate) const LIBRARIES: [&str; 6] = ["hipblas", "hipblaslt", "hipsolver", "hiprand", "hipfft", "hipsparse"];
 
 /// Their examples.
@@ -23,8 +23,8 @@ const EXAMPLES: [(&str, &str); 11] = [
     ("hipsparse", "page_rank"),
 ];
 
-/// Tests of ROCm 5.7 that are left out: loading rocBLAS's code for products takes it a minute for each type, and compiling rocFFT's for
-/// many layouts two.
+/// Tests that are skipped on ROCm 5.7: loading rocBLAS's code for products takes a minute for each type there, and
+/// compiling rocFFT's for many layouts two.
 const BUT_SLOW: [&str; 8] = [
     "--skip",
     "level3::",
@@ -36,22 +36,22 @@ const BUT_SLOW: [&str; 8] = [
     "layouts::",
 ];
 
-/// What a sample has of the older releases' tests: order, and what is refused.
+/// Tests of the older releases in a sample: order, and rejected input.
 const SAMPLE: [&str; 3] = ["running::", "bad_input::", "devices::"];
 
-/// Their tests that use a second device where there is one.
+/// Their tests that use a second device if available.
 const WITH_DEVICES: [&str; 4] = ["devices::", "another_device", "elsewhere", "foreign"];
 
-/// Crates whose tests of streams and order are run with slow queues as well: what does not wait for its work fails there.
+/// Crates whose tests of streams and order also run with slow queues, which exposes missing waits.
 const WITH_DELAYS: [(&str, &[&str]); 3] =
     [("hiprand", &["running::"]), ("hipfft", &["running::"]), ("hipsparse", &["running::", "devices::", "solves::"])];
 
 /// Waits of up to 300 microseconds, the same in each run.
 const DELAY: &str = "300:18";
 
-/// The tests of the safe crate of a library, on a release's own library and HIP runtime, over the software GPU.
+/// Returns the tests of a library's safe crate, on a release's own library and HIP runtime, over the software GPU.
 pub(super) fn library(release: &'static Release, name: &'static str, sample: bool, offline: bool) -> Step {
-    // The same features for all commands: nothing is built twice.
+    // The same features for all commands, so that nothing is built twice.
     let mut features = newest(&[name]);
     if name == "hipblas" {
         features.push_str(",hipblas/ndarray");
@@ -76,7 +76,7 @@ pub(super) fn library(release: &'static Release, name: &'static str, sample: boo
         _ => {}
     }
     let mut commands = vec![command];
-    // Of the newest release only: what differs is the library, which the tests are about.
+    // Only on the newest release: the tests are about the crate, and only the library differs.
     if release.name == "7.2" {
         let mut command = test(&["--tests"]);
         command.env("HIP_SIM_DEVICES", "2").arg("--").args(WITH_DEVICES);
@@ -99,7 +99,7 @@ pub(super) fn library(release: &'static Release, name: &'static str, sample: boo
     })
 }
 
-/// The condition that a release has a library.
+/// Returns the condition that a release has a library.
 pub(super) fn library_ready(release: &Release, name: &str) -> Result<(), String> {
     let folder = rocm::tree(release).libraries();
     let file = format!("lib{name}.so.");

@@ -1,8 +1,8 @@
 //! `cargo xtask test`: the quick set of tests, or every test that this machine can run.
 //!
-//! The steps are declared in [`fn@steps`]. Tests learn where ROCm is from `ROCM_RS_TREES`, the absolute path of a folder
-//! with `5.7`, `6.4` and `7.2` in it (whichever were fetched). A test that runs on one of them, through its loader,
-//! finds its name in `ROCM_RS_RELEASE`, and `ROCM_PATH` leads rocm-sdk to it.
+//! The steps are declared in [`fn@steps`]. Tests find ROCm through `ROCM_RS_TREES`, the absolute path of a folder that
+//! contains the fetched ones of `5.7`, `6.4` and `7.2`. A test that runs on one of them, through its loader, finds its
+//! name in `ROCM_RS_RELEASE`, and `ROCM_PATH` points rocm-sdk to it.
 
 use std::path::Path;
 use std::process::Command;
@@ -37,14 +37,15 @@ use libraries::library;
 pub(crate) use rccl::RCCL;
 use rccl::rccl;
 
-/// The crate that has nothing to do with GPUs.
+/// The crate that is independent of GPUs.
 const COMPILER: &str = "rocm-llvm";
 
-/// Tests of the main crates, on the software GPU and on ROCm 7.2's own HIP runtime; with `--all`, every test that this machine can run.
+/// Tests of the main crates, on the software GPU and on ROCm 7.2's own HIP runtime; with `--all`, every test that this
+/// machine can run.
 ///
-/// The quick set is for every change: unit and integration tests of the crates that users meet, `hip`'s tests on AMD's own HIP
-/// runtime, and the examples there. `--all` adds every API level of every crate, ROCm 6.4 and 5.7, the libraries of ROCm, what is repeated,
-/// and doc tests. The summary names what was skipped and why. No AMD GPU is needed.
+/// The quick set is for every change: unit and integration tests of the crates that users meet, `hip`'s tests on AMD's
+/// own HIP runtime, and the examples there. `--all` adds every API level of every crate, ROCm 6.4 and 5.7, the
+/// libraries of ROCm, repeated tests, and doc tests. The summary names what was skipped and why. No AMD GPU is needed.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "Examples:
   cargo xtask test                     the quick set: minutes
@@ -58,11 +59,12 @@ pub(crate) struct Args {
     /// Everything, not just the quick set
     #[arg(long)]
     all: bool,
-    /// Everything, but of what takes longest a sample, and what takes turns from commit to commit: ROCm 5.7 or 6.4, a third of the API levels,
-    /// half of ROCm's libraries on the software GPU, a part of the fuzz cases; nothing under valgrind
+    /// Everything, but only a sample of what takes longest, and of what takes turns from commit to commit: ROCm 5.7 or
+    /// 6.4, a third of the API levels, half of ROCm's libraries on the software GPU, a part of the fuzz cases; nothing
+    /// under valgrind
     #[arg(long)]
     sample: bool,
-    /// Use no network: only what is there already
+    /// Use no network: only what is already fetched
     #[arg(long)]
     offline: bool,
     /// Only these ROCm releases (5.7, 6.4, 7.2); may be given several times
@@ -74,7 +76,7 @@ pub(crate) struct Args {
 
 /// Runs the command.
 pub(crate) fn run(args: &Args) -> Result<()> {
-    // Who names steps means any, and who names releases those.
+    // A command that names steps selects from all, and one that names releases uses those.
     let quick = !args.all && !args.sample && args.selection.filters.is_empty() && args.rocm.is_empty();
     let steps = if quick {
         quick_steps(args.offline)?
@@ -91,12 +93,12 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     steps::list_or_run(steps, &args.selection)
 }
 
-/// What the quick set costs, told before.
+/// The cost of the quick set, printed before it runs.
 const QUICK_COSTS: &str = "\
 The quick set (`cargo xtask test --all` is everything). From nothing, on two idle cores: 10 minutes, 70 MB of ROCm 7.2 to download
 once, 7 GB on disk under target/.";
 
-/// What all of it costs.
+/// The cost of all tests.
 const COSTS: &str = "\
 All steps, or those that were named. From nothing, on two idle cores, all of them: an hour and more, 4 GB of ROCm 5.7, 6.4 and 7.2 to download
 once, 35 GB on disk under target/.";
@@ -104,11 +106,12 @@ once, 35 GB on disk under target/.";
 /// The release that the quick set runs on.
 const QUICK_RELEASE: &str = "7.2";
 
-/// What is run often: the main crates on the software GPU, and `hip` and the examples on one real HIP runtime.
+/// Returns the steps that are run often: the main crates on the software GPU, and `hip` and the examples on one real
+/// HIP runtime.
 fn quick_steps(offline: bool) -> Result<Vec<Step>> {
     let release = rocm::release(QUICK_RELEASE)?;
     let mut crates = checked_cargo("test", offline);
-    // The feature is the examples' own: what they are built with again below is the same.
+    // The feature is the examples' own, so that the second build below is the same.
     crates.args(["--no-fail-fast", "--lib", "--tests", "--features", "hip/sim"]);
     crates.args(packages(&[
         "rocm-sdk",
@@ -134,18 +137,18 @@ impl Args {
         if self.rocm.is_empty() { RELEASES.iter().collect() } else { self.rocm.clone() }
     }
 
-    /// The releases that are asked for by name.
+    /// Returns the releases that are requested by name.
     fn named(&self) -> Vec<&'static Release> {
         [&self.rocm[..], &named_in(&self.selection.filters)].concat()
     }
 }
 
-/// The releases that filters name.
+/// Returns the releases that filters name.
 pub(crate) fn named_in(filters: &[String]) -> Vec<&'static Release> {
     RELEASES.iter().filter(|release| filters.iter().any(|filter| filter.contains(release.name))).collect()
 }
 
-/// The table of steps, or a sample of the longest: what is of a `turn`. A release that is `named` must be had.
+/// Returns the table of steps, or a sample of the longest: those of a `turn`. A release in `named` must be available.
 pub(crate) fn steps(
     offline: bool,
     turn: Option<Turn>,
@@ -162,7 +165,7 @@ pub(crate) fn steps(
         command
     };
     steps.push(rust_kernels::source(offline));
-    // Their tests take minutes, and have steps of their own.
+    // Their tests take minutes, and have their own steps.
     let mut most = all_crates(offline);
     most.args(["--exclude", "hsa-sim", "--exclude", "rocm-sdk"]);
     if let Some(turn) = turn {
@@ -174,7 +177,7 @@ pub(crate) fn steps(
     if !sample {
         steps.push(leaks::step(offline));
     }
-    // The workspace has the software GPU on, for the examples use it. The crates of libraries say the same without as with it.
+    // The workspace enables the software GPU, since the examples use it. The crates of libraries behave the same with and without it.
     let about = "the crates that have the software GPU in them, without it, and with no ROCm";
     let without = test(&[&["--lib", "--tests"][..], &packages(&["hip", "hip-gl", "hiprtc"]), &BUT_MISUSE].concat());
     steps.push(Step::command("no backend", about, without));
@@ -227,7 +230,7 @@ pub(crate) fn steps(
         steps.push(hsa(release, Variant::TwoDevices, offline));
     }
     for release in releases {
-        // Debian has hipBLASLt of 7.1 and newer.
+        // Debian only has hipBLASLt of 7.1 and newer.
         for &name in LIBRARIES.iter().filter(|&&name| name != "hipblaslt" || release.name == "7.2") {
             steps.push(library(release, name, sample, offline));
         }
@@ -236,7 +239,7 @@ pub(crate) fn steps(
     steps.extend(releases.iter().filter(|release| release.name != "6.4").map(|release| rccl(release, turn, offline)));
     let often = releases.iter().filter(|release| !sample || release.name == "7.2");
     steps.extend(often.map(|release| repeated(release, sample, offline)));
-    // Of the newest only: what differs is the code, not HIP.
+    // Only on the newest: the code differs, not HIP.
     steps.extend(
         releases
             .iter()
@@ -259,10 +262,11 @@ pub(crate) fn steps(
     Ok(steps)
 }
 
-/// A run in turns tries a fifth of the usual number of fuzz cases, of which each turn has its own.
+/// A run with turns tries a fifth of the usual number of fuzz cases; each turn has its own cases.
 const FUZZ_SHARE: &str = "5";
 
-/// The tests of `hsa-sim`, by itself: with the whole workspace `hip` is built for a level that is newer than any runtime at hand.
+/// The tests of `hsa-sim` alone: in the whole workspace, `hip` is built for a level that is newer than any available
+/// runtime.
 fn hsa_sim_tests(turn: Option<Turn>, offline: bool) -> Result<Step> {
     let mut command = checked_cargo("test", offline);
     command.arg("--no-fail-fast").args(packages(&["hsa-sim"]));
@@ -276,7 +280,8 @@ fn hsa_sim_tests(turn: Option<Turn>, offline: bool) -> Result<Step> {
     Ok(Step::command("hsa-sim", "ROCm's libraries on the software GPU", command))
 }
 
-/// Every crate but those that are built apart, with what tests need: the software GPU is on, for the examples use it.
+/// Returns a command for every crate except those that are built separately, with the features for tests: the software
+/// GPU is on, since the examples use it.
 pub(crate) fn all_crates(offline: bool) -> Command {
     let mut command = checked_cargo("test", offline);
     command.args(["--no-fail-fast", "--workspace", "--features", &format!("hip/{NEWEST}")]);

@@ -1,8 +1,8 @@
-//! The step `levels` for the raw crates: probe crates, written under target/probes, as other people's crates would be.
+//! The step `levels` for the raw crates: probe crates, written under target/probes like crates of other people.
 //!
-//! Of each API level there is one, which names every function, type and constant that the -sys crates have at that level.
-//! Each compiles with its level alone. One program has them all, and `hip` with its default features: levels add up, and
-//! the program runs on each ROCm release, whatever levels its crates were written for.
+//! There is one for each API level, which names every function, type and constant of the -sys crates at that level.
+//! Each compiles with its level alone. One program contains them all, and `hip` with its default features: levels are
+//! additive, and the program runs on each ROCm release, whatever levels its crates were written for.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -20,10 +20,10 @@ use crate::rocm::Release;
 use crate::turn::Turn;
 use crate::{paths, workspace};
 
-/// The program with all of them.
+/// The program that contains all of them.
 const TOGETHER: &str = "probe-together";
 
-/// What it does: a copy and the calls of `hip` whose C form depends on the release.
+/// Its code: a copy, and the calls of `hip` whose C form depends on the release.
 const MAIN: &str = r#"
 use std::collections::BTreeMap;
 
@@ -50,11 +50,12 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 }
 "#;
 
-/// A crate's modules, each with the list of what a level has in it.
+/// A crate's modules, each with the list of a level's items.
 struct Names {
     package: String,
     folder: PathBuf,
-    /// As Rust has them: `hip_sys`, `rocm_llvm_sys::comgr`; the generated file that names all of them, level by level.
+    /// The Rust path, such as `hip_sys` or `rocm_llvm_sys::comgr`; the generated file that names all of them, level by
+    /// level.
     modules: Vec<(String, PathBuf, BTreeSet<String>)>,
 }
 
@@ -84,7 +85,7 @@ fn write() -> Result<()> {
     Ok(())
 }
 
-/// Each alone, and all of them in one program: they compile without warnings.
+/// Each probe alone, and all of them in one program, compile without warnings.
 pub(crate) fn check(turn: Option<Turn>, offline: bool) -> Result<()> {
     write()?;
     let levels: Vec<_> = LEVELS.iter().copied().filter(|level| !level.is_empty()).collect();
@@ -101,7 +102,7 @@ pub(crate) fn check(turn: Option<Turn>, offline: bool) -> Result<()> {
     Ok(())
 }
 
-/// Builds the program with all of them, and runs it on a release.
+/// Builds the program with all probes, and runs it on a release.
 pub(crate) fn run(release: &'static Release, offline: bool) -> Result<()> {
     write()?;
     let mut command = cargo("build", TOGETHER, offline);
@@ -122,7 +123,7 @@ pub(crate) fn run(release: &'static Release, offline: bool) -> Result<()> {
 fn cargo(task: &str, package: &str, offline: bool) -> Command {
     let mut command = checked_cargo(task, offline);
     command.arg("--manifest-path").arg(folder().join("Cargo.toml")).args(["-p", package]);
-    // What the workspace has built is there already.
+    // Uses the workspace's target folder, so that nothing is built twice.
     if std::env::var_os("CARGO_TARGET_DIR").is_none() {
         command.arg("--target-dir").arg(paths::root().join("target"));
     }
@@ -133,7 +134,7 @@ fn folder() -> PathBuf {
     paths::fetched("probes")
 }
 
-/// What the -sys crates have, as the lists say that `cargo xtask bindgen` writes for their tests.
+/// Returns the items of the -sys crates, from the lists that `cargo xtask bindgen` writes for their tests.
 fn names() -> Result<Vec<Names>> {
     let packages = workspace::published()?.into_iter().filter(workspace::Package::is_sys);
     packages
@@ -162,10 +163,10 @@ fn names() -> Result<Vec<Names>> {
         .collect()
 }
 
-/// A crate that was written against one level.
+/// Writes a crate for one level.
 fn probe(folder: &Path, level: &str, levels: &[&str], crates: &[Names]) -> Result<()> {
     let mut manifest = manifest(&format!("probe-{level}"));
-    // The lists of names ask for the features of the crate that they are compiled in.
+    // The lists of names use the features of the crate that they are compiled in.
     write!(manifest, "[features]\ndefault = [{level:?}]\n")?;
     levels.iter().try_for_each(|level| writeln!(manifest, "{level} = []"))?;
     manifest.push_str("\n[dependencies]\n");
@@ -189,7 +190,7 @@ fn probe(folder: &Path, level: &str, levels: &[&str], crates: &[Names]) -> Resul
     put(&folder.join("src/lib.rs"), &root)
 }
 
-/// The program that has them all.
+/// Writes the program with all probes.
 fn together(folder: &Path, levels: &[&str]) -> Result<()> {
     let mut manifest = manifest(TOGETHER);
     writeln!(manifest, "[dependencies]\nhip = {{ path = {:?} }}", paths::root().join("hip"))?;

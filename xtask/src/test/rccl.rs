@@ -13,8 +13,8 @@ use crate::turn::Turn;
 /// The crate whose tests need several devices, and the kernel driver's files of them.
 pub(crate) const RCCL: &str = "rccl";
 
-/// The tests of `rccl` on a release's own RCCL over several software GPUs: ranks in one process and in several, the examples, and the command
-/// `rccl-run`.
+/// Returns the tests of `rccl` on a release's own RCCL over several software GPUs: ranks in one process and in several,
+/// the examples, and the command `rccl-run`.
 pub(super) fn rccl(release: &'static Release, turn: Option<Turn>, offline: bool) -> Step {
     let features = format!("{},rccl/cli,rccl/mpi,rccl/one-sided", newest(&[RCCL]));
     let with = ["--no-default-features", "--features", &features];
@@ -26,7 +26,7 @@ pub(super) fn rccl(release: &'static Release, turn: Option<Turn>, offline: bool)
         command
     };
     let mut commands = vec![hsa_sim::build_command(offline)];
-    // Older ones have no configurations, and so no deadlines: what blocks is tested in one process.
+    // Older releases have no configurations, and so no deadlines: blocking calls are tested in one process.
     if release.name != "7.2" {
         commands.push(test(2, &["--test", "world"]));
         let about = format!("tests of rccl on RCCL of ROCm {}, over 2 software GPUs", release.name);
@@ -35,7 +35,7 @@ pub(super) fn rccl(release: &'static Release, turn: Option<Turn>, offline: bool)
     commands.push(test(2, &["--lib", "--bins", "--tests"]));
     let is_of_turn = |part| turn.is_none_or(|turn| turn.is_of(part, 3));
     if is_of_turn(0) {
-        // Deadlines take their time, and more devices add nothing to them.
+        // Deadlines take their time, and more devices do not improve their tests.
         commands.push(test(4, &["--test", "world", "--", "--skip", "keeps_its_deadline"]));
     }
     if is_of_turn(1) {

@@ -1,5 +1,5 @@
-//! The steps `repeat`: tests of `hip` and `hip-gl` on each HIP runtime many times over, two programs at a time, as what goes wrong in one run of ten
-//! hides from a single one.
+//! The steps `repeat`: runs the tests of `hip` and `hip-gl` on each HIP runtime many times, two programs at a time,
+//! since a single run does not show a failure in one run of ten.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -16,22 +16,23 @@ use crate::steps::Counts;
 
 /// Test programs of `hip` and `hip-gl`.
 const PROGRAMS: [&str; 3] = ["gpu", "graph", "gl"];
-/// How many are run at a time.
+/// Number of programs that run at a time.
 const AT_A_TIME: usize = 2;
-/// Tests that a program has run at a time in every other run, in place of one for each processor.
+/// Number of tests that a program runs at a time in every other run, instead of one per processor.
 const MANY: &str = "8";
-/// Longest waits of the queues of every fourth run, in microseconds; their lengths are the same in each.
+/// Maximum wait of the queues in every fourth run, in microseconds; the lengths are the same in each.
 const DELAY: u32 = 300;
-/// What every fourth run has of the C library: freed memory is overwritten, and what is wrong with the heap is seen earlier.
+/// Setting of the C library in every fourth run: freed memory is overwritten, and damage of the heap is detected
+/// earlier.
 const HEAP: &str = "glibc.malloc.perturb=85:glibc.malloc.tcache_count=0";
-/// Longer than any run that goes on: they take some seconds.
+/// Longer than any successful run: these take some seconds.
 const LIMIT: Duration = Duration::from_secs(180);
-/// How many lines the error has of a run that crashed or hung.
+/// Maximum number of lines of a crashed or hanging run in the error.
 const LAST: usize = 40;
-/// How often is looked whether one has ended.
+/// Interval in which the ends of runs are checked.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// What is said of a step.
+/// Returns the description of a step.
 pub(crate) fn about(release: &Release, times: usize) -> String {
     let programs = PROGRAMS.join(", ");
     format!(
@@ -40,10 +41,11 @@ pub(crate) fn about(release: &Release, times: usize) -> String {
     )
 }
 
-/// Runs the test programs, so many `times` each, that `build` makes (`cargo test`, without its programs' names), each started by `start`.
+/// Runs the test programs that `build` makes (`cargo test`, without its programs' names), `times` times each, each
+/// started by `start`.
 ///
 /// # Errors
-/// The first run that fails or does not end, with what it wrote; no more are started then.
+/// The first run that fails or does not end, with its output; no further ones are started then.
 pub(crate) fn run(times: usize, mut build: Command, start: impl Fn(&Path) -> Command + Sync) -> Result<()> {
     for name in PROGRAMS {
         build.args(["--test", name]);
@@ -72,7 +74,7 @@ pub(crate) fn run(times: usize, mut build: Command, start: impl Fn(&Path) -> Com
     Ok(())
 }
 
-/// Where cargo has put a test program.
+/// Returns the path of a test program in cargo's messages.
 fn program(messages: &str, name: &str) -> Option<PathBuf> {
     messages.lines().find_map(|line| {
         let message: serde_json::Value = serde_json::from_str(line).ok()?;
@@ -81,7 +83,7 @@ fn program(messages: &str, name: &str) -> Option<PathBuf> {
     })
 }
 
-/// Runs the commands, some at a time, and returns how many they were.
+/// Runs the commands, some at a time, and returns their number.
 fn all(commands: Vec<Command>, limit: Duration) -> Result<u32> {
     let (done, stop) = (AtomicU32::new(0), AtomicBool::new(false));
     let left = Mutex::new(commands.into_iter());
@@ -102,9 +104,9 @@ fn all(commands: Vec<Command>, limit: Duration) -> Result<u32> {
     Ok(done)
 }
 
-/// Runs a command to its end, or to that of the others.
+/// Runs a command to its end, or until the others stop.
 fn one(mut command: Command, limit: Duration, stop: &AtomicBool) -> Result<()> {
-    // A file, which takes all that is written whether anybody reads it or not.
+    // A file accepts all output, even if nothing reads it.
     let output = tempfile::NamedTempFile::new()?;
     let file = || File::options().append(true).open(output.path());
     let mut child = command.stdin(Stdio::null()).stdout(file()?).stderr(file()?).spawn()?;
@@ -137,7 +139,7 @@ fn one(mut command: Command, limit: Duration, stop: &AtomicBool) -> Result<()> {
     }
 }
 
-/// What tells most of what a run wrote: its failed tests, or its last lines if it did not come to report any.
+/// Returns the most informative part of a run's output: its failed tests, or its last lines if it reported none.
 fn failed(text: &str) -> String {
     let mut counts = Counts::default();
     text.lines().for_each(|line| counts.read(line));
@@ -180,7 +182,7 @@ mod tests {
 
     #[test]
     fn what_does_not_end_is_ended() {
-        // A busy machine may need longer to start a shell: then it gets more time.
+        // A busy machine may need longer to start a shell, so the time is increased.
         let ends_in = |seconds| {
             let command = shell("echo begun; exec sleep 100000".to_owned());
             let error = format!("{:#}", all(vec![command], Duration::from_secs(seconds)).unwrap_err());

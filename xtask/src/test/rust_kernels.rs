@@ -10,10 +10,10 @@ use crate::process::find;
 use crate::rocm::Release;
 use crate::steps::{Got, Step};
 
-/// The packages of which a step of its own builds and tests the kernels.
+/// The packages whose kernels are built and tested in a separate step.
 pub(crate) const PACKAGES: [&str; 3] = ["hip-kernel-build", "hip-kernel-testing", "rust-kernels"];
 
-/// Gets the source of `core` for this Rust, by rustup. Without it the kernels are the committed ones.
+/// Fetches the source of `core` for this Rust, with rustup. Without it the committed kernels are used.
 pub(crate) fn source(offline: bool) -> Step {
     let about = "the source of Rust's `core`, by `rustup component add rust-src`: kernels in Rust are compiled with it";
     Step::fetch("rust-src", about, move || {
@@ -41,17 +41,18 @@ pub(crate) fn tests(offline: bool) -> Step {
     };
     let mut committed = test(&PACKAGES[1..]);
     committed.args(["--tests"]).env("HIP_KERNEL_BUILD", "committed");
-    // A committed bundle that is not of the source now is an error, where one can see it.
+    // A committed bundle that does not match the current source is an error.
     let mut compiled = test(&PACKAGES);
     compiled.env("HIP_KERNEL_BUILD", "check");
     Step::commands("kernels in Rust", about, vec![compiled, committed])
 }
 
-/// The tests of kernels in Rust that depend on the HIP runtime, on a release's own: panics, stacks, what does not load.
+/// The tests of kernels in Rust that depend on the HIP runtime, on a release's own: panics, stacks, modules that do not
+/// load.
 pub(crate) fn on_release(release: &'static Release, offline: bool) -> Step {
     let about = format!("kernels in Rust on the real HIP runtime of ROCm {}, over the software GPU", release.name);
     let mut command = checked_cargo("test", offline);
-    // The committed code: no kernel is compiled.
+    // Uses the committed code: no kernel is compiled.
     command.arg("--no-fail-fast").args(packages(&PACKAGES[1..])).env("HIP_KERNEL_BUILD", "committed");
     command.args(["--test", "panics", "--test", "names"]);
     hsa_sim::run_on(&mut command, release, Profile::Dev);

@@ -205,8 +205,8 @@ binary! {
 }
 
 impl<'m> Builder<'m> {
-    /// States that an addition, subtraction, product or left shift of integers does not overflow: then it is undefined
-    /// behaviour. A constant, which LLVM computed, stays as it is.
+    /// Marks an addition, subtraction, multiplication or left shift of integers as not overflowing: an overflow is then
+    /// undefined behaviour. A constant, which LLVM computed, stays unchanged.
     ///
     /// # Errors
     /// [`Error::Invalid`] if `value` is not the result of such an operation; [`Error::Mixed`].
@@ -220,12 +220,12 @@ impl<'m> Builder<'m> {
         }
         // SAFETY: the value is live.
         let is_instruction = unsafe { !raw::LLVMIsAInstruction(raw).is_null() };
-        // SAFETY: as above, and only instructions are asked.
+        // SAFETY: as above, and the value is an instruction.
         let opcode = is_instruction.then(|| unsafe { raw::LLVMGetInstructionOpcode(raw) });
         if !matches!(opcode, Some(sys::LLVMAdd | sys::LLVMSub | sys::LLVMMul | sys::LLVMShl)) {
             return self.invalid(operation, format!("`{value}` does not overflow"));
         }
-        // SAFETY: an operation that has both flags.
+        // SAFETY: the operation supports both flags.
         unsafe {
             raw::LLVMSetNUW(raw, raw::flag(unsigned));
             raw::LLVMSetNSW(raw, raw::flag(signed));
@@ -278,7 +278,7 @@ impl<'m> Builder<'m> {
         Ok(self.result(unsafe { raw::LLVMBuildFNeg(self.raw, raw, name.as_ptr()) }))
     }
 
-    /// Turns a value that may be undefined or poison into one that is not.
+    /// Converts a value that may be undefined or poison to one that is not.
     ///
     /// # Errors
     /// [`Error::Type`] if it has no size; see [`Builder`].
@@ -287,11 +287,11 @@ impl<'m> Builder<'m> {
         let name = self.begin("freeze", name)?;
         let raw = self.operand("freeze", value)?;
         value.ty().check_element("freeze")?;
-        // SAFETY: all are live, and the value of a type that values have.
+        // SAFETY: all are live, and the value's type is one that values can have.
         Ok(self.result(unsafe { raw::LLVMBuildFreeze(self.raw, raw, name.as_ptr()) }))
     }
 
-    /// Compares integers or pointers. The result is an `i1`, or a vector of such.
+    /// Compares integers or pointers. The result is an `i1`, or a vector of `i1`.
     ///
     /// # Errors
     /// [`Error::Type`] if the operands are not integers or pointers of one type; see [`Builder`].
@@ -318,7 +318,7 @@ impl<'m> Builder<'m> {
         Ok(self.result(unsafe { raw::LLVMBuildICmp(self.raw, how, left, right, name.as_ptr()) }))
     }
 
-    /// Compares floating-point numbers. The result is an `i1`, or a vector of such.
+    /// Compares floating-point numbers. The result is an `i1`, or a vector of `i1`.
     ///
     /// # Errors
     /// [`Error::Type`] if the operands are not floating-point numbers of one type; see [`Builder`].
@@ -352,8 +352,8 @@ impl<'m> Builder<'m> {
     /// Returns `yes` if the condition is 1, otherwise `no`; lane by lane if it is a vector.
     ///
     /// # Errors
-    /// [`Error::Type`] if the condition is not an `i1` (or a vector of as many as the others have), or the others are
-    /// not of one type; see [`Builder`].
+    /// [`Error::Type`] if the condition is not an `i1` (or a vector of `i1` with the length of the others), or the
+    /// others are not of one type; see [`Builder`].
     #[doc(alias = "LLVMBuildSelect")]
     pub fn select(&self, condition: Value<'m>, yes: Value<'m>, no: Value<'m>, name: &str) -> Result<Value<'m>> {
         let name = self.begin("select", name)?;

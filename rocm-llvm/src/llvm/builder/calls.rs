@@ -6,12 +6,12 @@ use crate::llvm::function::Function;
 use crate::llvm::types::{FunctionType, TypeKind};
 
 impl<'m> Builder<'m> {
-    /// Calls a function or an intrinsic of the same module, with the function's calling convention. The result of one
-    /// without a result cannot be used.
+    /// Calls a function or an intrinsic of the same module, with the function's calling convention. The returned value
+    /// of a function without a result cannot be used.
     ///
     /// # Errors
-    /// [`Error::Invalid`] if the number of arguments differs, or the function is a kernel; [`Error::Type`] if a type
-    /// does; [`Error::Mixed`] if the function belongs to another module; see [`Builder`].
+    /// [`Error::Invalid`] if the number of arguments differs, or the function is a kernel; [`Error::Type`] if the type
+    /// of an argument differs; [`Error::Mixed`] if the function belongs to another module; see [`Builder`].
     #[doc(alias = "LLVMBuildCall2")]
     pub fn call(&self, function: Function<'m>, arguments: &[Value<'m>], name: &str) -> Result<Value<'m>> {
         use crate::llvm::CallingConvention;
@@ -30,11 +30,11 @@ impl<'m> Builder<'m> {
         Ok(call)
     }
 
-    /// Calls the function of this type that a pointer leads to.
+    /// Calls the function of this type that a pointer points to.
     ///
     /// # Errors
-    /// [`Error::Invalid`] if the number of arguments differs; [`Error::Type`] if `pointer` is not one, or a type
-    /// differs; see [`Builder`].
+    /// [`Error::Invalid`] if the number of arguments differs; [`Error::Type`] if `pointer` is not a pointer, or the
+    /// type of an argument differs; see [`Builder`].
     pub fn call_pointer(
         &self,
         ty: FunctionType<'m>,
@@ -75,7 +75,7 @@ impl<'m> Builder<'m> {
                 None => argument.ty().check_element(operation)?,
             }
         }
-        // SAFETY: all are live and of one module, and the arguments are those that the type has.
+        // SAFETY: all are live and of one module, and the arguments match the type's parameters.
         let raw = unsafe {
             let count = raws.len() as u32;
             raw::LLVMBuildCall2(self.raw, ty.raw(), callee, raws.as_mut_ptr(), count, name.as_ptr())
@@ -86,7 +86,7 @@ impl<'m> Builder<'m> {
     /// Adds an attribute to a call, its result or an argument.
     ///
     /// # Errors
-    /// [`Error::Invalid`] if `call` is not one, or the attribute not possible; [`Error::Mixed`].
+    /// [`Error::Invalid`] if `call` is not a call, or the attribute is not possible; [`Error::Mixed`].
     #[doc(alias = "LLVMAddCallSiteAttribute")]
     pub fn add_call_attribute(&self, call: Value<'m>, place: Place, attribute: Attribute<'m>) -> Result<()> {
         let operation = "add_call_attribute";

@@ -44,7 +44,7 @@ impl<'m> Builder<'m> {
     ///
     /// # Errors
     /// [`Error::Type`] if `value` is not an integer, or a case not of its type; [`Error::Invalid`] if a case is not a
-    /// constant, or there twice; [`Error::Mixed`] if a block belongs to another function; see [`Builder`].
+    /// constant, or occurs twice; [`Error::Mixed`] if a block belongs to another function; see [`Builder`].
     #[doc(alias = "LLVMBuildSwitch")]
     #[doc(alias = "LLVMAddCase")]
     pub fn switch(
@@ -67,7 +67,7 @@ impl<'m> Builder<'m> {
             if case.ty() != value.ty() {
                 return Err(Error::of_type(operation, value.ty(), case.ty()));
             }
-            // SAFETY: the value is live. Equal constants of one context are one.
+            // SAFETY: the value is live. Equal constants of one context are the same value.
             if unsafe { raw::LLVMIsAConstantInt(case_raw).is_null() } || !seen.insert(case_raw.addr()) {
                 return self.invalid(operation, format!("`{case}` is not a constant integer, or there twice"));
             }
@@ -109,7 +109,7 @@ impl<'m> Builder<'m> {
         Ok(self.result(raw))
     }
 
-    /// States that this is never reached: if it is, that is undefined behaviour of the program.
+    /// Marks this point as unreachable: reaching it is undefined behaviour of the program.
     ///
     /// # Errors
     /// See [`Builder`].
@@ -120,11 +120,11 @@ impl<'m> Builder<'m> {
         Ok(self.result(unsafe { raw::LLVMBuildUnreachable(self.raw) }))
     }
 
-    /// Starts a phi node: a value that depends on the block that led here. It must precede all other instructions of
-    /// its block, and get one value for each block that leads there: [`Phi::add_incoming`].
+    /// Starts a phi node: a value that depends on the predecessor block. It must precede all other instructions of its
+    /// block, and needs one value for each predecessor: [`Phi::add_incoming`].
     ///
     /// # Errors
-    /// [`Error::Type`] if the type has no size; [`Error::Invalid`] if other instructions precede; see [`Builder`].
+    /// [`Error::Type`] if the type has no size; [`Error::Invalid`] if other instructions precede it; see [`Builder`].
     #[doc(alias = "LLVMBuildPhi")]
     pub fn phi(&self, ty: Type<'m>, name: &str) -> Result<Phi<'m>> {
         let name = self.begin("phi", name)?;
@@ -138,7 +138,7 @@ impl<'m> Builder<'m> {
         if !before[..before.len() - ended.min(before.len())].iter().all(is_phi) {
             return self.invalid("phi", format!("other instructions precede in block {}", block.name()));
         }
-        // SAFETY: all are live, of one context, and the type is one that values have.
+        // SAFETY: all are live, of one context, and the type is one that values can have.
         let raw = unsafe { raw::LLVMBuildPhi(self.raw, ty.raw(), name.as_ptr()) };
         Ok(Phi { value: self.result(raw), block })
     }
@@ -157,7 +157,7 @@ impl<'m> Phi<'m> {
         self.value
     }
 
-    /// States its value if `from` led here.
+    /// Sets its value for the predecessor `from`.
     ///
     /// # Errors
     /// [`Error::Type`] if the value is not of the node's type; [`Error::Mixed`] if it or the block belongs to another

@@ -5,14 +5,14 @@ use rocm_llvm_sys::llvm as sys;
 use super::{Builder, Error, Result, Type, Value, raw};
 use crate::llvm::types::TypeKind;
 
-/// How an atomic operation is ordered with others.
+/// The ordering of an atomic operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Ordering {
     /// With operations on the same memory only.
     Monotonic,
-    /// What follows stays after it.
+    /// Later accesses stay after it.
     Acquire,
-    /// What precedes stays before it.
+    /// Earlier accesses stay before it.
     Release,
     /// Both.
     AcquireRelease,
@@ -32,7 +32,7 @@ impl Ordering {
     }
 }
 
-/// Who an atomic operation is ordered for.
+/// The threads for which an atomic operation is ordered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Scope<'a> {
@@ -40,11 +40,11 @@ pub enum Scope<'a> {
     System,
     /// The work item alone.
     SingleThread,
-    /// By its name for the target: `agent`, `workgroup`, `wavefront`. Since LLVM 20.
+    /// A scope of the target by its name: `agent`, `workgroup`, `wavefront`. Since LLVM 20.
     Named(&'a str),
 }
 
-/// What an atomic read-modify-write computes.
+/// The computation of an atomic read-modify-write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum RmwOperation {
@@ -122,7 +122,7 @@ impl<'m> Builder<'m> {
 
     /// Allocates private memory for a value of this type, until the function returns. Put it into the first block.
     ///
-    /// The address space is that of the module's data layout: set that before
+    /// The address space is that of the module's data layout: set the layout first
     /// ([`TargetMachine::prepare`](crate::llvm::TargetMachine::prepare)).
     ///
     /// # Errors
@@ -139,43 +139,43 @@ impl<'m> Builder<'m> {
     /// Reads a value of this type.
     ///
     /// # Errors
-    /// [`Error::Type`] if the type has no size, or `pointer` is not one; see [`Builder`].
+    /// [`Error::Type`] if the type has no size, or `pointer` is not a pointer; see [`Builder`].
     #[doc(alias = "LLVMBuildLoad2")]
     pub fn load(&self, ty: Type<'m>, pointer: Value<'m>, name: &str) -> Result<Value<'m>> {
         let name = self.begin("load", name)?;
         self.check_type("load", ty)?;
         ty.check_element("load")?;
         let pointer = self.pointer("load", pointer)?;
-        // SAFETY: all are live and of one context; the type has a size, and the pointer is one.
+        // SAFETY: all are live and of one context; the type has a size, and the pointer is a pointer.
         Ok(self.result(unsafe { raw::LLVMBuildLoad2(self.raw, ty.raw(), pointer, name.as_ptr()) }))
     }
 
     /// Writes a value.
     ///
     /// # Errors
-    /// [`Error::Type`] if the value's type has no size, or `pointer` is not one; see [`Builder`].
+    /// [`Error::Type`] if the value's type has no size, or `pointer` is not a pointer; see [`Builder`].
     #[doc(alias = "LLVMBuildStore")]
     pub fn store(&self, value: Value<'m>, pointer: Value<'m>) -> Result<Value<'m>> {
         self.begin("store", "")?;
         value.ty().check_element("store")?;
         let (value, pointer) = (self.operand("store", value)?, self.pointer("store", pointer)?);
-        // SAFETY: all are live and of one context; the value has a size, and the pointer is one.
+        // SAFETY: all are live and of one context; the value has a size, and the pointer is a pointer.
         Ok(self.result(unsafe { raw::LLVMBuildStore(self.raw, value, pointer) }))
     }
 
     /// Computes the address of an element. The first index counts values of type `ty` from the pointer on, the others
-    /// go into it: fields of structures, elements of arrays and vectors.
+    /// select parts of it: fields of structures, elements of arrays and vectors.
     ///
     /// # Errors
-    /// [`Error::Type`] if an index is not an integer, or there is nothing to index; [`Error::Invalid`] if a field does
-    /// not exist or is not a constant `i32`; see [`Builder`].
+    /// [`Error::Type`] if an index is not an integer, or its type has no parts; [`Error::Invalid`] if a field does not
+    /// exist or its index is not a constant `i32`; see [`Builder`].
     #[doc(alias = "LLVMBuildGEP2")]
     pub fn gep(&self, ty: Type<'m>, pointer: Value<'m>, indices: &[Value<'m>], name: &str) -> Result<Value<'m>> {
         self.address("gep", ty, pointer, indices, name, false)
     }
 
-    /// Computes the address of an element as [`gep`](Self::gep) does, of the memory that the pointer is into: another
-    /// result is undefined behaviour of the program.
+    /// Computes the address of an element like [`gep`](Self::gep). A result outside of the pointer's memory is
+    /// undefined behaviour of the program.
     ///
     /// # Errors
     /// Those of [`gep`](Self::gep).
@@ -218,10 +218,10 @@ impl<'m> Builder<'m> {
         if raws.is_empty() {
             return self.invalid(operation, "no index");
         }
-        // More do not fit into memory.
+        // Longer lists do not fit into memory.
         let count = raws.len() as u32;
         let (b, ty, indices, name) = (self.raw, ty.raw(), raws.as_mut_ptr(), name.as_ptr());
-        // SAFETY: all are live and of one context. The type has a size, the pointer is one, and the indices lead to an element.
+        // SAFETY: all are live and of one context. The type has a size, the pointer is a pointer, and the indices select an element.
         let raw = unsafe {
             match inbounds {
                 true => raw::LLVMBuildInBoundsGEP2(b, ty, pointer, indices, count, name),
@@ -261,7 +261,7 @@ impl<'m> Builder<'m> {
         if ty.is_vector() || !matches!(bits, 8 | 16 | 32 | 64 | 128) {
             return Err(Error::of_type(operation, "a number or pointer of 8, 16, 32, 64 or 128 bits", ty));
         }
-        // SAFETY: a load or a store, with an ordering that it can have.
+        // SAFETY: a load or a store, with an ordering that it supports.
         unsafe { raw::LLVMSetOrdering(raw, ordering.raw()) };
         Ok(())
     }
@@ -277,7 +277,7 @@ impl<'m> Builder<'m> {
     /// Reads a value, computes with it and writes the result, as one operation. The result is the value read.
     ///
     /// # Errors
-    /// [`Error::Type`] if `pointer` is not one, or the value not of a type for the operation;
+    /// [`Error::Type`] if `pointer` is not a pointer, or the operation does not support the value's type;
     /// [`Error::MissingFunction`] for a named scope before LLVM 20; see [`Builder`].
     #[doc(alias = "LLVMBuildAtomicRMW")]
     #[doc(alias = "LLVMBuildAtomicRMWSyncScope")]
@@ -301,7 +301,7 @@ impl<'m> Builder<'m> {
         let raw = match self.scope(scope)? {
             Some(scope) => {
                 let build = raw::LLVMBuildAtomicRMWSyncScope()?;
-                // SAFETY: all are live and of one context; the pointer is one, and the operation takes the value.
+                // SAFETY: all are live and of one context; the pointer is a pointer, and the operation supports the value.
                 unsafe { build(self.raw, how.raw().0, pointer, raw, ordering.raw().0, scope) }
             }
             None => {
@@ -313,11 +313,11 @@ impl<'m> Builder<'m> {
         Ok(self.result(raw))
     }
 
-    /// Writes `new` if the memory holds `expected`, as one operation. The result is a structure: the value read, and an
-    /// `i1` that is 1 if it was written. `failure` orders a read that does not lead to a write.
+    /// Writes `new` if the memory contains `expected`, as one operation. The result is a structure: the value read, and
+    /// an `i1` that is 1 if `new` was written. `failure` is the ordering of the read if nothing is written.
     ///
     /// # Errors
-    /// [`Error::Type`] if `pointer` is not one, or the values are not integers or pointers of one type;
+    /// [`Error::Type`] if `pointer` is not a pointer, or the values are not integers or pointers of one type;
     /// [`Error::Invalid`] if `failure` releases; see [`Builder`].
     #[doc(alias = "LLVMBuildAtomicCmpXchg")]
     pub fn compare_exchange(
@@ -339,7 +339,7 @@ impl<'m> Builder<'m> {
         if matches!(failure, Ordering::Release | Ordering::AcquireRelease) {
             return self.invalid(operation, format!("a failure cannot be {failure:?}: nothing is written"));
         }
-        // SAFETY: all are live and of one context; the pointer is one, and the values are of one type that can be compared.
+        // SAFETY: all are live and of one context; the pointer is a pointer, and the values are of one type that can be compared.
         let raw =
             unsafe { raw::LLVMBuildAtomicCmpXchg(self.raw, pointer, expected, new, success.raw(), failure.raw(), 0) };
         Ok(self.result(raw))
@@ -360,7 +360,7 @@ impl<'m> Builder<'m> {
         let raw = match self.scope(scope)? {
             Some(scope) => {
                 let build = raw::LLVMBuildFenceSyncScope()?;
-                // SAFETY: the builder is live, and the ordering one that a fence can have.
+                // SAFETY: the builder is live, and a fence supports the ordering.
                 unsafe { build(self.raw, ordering.raw().0, scope, name.as_ptr()) }
             }
             None => {
@@ -373,7 +373,7 @@ impl<'m> Builder<'m> {
     }
 }
 
-/// The type of the part of `of` that an index leads to.
+/// Returns the type of the part of `of` that an index selects.
 fn element_at<'m>(operation: &'static str, of: Type<'m>, index: Value<'m>) -> Result<Type<'m>> {
     if let Some(element) = of.element() {
         return Ok(element);

@@ -1,4 +1,4 @@
-//! Instructions, made one after another.
+//! The builder, which appends instructions.
 
 mod arithmetic;
 mod calls;
@@ -23,18 +23,18 @@ use super::value::{Owner, Value};
 
 /// Appends instructions to a block of a function.
 ///
-/// LLVM's own functions assume that operands fit: types that do not match are undefined behaviour there. Each method
-/// checks its operands first, and returns an error: [`Error::Type`] for a type that does not fit, [`Error::Mixed`] for
-/// a value of another function, module or context, [`Error::Invalid`] for anything else, such as a block that has
-/// ended. What no single instruction shows, such as a value that is used before it is computed, is found by
-/// [`Module::verify`](super::Module::verify).
+/// LLVM's own functions assume matching operands: types that do not match are undefined behaviour there. Each method
+/// checks its operands first, and returns an error: [`Error::Type`] for a type that does not match, [`Error::Mixed`]
+/// for a value of another function, module or context, [`Error::Invalid`] for anything else, such as a block that
+/// already has a terminator. Errors that no single instruction shows, such as a value that is used before it is
+/// computed, are found by [`Module::verify`](super::Module::verify).
 ///
-/// The last parameter of most methods is the name of the result, for people who read the IR. It may be empty. Instead
-/// of an instruction, LLVM returns a constant if all operands are.
+/// The last parameter of most methods is the name of the result in the printed IR. It may be empty. If all operands are
+/// constants, LLVM returns a constant instead of an instruction.
 pub struct Builder<'m> {
     raw: raw::LLVMBuilderRef,
     block: Cell<BasicBlock<'m>>,
-    /// Before the block's last instruction, which ends it.
+    /// Whether it inserts before the block's terminator.
     before_terminator: Cell<bool>,
 }
 
@@ -66,10 +66,10 @@ impl<'m> Builder<'m> {
         Ok(())
     }
 
-    /// Continues before the instruction that ends a block of the same function.
+    /// Continues before the terminator of a block of the same function.
     ///
     /// # Errors
-    /// [`Error::Mixed`] if the block belongs to another function; [`Error::Invalid`] if it has not ended.
+    /// [`Error::Mixed`] if the block belongs to another function; [`Error::Invalid`] if it has no terminator.
     #[doc(alias = "LLVMPositionBuilderBefore")]
     pub fn position_before_terminator(&self, block: BasicBlock<'m>) -> Result<()> {
         let operation = "position_before_terminator";
@@ -94,17 +94,17 @@ impl<'m> Builder<'m> {
         self.block.get().function()
     }
 
-    /// Sets the place in the source of the instructions that follow; `None` for none.
+    /// Sets the source location of the following instructions; `None` for none.
     ///
     /// # Errors
-    /// [`Error::Mixed`] if the place belongs to another module.
+    /// [`Error::Mixed`] if the location belongs to another module.
     #[doc(alias = "LLVMSetCurrentDebugLocation2")]
     pub fn set_location(&self, location: Option<Location<'m>>) -> Result<()> {
         let raw = match location {
             Some(location) => location.check_in("set_location", self.function().module())?,
             None => std::ptr::null_mut(),
         };
-        // SAFETY: the builder is live, and the place null or live, and of the same context.
+        // SAFETY: the builder is live, and the location is null or live, and of the same context.
         unsafe { raw::LLVMSetCurrentDebugLocation2(self.raw, raw) };
         Ok(())
     }
@@ -134,7 +134,7 @@ impl<'m> Builder<'m> {
         self.function().check_operand(operation, value)
     }
 
-    /// Two operands of one type.
+    /// Checks two operands of one type.
     fn pair(
         &self,
         operation: &'static str,
@@ -153,7 +153,7 @@ impl<'m> Builder<'m> {
         self.function().module().context().same(operation, ty.context())
     }
 
-    /// The result: of this function, or a constant if LLVM made one.
+    /// Wraps the result, which belongs to this function, or is a constant if LLVM made one.
     fn result(&self, raw: raw::LLVMValueRef) -> Value<'m> {
         let value = self.block.get().own(raw);
         match value.is_constant() {
@@ -172,7 +172,7 @@ impl fmt::Debug for Builder<'_> {
 impl Drop for Builder<'_> {
     #[doc(alias = "LLVMDisposeBuilder")]
     fn drop(&mut self) {
-        // SAFETY: its context is live, and it is used no more.
+        // SAFETY: its context is live, and the builder is not used afterwards.
         unsafe { raw::LLVMDisposeBuilder(self.raw) };
     }
 }

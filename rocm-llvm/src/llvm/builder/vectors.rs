@@ -3,7 +3,7 @@
 use super::{Builder, Error, Result, Type, Value, raw};
 use crate::llvm::types::TypeKind;
 
-/// The type of the part at `index` of a structure or an array.
+/// Returns the type of the part at `index` of a structure or an array.
 fn part<'m>(operation: &'static str, of: Type<'m>, index: u32) -> Result<Type<'m>> {
     let part = match of.kind() {
         TypeKind::Array => of.element().filter(|_| of.length().is_some_and(|length| u64::from(index) < length)),
@@ -27,7 +27,7 @@ impl<'m> Builder<'m> {
         Ok(self.result(unsafe { raw::LLVMBuildExtractValue(self.raw, raw, index, name.as_ptr()) }))
     }
 
-    /// Returns the structure or array with another part.
+    /// Returns the structure or array with one part replaced.
     ///
     /// # Errors
     /// [`Error::Type`] if it is neither, or `value` not of the part's type; [`Error::Invalid`] if it has no such part;
@@ -69,7 +69,7 @@ impl<'m> Builder<'m> {
         Ok(self.result(unsafe { raw::LLVMBuildExtractElement(self.raw, of, index, name.as_ptr()) }))
     }
 
-    /// Returns the vector with another element.
+    /// Returns the vector with one element replaced.
     ///
     /// # Errors
     /// [`Error::Type`] if it is not a vector, `value` not of its elements' type, or the index not an integer; see
@@ -93,8 +93,8 @@ impl<'m> Builder<'m> {
         Ok(self.result(unsafe { raw::LLVMBuildInsertElement(self.raw, into, raw, index, name.as_ptr()) }))
     }
 
-    /// Returns a vector of elements of two vectors: each number of `mask` names one, those of the second after those of
-    /// the first.
+    /// Returns a vector of elements of two vectors: each number of `mask` selects one, where the elements of the second
+    /// vector follow those of the first.
     ///
     /// # Errors
     /// [`Error::Type`] if the operands are not vectors of one type; [`Error::Invalid`] if `mask` is empty, or names an

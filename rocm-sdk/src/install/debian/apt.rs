@@ -1,5 +1,5 @@
-//! apt with a state of its own: lists, cache, sources and pins under one folder, and a dpkg status that says what a
-//! tree already holds, so that apt resolves exactly what is still missing.
+//! Runs apt with private state: lists, cache, sources and pins in one folder, and a dpkg status file that lists the
+//! packages in a tree, so that apt resolves exactly the missing ones.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -14,14 +14,15 @@ use crate::install::error::{Error, Result, While as _};
 use crate::install::host;
 use crate::install::progress::{Amount, Event, Progress, step};
 
-/// What to take from the archive.
+/// The packages that may be taken from the archive.
 #[derive(Clone, Copy, Debug)]
 pub struct Selection<'a> {
     /// Short name, for the files of apt's state.
     pub name: &'a str,
-    /// Suites to look in.
+    /// Suites to search.
     pub suites: &'a [&'a str],
-    /// Package name patterns and the versions that they are held at, for suites that hold several or move on.
+    /// Package name patterns and the versions that they are pinned to, for suites that contain several versions or
+    /// change.
     pub pins: &'a [(&'a str, &'a str)],
 }
 
@@ -37,10 +38,11 @@ pub struct Apt<'l> {
 }
 
 impl<'l> Apt<'l> {
-    /// Sets up the state in `folder`, an absolute path, which `lock` keeps others from, for `selection` from `archive`.
+    /// Sets up the state for `selection` from `archive` in `folder`, an absolute path, which `lock` protects from other
+    /// processes.
     ///
     /// # Errors
-    /// [`Error::Setting`] for a folder, mirror or keyring whose name apt would misread; [`Error::Io`].
+    /// [`Error::Setting`] for a folder, mirror or keyring whose name apt would misinterpret; [`Error::Io`].
     pub fn new(folder: &Path, lock: &'l Lock, selection: &Selection<'_>, archive: &Archive) -> Result<Self> {
         if !folder.is_absolute()
             || folder.to_str().is_none_or(|path| path.contains(|c: char| c == '"' || c.is_control()))
@@ -72,12 +74,12 @@ impl<'l> Apt<'l> {
         Ok(apt)
     }
 
-    /// Folder into which packages are downloaded.
+    /// Returns the folder into which packages are downloaded.
     pub fn archives(&self) -> PathBuf {
         self.folder.join("archives")
     }
 
-    /// Tells apt what is there already: control stanzas of packages.
+    /// Sets the installed packages, by their control stanzas.
     ///
     /// # Errors
     /// [`Error::Io`].
@@ -90,10 +92,10 @@ impl<'l> Apt<'l> {
         fs::write(&path, status).while_(|| format!("writing {}", path.display()))
     }
 
-    /// Brings the package lists up to date, and makes sure that they are signed and those of the suites asked for.
+    /// Updates the package lists, and checks that they are signed and belong to the requested suites.
     ///
     /// # Errors
-    /// [`Error::Untrusted`] if they are not; [`Error::Command`] if they cannot be had.
+    /// [`Error::Untrusted`] if the check fails; [`Error::Command`] if the lists cannot be downloaded.
     pub fn update(&self, progress: &mut dyn Progress) -> Result<()> {
         let mut command = self.command("apt-get");
         command.args(["-q", "update"]);
@@ -106,7 +108,7 @@ impl<'l> Apt<'l> {
         self.check_lists()
     }
 
-    /// apt's own answer to whether the lists that it has are signed, and of which suite they are.
+    /// Asks apt whether its lists are signed, and which suite they belong to.
     fn check_lists(&self) -> Result<()> {
         let format = "$(CREATED_BY)|$(TRUSTED)|$(RELEASE)|$(SUITE)|$(CODENAME)";
         let lists = capture(self.command("apt-get").args(["indextargets", "--format", format]))?;
@@ -139,7 +141,7 @@ impl<'l> Apt<'l> {
         }
     }
 
-    /// Tells a matter of trust from other failures of apt.
+    /// Distinguishes a failed signature from other failures of apt.
     fn judge(&self, error: Error, what_else: &str) -> Error {
         const SIGNS: &[&str] = &[
             "is not signed",
@@ -170,7 +172,7 @@ impl<'l> Apt<'l> {
         }
     }
 
-    /// Names of all packages that begin with `prefix`.
+    /// Returns the names of all packages that begin with `prefix`.
     ///
     /// # Errors
     /// [`Error::Command`].
@@ -179,7 +181,7 @@ impl<'l> Apt<'l> {
         Ok(output.lines().map(str::to_owned).collect())
     }
 
-    /// Version of a package that apt would choose; none if there is no such package.
+    /// Returns the version of a package that apt would install; `None` if there is no such package.
     ///
     /// # Errors
     /// [`Error::Command`].
@@ -189,19 +191,20 @@ impl<'l> Apt<'l> {
         Ok(version.filter(|version| *version != "(none)").map(str::to_owned))
     }
 
-    /// What apt would install to have `roots` with all that they depend on, whether downloaded already or not.
+    /// Returns the packages that apt would install for `roots` with all dependencies, whether or not they are already
+    /// downloaded.
     ///
     /// # Errors
     /// [`Error::Dependencies`] if they cannot be resolved; [`Error::Command`]; [`Error::Answer`].
     pub fn closure(&self, roots: &[String]) -> Result<Vec<Package>> {
-        // apt does not name the packages whose files it has, so it is shown a folder that has none.
+        // apt does not list packages that it has already downloaded, so it is given an empty folder.
         let none = format!("Dir::Cache::archives={}", self.folder.join("empty").display());
         let words = ["-qq", "--print-uris", "--no-install-recommends", "-o", &none, "install"];
         let found = self.uris(self.command("apt-get").args(words).args(roots));
         found.map_err(|error| dependencies(error, roots))
     }
 
-    /// The packages themselves, without what they depend on.
+    /// Returns the packages themselves, without their dependencies.
     ///
     /// # Errors
     /// [`Error::Command`], also for an unknown name; [`Error::Answer`].
@@ -212,7 +215,7 @@ impl<'l> Apt<'l> {
         self.uris(self.command("apt-get").args(["-qq", "--print-uris", "download"]).args(names))
     }
 
-    /// Bytes that packages take when they are unpacked, as their control stanzas say.
+    /// Returns the unpacked size of packages in bytes, according to their control stanzas.
     ///
     /// # Errors
     /// [`Error::Command`].
@@ -225,10 +228,10 @@ impl<'l> Apt<'l> {
         Ok(installed_size(&shown))
     }
 
-    /// Downloads `roots` with all that they depend on, which is `packages`; goes on where an earlier download stopped.
+    /// Downloads `roots` with all their dependencies, which are `packages`. It resumes an earlier download.
     ///
     /// # Errors
-    /// [`Error::Untrusted`] if a file is not what the signed list announces; [`Error::Command`].
+    /// [`Error::Untrusted`] if a file differs from the signed list; [`Error::Command`].
     pub fn download_closure(&self, roots: &[String], packages: &[Package], progress: &mut dyn Progress) -> Result<()> {
         let mut command = self.command("apt-get");
         command.args(["-q", "-y", "--download-only", "--no-install-recommends", "install"]).args(roots);
@@ -238,7 +241,7 @@ impl<'l> Apt<'l> {
     /// Downloads the packages themselves.
     ///
     /// # Errors
-    /// As [`download_closure`](Self::download_closure).
+    /// The same as [`download_closure`](Self::download_closure).
     pub fn download_alone(&self, packages: &[Package], progress: &mut dyn Progress) -> Result<()> {
         let mut command = self.command("apt-get");
         command.current_dir(self.archives()).args(["-q", "download"]).args(packages.iter().map(Package::exact));
@@ -260,7 +263,7 @@ impl<'l> Apt<'l> {
         .map_err(|error| self.judge(error, "the download failed; run the command again to go on where it stopped"))
     }
 
-    /// How many bytes of the packages have been downloaded.
+    /// Returns how many bytes of the packages have been downloaded.
     pub fn arrived<'a>(&self, packages: impl IntoIterator<Item = &'a Package>) -> u64 {
         let folders = [self.archives(), self.archives().join("partial")];
         let size = |folder: &PathBuf, name: &str| folder.join(name).metadata().map_or(0, |data| data.len());
@@ -274,7 +277,7 @@ impl<'l> Apt<'l> {
 
     fn command(&self, program: &str) -> Command {
         let mut command = Command::new(program);
-        // Its temporary files, too, stay in the folder.
+        // Its temporary files stay in the folder, too.
         command.env("APT_CONFIG", &self.config).env("TMPDIR", self.folder.join("tmp")).env("LC_ALL", "C");
         command.current_dir(&self.folder);
         command
@@ -284,7 +287,7 @@ impl<'l> Apt<'l> {
         self.folder.join(format!("{}.{kind}", self.name))
     }
 
-    /// apt's configuration: nothing of the machine's but `reach`, how it reaches mirrors.
+    /// Returns apt's configuration. Of the machine's configuration it only contains `reach`: how to reach mirrors.
     fn settings(&self, reach: &str, as_root: bool) -> String {
         let at = |path: &Path| path.display().to_string();
         let empty = at(&self.folder.join("empty"));
@@ -306,20 +309,20 @@ impl<'l> Apt<'l> {
             preferences = at(&self.file("preferences")),
         );
         if self.archive.is_snapshot() {
-            // The lists of a snapshot of the archive have run out by their nature.
+            // The lists of a snapshot of the archive are always expired.
             text.push_str("Acquire::Check-Valid-Until \"false\";\n");
         }
         if as_root {
-            // Else apt drops to a user of its own, who may not write into the folder.
+            // apt would otherwise switch to a user of its own, who cannot write to the folder.
             text.push_str("APT::Sandbox::User \"root\";\n");
         }
         text + reach
     }
 }
 
-/// Tells packages that do not fit together from other failures of apt.
+/// Distinguishes packages with unresolvable dependencies from other failures of apt.
 fn dependencies(error: Error, packages: &[String]) -> Error {
-    // Of apt 2 and of apt 3.
+    // Messages of apt 2 and of apt 3.
     const SIGNS: [&str; 3] = ["held broken packages", "Unmet dependencies", "Unable to satisfy dependencies"];
     match error {
         Error::Command { said, .. } if SIGNS.iter().any(|sign| said.contains(sign)) => {
@@ -329,7 +332,7 @@ fn dependencies(error: Error, packages: &[String]) -> Error {
     }
 }
 
-/// The lines of `apt-config dump` that say how this machine reaches mirrors.
+/// Returns the lines of `apt-config dump` that configure how this machine reaches mirrors.
 fn reach(dump: &str) -> String {
     const KEPT: &[&str] =
         &["http", "https", "mirror", "Retries", "ForceIPv4", "ForceIPv6", "Check-Valid-Until", "Check-Date"];
@@ -352,13 +355,13 @@ fn preferences(pins: &[(&str, &str)]) -> String {
     })
 }
 
-/// Sum of the fields `Installed-Size`, which count units of 1024 bytes.
+/// Returns the sum of the fields `Installed-Size`, which count units of 1024 bytes.
 pub(super) fn installed_size(stanzas: &str) -> u64 {
     let sizes = stanzas.lines().filter_map(|line| line.strip_prefix("Installed-Size:")?.trim().parse::<u64>().ok());
     sizes.fold(0, u64::saturating_add).saturating_mul(1024)
 }
 
-/// Of `names`, those that are `stem` followed by a soname number, highest first.
+/// Returns those of `names` that are `stem` followed by a soname number, highest first.
 pub fn numbered(names: &[String], stem: &str) -> Vec<String> {
     let number = |name: &str| -> Option<u32> {
         let rest = name.strip_prefix(stem)?;

@@ -1,11 +1,12 @@
-//! Debian packages unpacked into a folder: nothing is installed, root is not needed, no script of a package runs, and apt itself
-//! resolves the dependencies and verifies signatures and checksums.
+//! Unpacks Debian packages into a folder: nothing is installed, root is not needed, no script of a package runs. apt
+//! itself resolves the dependencies and verifies signatures and checksums.
 //!
-//! apt gets a state of its own (lists, cache, sources, pins) in a folder, so the machine's is neither read nor changed, apart from two
-//! things: which mirror it uses for Debian, and how it reaches it (`Acquire::*`).
+//! apt gets private state (lists, cache, sources, pins) in a folder, so the machine's state is neither read nor
+//! changed, with two exceptions: which mirror it uses for Debian, and how it reaches it (`Acquire::*`).
 //!
-//! [`Tree`] keeps a folder of unpacked packages, which a [`Selection`] of an [`Archive`]'s suites and a [`Wanted`] list fill; [`Apt`]
-//! drives apt. ROCm's releases are a use of it ([`Installer`](super::Installer)), but nothing here knows of ROCm.
+//! [`Tree`] manages a folder of unpacked packages. A [`Selection`] of an [`Archive`]'s suites and a [`Wanted`] list
+//! determine its packages; [`Apt`] runs apt. ROCm's releases use it ([`Installer`](super::Installer)), but nothing in
+//! this module depends on ROCm.
 
 mod apt;
 mod plan;
@@ -25,19 +26,19 @@ use super::error::{Error, Result};
 
 /// Folder of Debian's libraries inside a tree.
 pub const LIBRARIES: &str = "usr/lib/x86_64-linux-gnu";
-/// The loader that goes with a tree's libc.
+/// The dynamic loader of a tree's libc.
 pub const LOADER: &str = "usr/lib/x86_64-linux-gnu/ld-linux-x86-64.so.2";
 
-/// Whether Debian packages can be had and unpacked on this machine.
+/// Checks that Debian packages can be downloaded and unpacked on this machine.
 ///
 /// # Errors
-/// [`Error::Unsupported`] says what is missing and what to do.
+/// [`Error::Unsupported`] with what is missing and what to do.
 pub fn usable() -> Result<()> {
     tools()?;
     sources::keyring().map(drop)
 }
 
-/// Whether the programs are there that it takes.
+/// Checks that the required programs are installed.
 pub(crate) fn tools() -> Result<()> {
     if !cfg!(all(target_os = "linux", target_arch = "x86_64")) {
         return Err(Error::Unsupported {

@@ -1,4 +1,4 @@
-//! What an installation will download, before it does.
+//! The plan of an installation before its download.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -6,30 +6,30 @@ use std::path::PathBuf;
 use super::Package;
 use crate::install::bytes::Bytes;
 
-/// What is going to be downloaded and unpacked.
+/// The packages to download and unpack.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Plan {
-    /// Where to.
+    /// The destination.
     pub folder: PathBuf,
-    /// The packages, with what they depend on.
+    /// The packages, including dependencies.
     pub packages: Vec<Package>,
-    /// Bytes still to be downloaded; what an earlier, interrupted run has left is not counted again.
+    /// Bytes still to download, without those of an earlier, interrupted run.
     pub download: u64,
-    /// Bytes that the packages take when they are unpacked, as they say themselves.
+    /// Unpacked size of the packages in bytes, according to the packages.
     pub unpacked: u64,
-    /// Bytes free in the folder.
+    /// Free space of the folder in bytes.
     pub free: u64,
 }
 
 impl Plan {
-    /// Bytes needed while it is being done: the packages and what they hold.
+    /// Returns the space needed during the installation in bytes: the packages and their content.
     pub fn needed(&self) -> u64 {
         self.download.saturating_add(self.unpacked)
     }
 }
 
-/// One line: how many packages, what is downloaded, what it takes in the end, and where.
+/// Prints one line: the number of packages, the download size, the unpacked size, and the destination.
 impl fmt::Display for Plan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(

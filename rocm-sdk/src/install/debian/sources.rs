@@ -1,32 +1,33 @@
-//! The Debian archive that packages come from: the mirror that this machine uses, read from its own apt sources (one-line
-//! `sources.list` and deb822 `*.sources` files), and the keys that guard it.
+//! The source of packages: the Debian mirror that this machine uses, read from its own apt sources (one-line
+//! `sources.list` and deb822 `*.sources` files), and the archive's keys.
 
 use std::path::{Path, PathBuf};
 
 use crate::install::error::{Error, Result, While as _};
 
-/// Names a mirror, before the machine's own sources. A snapshot of the archive works too, and is the way to get
-/// packages that Debian has moved on from.
+/// The variable that names a mirror, which overrides the machine's own sources. A snapshot of the archive works too,
+/// which provides packages that Debian has replaced by newer ones.
 pub const MIRROR_VARIABLE: &str = "ROCM_SDK_DEBIAN_MIRROR";
-/// Names the file of the archive's keys, where it is not where Debian's package puts it.
+/// The variable that names the file of the archive's keys, if it is not in the place of Debian's package.
 pub const KEYRING_VARIABLE: &str = "ROCM_SDK_DEBIAN_KEYRING";
 
-/// Where packages come from and whose signatures count.
+/// The source of packages, and the trusted keys.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Archive {
-    /// URI of the folder that holds `dists` and `pool`.
+    /// URI of the folder that contains `dists` and `pool`.
     pub mirror: String,
-    /// File of the keys, one of which must have signed the lists of packages. Nothing else is trusted: not the mirror, not the network.
+    /// The keyring. One of its keys must have signed the package lists. Nothing else is trusted, neither the mirror nor
+    /// the network.
     pub keyring: PathBuf,
 }
 
 impl Archive {
-    /// The mirror in [`MIRROR_VARIABLE`], else the one that this machine's apt uses for Debian; the keys in
-    /// [`KEYRING_VARIABLE`], else those of the package debian-archive-keyring.
+    /// Returns the mirror in [`MIRROR_VARIABLE`], otherwise the one that this machine's apt uses for Debian; with the
+    /// keys in [`KEYRING_VARIABLE`], otherwise those of the package debian-archive-keyring.
     ///
     /// # Errors
-    /// [`Error::Setting`] for a variable that cannot be used, and where neither names a mirror; [`Error::Unsupported`] without
-    /// the keys.
+    /// [`Error::Setting`] for a variable that cannot be used, and if neither names a mirror; [`Error::Unsupported`]
+    /// without the keys.
     pub fn of_this_machine() -> Result<Self> {
         let mirror = match std::env::var(MIRROR_VARIABLE) {
             Ok(uri) => uri,
@@ -35,10 +36,10 @@ impl Archive {
         Self { mirror, keyring: keyring()? }.checked()
     }
 
-    /// As apt takes it in a line of sources, where a space or bracket would have a meaning.
+    /// Checks that it can be written to a line of apt's sources, in which spaces and brackets have a meaning.
     pub(super) fn checked(mut self) -> Result<Self> {
         self.mirror = self.mirror.trim().trim_end_matches('/').to_owned();
-        // apt does not copy packages from `file:`, and would leave nothing to unpack.
+        // apt does not copy packages from `file:`, so there would be nothing to unpack.
         if let Some(path) = self.mirror.strip_prefix("file:") {
             self.mirror = format!("copy:{path}");
         }
@@ -61,13 +62,13 @@ impl Archive {
         Ok(self)
     }
 
-    /// A snapshot of the past, whose lists have run out by their nature.
+    /// Returns whether the mirror is a snapshot of the past, whose lists are always expired.
     pub(super) fn is_snapshot(&self) -> bool {
         self.mirror.contains("/archive/")
     }
 }
 
-/// On a machine whose own sources do not name Debian.
+/// Returns the error for a machine whose own sources do not name Debian.
 fn no_mirror() -> Error {
     Error::setting(
         MIRROR_VARIABLE,
@@ -75,7 +76,7 @@ fn no_mirror() -> Error {
     )
 }
 
-/// Keyring of the Debian archive, as installed on this machine.
+/// Returns the keyring of the Debian archive that is installed on this machine.
 pub(super) fn keyring() -> Result<PathBuf> {
     if let Some(path) = std::env::var_os(KEYRING_VARIABLE) {
         return Ok(PathBuf::from(path));
@@ -90,7 +91,7 @@ pub(super) fn keyring() -> Result<PathBuf> {
     })
 }
 
-/// Suites by which the Debian archive itself is told from everything else in the sources.
+/// Suites that identify the Debian archive itself among the sources.
 const SUITES: &[&str] = &[
     "bullseye",
     "bookworm",
@@ -112,7 +113,7 @@ struct Entry {
     suites: Vec<String>,
 }
 
-/// URI of the Debian archive in the sources under `folder` (`/etc/apt`), where they name one.
+/// Returns the URI of the Debian archive in the sources under `folder` (`/etc/apt`), if they name one.
 fn mirror_in(folder: &Path) -> Result<Option<String>> {
     for (path, text) in files(folder)? {
         let deb822 = path.ends_with(".sources");
@@ -124,7 +125,7 @@ fn mirror_in(folder: &Path) -> Result<Option<String>> {
     Ok(None)
 }
 
-/// Path and text of each sources file.
+/// Returns path and text of each sources file.
 fn files(folder: &Path) -> Result<Vec<(String, String)>> {
     let mut paths = vec![folder.join("sources.list")];
     if let Ok(listing) = std::fs::read_dir(folder.join("sources.list.d")) {
@@ -140,7 +141,7 @@ fn files(folder: &Path) -> Result<Vec<(String, String)>> {
     Ok(found)
 }
 
-/// URI of the first entry that is the Debian archive.
+/// Returns the URI of the first entry that is the Debian archive.
 fn archive(entries: &[Entry]) -> Option<String> {
     entries
         .iter()
@@ -150,7 +151,7 @@ fn archive(entries: &[Entry]) -> Option<String> {
         .map(|entry| entry.uri.trim_end_matches('/').to_owned())
 }
 
-/// `deb [options] URI SUITE COMPONENT...`, one a line.
+/// Parses lines of the form `deb [options] URI SUITE COMPONENT...`.
 fn parse_one_line(text: &str) -> Vec<Entry> {
     text.lines().filter_map(one_line).collect()
 }
@@ -165,7 +166,7 @@ fn one_line(line: &str) -> Option<Entry> {
     Some(Entry { uri: words.next()?.to_owned(), suites: vec![words.next()?.to_owned()] })
 }
 
-/// Stanzas of `Field: value` with continuation lines, as in `debian.sources`.
+/// Parses stanzas of `Field: value` with continuation lines, as in `debian.sources`.
 fn parse_deb822(text: &str) -> Vec<Entry> {
     let mut entries = Vec::new();
     let mut stanza: Vec<(String, String)> = Vec::new();

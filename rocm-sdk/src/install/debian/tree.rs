@@ -1,8 +1,8 @@
-//! A folder of unpacked packages: what is in it, and adding to it.
+//! A folder of unpacked packages: its content, and adding packages.
 //!
-//! The file [`STAMP`] says which packages are there: control stanzas as in dpkg's status, with the size and hash of the file that each
-//! came from. A tree changes as a whole: the new one is made beside it, of links to what stays, and takes its place when it is complete. What
-//! is cut off leaves the tree as it was, and its downloads where the next run finds them.
+//! The file [`STAMP`] lists the packages: control stanzas as in dpkg's status, with the size and hash of each package
+//! file. A tree changes as a whole: a new one is built next to it, with links to the files that stay, and replaces it
+//! when it is complete. An interrupted run leaves the tree unchanged, and the next run uses its downloads.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -20,25 +20,24 @@ use crate::install::host;
 use crate::install::progress::{Amount, Event, Progress, step};
 use rocm_loader::installs::STAMP;
 
-/// What is beside a tree while it is being changed.
+/// Temporary folders next to a tree that is being changed.
 const LEFTOVERS: [&str; 3] = ["new", "unpacking", "old"];
-/// Room that apt wants for the package lists of a suite or two, and its caches of them.
+/// Space in bytes that apt needs for the package lists of one or two suites, and their caches.
 const LISTS: u64 = 300_000_000;
 
-/// What to put into a tree.
+/// The packages that a tree must contain.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Wanted {
-    /// Packages with all that they depend on.
+    /// Packages with all their dependencies.
     pub roots: Vec<String>,
-    /// Packages without what they depend on (headers, whose dependencies are whole compilers).
+    /// Packages without their dependencies (headers, whose dependencies are whole compilers).
     pub alone: Vec<String>,
-    /// Names among [`Fetch::sets`] that are not to be in [`Contents::sets`] afterwards, because the archive lacks a
-    /// part of them.
+    /// Names of [`Fetch::sets`] that are removed from [`Contents::sets`], because the archive lacks a part of them.
     pub left_out: Vec<String>,
 }
 
 impl Wanted {
-    /// Wants all that `other` does, too.
+    /// Adds everything that `other` contains.
     pub fn add(&mut self, other: Self) {
         self.roots.extend(other.roots);
         self.alone.extend(other.alone);
@@ -46,36 +45,36 @@ impl Wanted {
     }
 }
 
-/// What a tree is filled with, and by whom.
+/// The input of [`Tree::fetch`].
 #[derive(Debug)]
 pub struct Fetch<'a> {
     /// Folder of apt's state, an absolute path. Trees may share it, under one lock.
     pub state: &'a Path,
-    /// Keeps others from the tree and from apt's state.
+    /// Keeps other processes from the tree and from apt's state.
     pub lock: &'a Lock,
-    /// Where packages come from.
+    /// The source of the packages.
     pub archive: &'a Archive,
-    /// Which suites and versions of it.
+    /// The suites and versions to use.
     pub selection: Selection<'a>,
-    /// Names for what is asked for, to be found in [`Contents::sets`] afterwards.
+    /// Names of the requested sets, which [`Contents::sets`] contains afterwards.
     pub sets: &'a [String],
-    /// Begin with an empty tree instead of adding to what is there.
+    /// Whether to start with an empty tree instead of adding to the existing one.
     pub afresh: bool,
 }
 
-/// Turns what is asked for into packages.
+/// Chooses the packages for a request.
 pub trait Recipe {
     /// Chooses the packages.
     ///
     /// # Errors
-    /// Where there are none that would do.
+    /// If there are no suitable packages.
     fn wanted(&self, apt: &Apt<'_>) -> Result<Wanted>;
 
-    /// Adds files of its own to the new tree, which is at `folder` and complete but for them, or removes what is not wanted. Some of what is
-    /// there may be shared with the old tree: files are to be replaced, not written into.
+    /// Adds or removes files in the new tree at `folder`, which is complete otherwise. Files may be shared with the old
+    /// tree: replace them instead of writing to them.
     ///
     /// # Errors
-    /// Where that fails.
+    /// If an operation fails.
     fn finish(&self, folder: &Path, contents: &Contents) -> Result<()> {
         let _ = (folder, contents);
         Ok(())
@@ -88,10 +87,10 @@ pub struct Tree {
     folder: PathBuf,
 }
 
-/// What is in a tree.
+/// The content of a tree.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Contents {
-    /// What was asked for.
+    /// The requested sets.
     pub sets: Vec<String>,
     /// The packages, by name.
     pub packages: Vec<Stamp>,
@@ -108,7 +107,7 @@ pub struct Stamp {
     pub size: u64,
     /// SHA-256 of the package's file, in hexadecimal.
     pub sha256: String,
-    /// Its dependencies are not found.
+    /// Whether it was installed without its dependencies.
     pub alone: bool,
     /// Its control stanza.
     control: String,
@@ -119,7 +118,7 @@ pub struct Stamp {
 pub struct Lock(fs::File);
 
 impl Lock {
-    /// Waits until nobody else holds the lock `file`, which is created with its folder if it is missing.
+    /// Waits until no other process holds the lock `file`, which is created with its folder if it is missing.
     ///
     /// # Errors
     /// [`Error::Io`].
@@ -136,39 +135,41 @@ impl Lock {
         Ok(Self(locked))
     }
 
-    /// The lock as another program's input: one that outlives this process holds it until it ends, too.
+    /// Returns the lock as another program's input: if that program outlives this process, it holds the lock until it
+    /// ends.
     pub(crate) fn shared(&self) -> Result<Stdio> {
         self.0.try_clone().map(Stdio::from).while_(|| "sharing a lock".to_owned())
     }
 }
 
 impl Tree {
-    /// The tree at `folder`, there or not.
+    /// Creates a tree at `folder`, which need not exist.
     pub fn new(folder: PathBuf) -> Self {
         Self { folder }
     }
 
-    /// Where it is.
+    /// Returns its folder.
     pub fn folder(&self) -> &Path {
         &self.folder
     }
 
-    /// A program is started through the tree's own loader, as the tree's libraries go with its libc, not the machine's.
+    /// Returns the tree's own loader. Programs are started through it, since the tree's libraries need the tree's libc,
+    /// not the machine's.
     pub fn loader(&self) -> PathBuf {
         self.folder.join(LOADER)
     }
 
-    /// The folder of its libraries.
+    /// Returns the folder of its libraries.
     pub fn libraries(&self) -> PathBuf {
         self.folder.join(LIBRARIES)
     }
 
-    /// The loader and its arguments, up to the program.
+    /// Returns the loader and its arguments, up to the program.
     pub fn launcher(&self) -> Vec<String> {
         vec![self.loader().display().to_string(), "--library-path".to_owned(), self.libraries().display().to_string()]
     }
 
-    /// What is there completely; nothing, if there is no tree.
+    /// Returns its content; empty if the tree does not exist.
     ///
     /// # Errors
     /// [`Error::Damaged`]; [`Error::Io`].
@@ -181,10 +182,11 @@ impl Tree {
         }
     }
 
-    /// Downloads and unpacks what is missing of what `recipe` wants. Returns the packages that were added or replaced.
+    /// Downloads and unpacks the missing packages that `recipe` wants. Returns the packages that were added or
+    /// replaced.
     ///
     /// # Errors
-    /// Any of [`Error`]; whichever it is, the tree is as it was.
+    /// Any of [`Error`]; the tree is then unchanged.
     pub fn fetch(&self, fetch: &Fetch<'_>, recipe: &dyn Recipe, progress: &mut dyn Progress) -> Result<Vec<Package>> {
         self.check_ours()?;
         self.clear_leftovers()?;
@@ -242,7 +244,7 @@ impl Tree {
         })
     }
 
-    /// A folder beside the tree for the new one, with what the old one holds unless it is to begin `afresh`.
+    /// Creates the folder of the new tree next to the tree, with the content of the old one unless `afresh` is set.
     fn begin(&self, afresh: bool) -> Result<PathBuf> {
         let new = self.beside("new")?;
         match afresh || !self.folder.exists() {
@@ -252,14 +254,14 @@ impl Tree {
         Ok(new)
     }
 
-    /// Says what the new tree holds, last of all, and puts it in place.
+    /// Writes the list of the new tree's packages, last of all, and moves it to its place.
     fn commit(&self, new: &Path, contents: &Contents) -> Result<()> {
         replace(&new.join(STAMP), &contents.text())?;
         host::sync(new).while_(|| format!("writing {}", new.display()))?;
         self.put_in_place(new)
     }
 
-    /// The new tree takes the old one's place.
+    /// Replaces the old tree by the new one.
     fn put_in_place(&self, new: &Path) -> Result<()> {
         let old = self.beside("old")?;
         let doing = || format!("moving {} to {}", new.display(), self.folder.display());
@@ -274,7 +276,7 @@ impl Tree {
         remove_all(&old)
     }
 
-    /// Removes the tree, which is gone at once for those who look for it.
+    /// Removes the tree. It disappears at once for other processes.
     ///
     /// # Errors
     /// [`Error::Setting`] if the folder was not made by [`fetch`](Self::fetch); [`Error::Io`].
@@ -288,7 +290,7 @@ impl Tree {
         remove_all(&old)
     }
 
-    /// A folder that somebody else made is not ours to replace.
+    /// Fails if another program made the folder.
     fn check_ours(&self) -> Result<()> {
         let Ok(data) = fs::symlink_metadata(&self.folder) else { return Ok(()) };
         let empty = || fs::read_dir(&self.folder).is_ok_and(|mut entries| entries.next().is_none());
@@ -301,17 +303,17 @@ impl Tree {
         ))
     }
 
-    /// What runs that were cut off have left beside the tree.
+    /// Removes temporary folders of interrupted runs.
     fn clear_leftovers(&self) -> Result<()> {
         LEFTOVERS.into_iter().try_for_each(|kind| remove_all(&self.beside(kind)?))
     }
 
-    /// Whether a run that was cut off has left something.
+    /// Returns whether an interrupted run left temporary folders.
     pub(crate) fn has_leftovers(&self) -> bool {
         LEFTOVERS.into_iter().any(|kind| self.beside(kind).is_ok_and(|folder| folder.exists()))
     }
 
-    /// A hidden folder beside the tree, on the same file system and out of reach of what a package holds.
+    /// Returns a hidden folder next to the tree, on the same file system and not reachable by a package's content.
     fn beside(&self, kind: &str) -> Result<PathBuf> {
         let name = self.folder.file_name().and_then(|name| name.to_str()).filter(|_| self.folder.is_absolute());
         match name {
@@ -320,7 +322,7 @@ impl Tree {
         }
     }
 
-    /// Unpacks one package over what is in `to`. No script of it runs.
+    /// Unpacks one package over the content of `to`. No script of it runs.
     fn unpack(&self, archives: &Path, package: &Package, alone: bool, to: &Path) -> Result<Stamp> {
         let file = archives.join(&package.file);
         let staging = self.beside("unpacking")?;
@@ -352,7 +354,7 @@ impl Tree {
     }
 }
 
-/// Removes a folder and all that is in it, if it is there.
+/// Removes a folder with its content, if it exists.
 pub(crate) fn remove_all(folder: &Path) -> Result<()> {
     match fs::remove_dir_all(folder) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
@@ -362,7 +364,7 @@ pub(crate) fn remove_all(folder: &Path) -> Result<()> {
     }
 }
 
-/// Writes a file anew: what else links to the old one keeps it.
+/// Writes a new file in place of an old one: hard links to the old file keep its content.
 pub(crate) fn replace(path: &Path, text: &str) -> Result<()> {
     let new = path.with_extension("new");
     let doing = || format!("writing {}", path.display());
@@ -386,7 +388,8 @@ fn room(folder: &Path, needed: u64) -> Result<()> {
     }
 }
 
-/// The packages that are wanted without what they depend on, each once, but for those that come with it or are there.
+/// Returns the packages that are wanted without their dependencies, each once, except those in the closure or in the
+/// tree.
 fn still_alone(alone: Vec<Package>, closure: &[Package], contents: &Contents) -> Vec<Package> {
     let mut left: Vec<Package> = Vec::new();
     for package in alone {
@@ -398,8 +401,8 @@ fn still_alone(alone: Vec<Package>, closure: &[Package], contents: &Contents) ->
     left
 }
 
-/// Checks the files against the hashes of the signed lists: apt itself does not look again into files that it finds downloaded. What
-/// fails is removed, so that the next run gets it anew.
+/// Checks the files against the hashes of the signed lists: apt itself does not check files that are already
+/// downloaded. A wrong file is removed, so that the next run downloads it again.
 fn verify(archives: &Path, packages: &[Package]) -> Result<()> {
     if packages.is_empty() {
         return Ok(());
@@ -425,17 +428,17 @@ fn verify(archives: &Path, packages: &[Package]) -> Result<()> {
 }
 
 impl Contents {
-    /// Size of all package files, in bytes.
+    /// Returns the size of all package files in bytes.
     pub fn size(&self) -> u64 {
         self.packages.iter().map(|stamp| stamp.size).sum()
     }
 
-    /// Bytes that the packages take, as they say themselves.
+    /// Returns the unpacked size of the packages in bytes, according to the packages.
     pub fn unpacked(&self) -> u64 {
         self.packages.iter().map(|stamp| installed_size(&stamp.control)).fold(0, u64::saturating_add)
     }
 
-    /// The package of this name.
+    /// Returns the package with this name.
     pub fn package(&self, name: &str) -> Option<&Stamp> {
         self.packages.iter().find(|stamp| stamp.name == name)
     }
@@ -495,7 +498,7 @@ impl Stamp {
     }
 }
 
-/// A copy of the tree `from` at `to` whose files are those of `from`: links, or copies where there can be none.
+/// Makes a copy of the tree `from` at `to`, of hard links, or copies if links are not possible.
 fn link_tree(from: &Path, to: &Path) -> Result<()> {
     fs::create_dir(to).while_(|| format!("creating {}", to.display()))?;
     for entry in fs::read_dir(from).while_(|| format!("reading {}", from.display()))? {
@@ -525,8 +528,8 @@ impl From<Error> for Trouble {
     }
 }
 
-/// Moves everything under `from` into `to`, a folder of the tree `root`; folders are merged, files and links replaced. A link that another
-/// package has put where this one has a folder is followed within the tree, and never out of it.
+/// Moves everything under `from` into `to`, a folder of the tree `root`. Folders are merged, files and links replaced.
+/// If another package has a link in place of a folder, the link is followed within the tree, and never out of it.
 fn merge(from: &Path, to: &Path, root: &Path) -> Result<(), Trouble> {
     for entry in fs::read_dir(from).while_(|| format!("reading {}", from.display()))? {
         let entry = entry.while_(|| format!("reading {}", from.display()))?;
@@ -636,7 +639,7 @@ mod tests {
         assert_eq!(["usr/lib/a", "usr/lib/c", "usr/b", "usr/lib/link"].map(read), ["new", "c", "b", "new"]);
     }
 
-    /// Builds a real package and takes it through checking, unpacking and noting.
+    /// Builds a real package, checks and unpacks it, and records it.
     #[test]
     fn a_package_is_verified_and_unpacked() {
         if crate::install::command::find("dpkg-deb").is_none() {
@@ -673,7 +676,7 @@ mod tests {
         assert_eq!(tree.contents().unwrap().package("libx1"), Some(&stamp));
         assert!(!new.exists() && tree.folder().join("usr/share/x/file").exists());
 
-        // What is not the announced file is refused and goes, so that it is fetched again.
+        // A file that differs from the announced one is rejected and removed, so that it is downloaded again.
         let error = verify(folder.path(), &[wrong]).unwrap_err().to_string();
         assert!(error.contains("libx1_1.0_all.deb") && !file.exists(), "{error}");
     }

@@ -1,4 +1,4 @@
-//! What `apt-get --print-uris` says: one package a line, `'URI' FILE SIZE HASH`.
+//! The output of `apt-get --print-uris`: one package per line, `'URI' FILE SIZE HASH`.
 
 use crate::install::error::{Error, Result};
 
@@ -18,13 +18,13 @@ pub struct Package {
 }
 
 impl Package {
-    /// `name=version`, as apt takes it.
+    /// Returns `name=version`, the form that apt accepts.
     pub fn exact(&self) -> String {
         format!("{}={}", self.name, self.version)
     }
 }
 
-/// Parses the output; lines that are no package (apt's notices) are passed over.
+/// Parses the output; other lines (apt's notices) are skipped.
 pub(super) fn parse(output: &str) -> Result<Vec<Package>> {
     let lines = output.lines().filter(|line| line.starts_with('\''));
     lines.map(|line| package(line).map_err(|why| Error::Answer { line: line.to_owned(), why })).collect()
@@ -50,7 +50,7 @@ fn package(line: &str) -> Result<Package, &'static str> {
     })
 }
 
-/// Undoes apt's `%3a` for the characters that a file name cannot hold.
+/// Decodes apt's `%3a` for the characters that a file name cannot contain.
 fn unescape(text: &str) -> String {
     let mut plain = String::new();
     let mut rest = text;

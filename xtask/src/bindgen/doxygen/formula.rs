@@ -1,6 +1,6 @@
 //! LaTeX formulas as plain text: `\alpha \cdot op(A)` becomes `α · op(A)`.
 
-/// Puts formulas in the text as code (`\f$...\f$`), or between lines `@formula` and `@endformula` (`\f[...\f]`).
+/// Converts formulas in the text to code (`\f$...\f$`), or to lines between `@formula` and `@endformula` (`\f[...\f]`).
 pub(super) fn replace(comment: &str) -> String {
     let text = comment.replace("@f$", "\\f$").replace("@f[", "\\f[").replace("@f]", "\\f]");
     let mut out = String::with_capacity(text.len());
@@ -21,7 +21,7 @@ pub(super) fn replace(comment: &str) -> String {
     out + rest
 }
 
-/// A formula as text, in lines where LaTeX has them.
+/// Converts a formula to text, with LaTeX's line breaks.
 pub(super) fn plain(latex: &str) -> String {
     let text = Converter { rest: latex }.until_end();
     let lines = text.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" "));
@@ -34,7 +34,7 @@ struct Converter<'a> {
 }
 
 impl Converter<'_> {
-    /// Up to the closing brace, or to the end.
+    /// Reads up to the closing brace, or to the end.
     fn until_end(&mut self) -> String {
         let mut out = String::new();
         while let Some(c) = self.next() {
@@ -49,7 +49,7 @@ impl Converter<'_> {
                     out += &if simple { index } else { format!("({index})") };
                 }
                 '&' => out.push(' '),
-                // Lines of the source are none of the formula.
+                // Line breaks of the source do not belong to the formula.
                 _ if c.is_whitespace() => out.push(' '),
                 _ => out.push(c),
             }
@@ -63,7 +63,7 @@ impl Converter<'_> {
         Some(c)
     }
 
-    /// What a command or an index applies to: a group or a sign.
+    /// Reads the argument of a command or an index: a group or a character.
     fn argument(&mut self) -> String {
         self.rest = self.rest.trim_start();
         match self.next() {
@@ -88,7 +88,7 @@ impl Converter<'_> {
                 Some(c @ ('{' | '}' | '_' | '%' | '#' | '&' | '|')) => out.push(c),
                 _ => out.push(' '),
             },
-            // Braces of all sizes; `.` stands for none.
+            // Braces of all sizes; `.` means none.
             "left" | "right" | "big" | "Big" | "bigl" | "bigr" => {
                 self.rest = self.rest.strip_prefix('.').unwrap_or(self.rest)
             }
@@ -110,7 +110,7 @@ impl Converter<'_> {
             "sqrt" => out.push_str(&format!("√{}", in_parentheses(self.argument()))),
             "bar" | "overline" => out.push_str(&format!("conj({})", self.argument())),
             "text" | "mathrm" | "mathbf" | "mathit" | "mathbb" | "operatorname" | "textrm" | "texttt" => {
-                // With its spaces.
+                // Keeps its spaces.
                 if self.rest.starts_with('{') {
                     self.next();
                     *out += &self.until_end();

@@ -1,5 +1,5 @@
-//! Doxygen comments to Markdown that rustdoc renders: parameters as a list, results and notes as paragraphs, code as
-//! code, formulas as text, and nothing that reads as a link or as HTML.
+//! Converts Doxygen comments to Markdown that rustdoc renders: parameters as a list, results and notes as paragraphs,
+//! code as code, formulas as text, and nothing that Markdown would take for a link or HTML.
 
 use std::fmt::Write;
 
@@ -9,19 +9,19 @@ mod table;
 
 use prose::Prose;
 
-/// Where the text that is being read belongs.
+/// The section to which the current text belongs.
 #[derive(Debug, Clone, PartialEq)]
 enum Section {
     Text,
-    /// The name is empty until the line that has it.
+    /// The name is empty until its line is read.
     Parameter {
         name: String,
         direction: String,
     },
     Returns,
-    /// One value that is returned.
+    /// One return value.
     Value(String),
-    /// A paragraph with these words in bold in front.
+    /// A paragraph that starts with these words in bold.
     Titled(String),
     See,
     /// A block in this language.
@@ -30,14 +30,14 @@ enum Section {
     Table,
     /// A table of Markdown.
     Rows,
-    /// C text, or text of no use to a reader of the Rust documentation, up to its end.
+    /// C text, or text that is useless in the Rust documentation, up to its end.
     Dropped,
 }
 
-/// Converts a comment, as bindgen hands it over. `None` when nothing is left of it.
+/// Converts a comment in the form that bindgen passes. Returns `None` if nothing is left of it.
 pub(crate) fn to_markdown(comment: &str) -> Option<String> {
     let mut reader = Reader { section: Section::Text, buffer: Vec::new(), done: Vec::new(), platforms: Vec::new() };
-    // Commands that headers put into the middle of a line.
+    // Headers put some commands into the middle of a line.
     let text = last_block(comment).replace(" @warning ", "\n@warning ").replace(" \\retval", "\n\\retval");
     for line in prose::strip_tags(&formula::replace(&text)).lines() {
         if reader.line(line) == Of::Group {
@@ -48,15 +48,15 @@ pub(crate) fn to_markdown(comment: &str) -> Option<String> {
     render(summarised(reader.done), &reader.platforms)
 }
 
-/// What a comment is about.
+/// The subject of a comment.
 #[derive(PartialEq)]
 enum Of {
     Item,
-    /// A whole group of items, whose text says little of the item that happens to come first.
+    /// A whole group of items; the text says little about the item that happens to come first.
     Group,
 }
 
-/// Where several comments stand before an item, the last is the item's own: those before it open and close groups.
+/// Returns the last of several comments before an item, which is the item's own: those before it open and close groups.
 fn last_block(comment: &str) -> String {
     let block = comment.rsplit("/**").find(|block| block.chars().any(char::is_alphabetic)).unwrap_or(comment);
     if block.len() == comment.len() {
@@ -73,7 +73,7 @@ struct Reader {
     section: Section,
     buffer: Vec<String>,
     done: Vec<(Section, Vec<String>)>,
-    /// Where the item can be used, as `@platform{...}` says.
+    /// The platforms that support the item, from `@platform{...}`.
     platforms: Vec<String>,
 }
 
@@ -94,7 +94,7 @@ impl Reader {
         } else if let Some(language) = line.strip_prefix("```") {
             self.finish(Section::Code(language_of(language)));
         } else if line.starts_with("#if") {
-            // The declaration in C, once more.
+            // The declaration in C is repeated here.
             self.finish(Section::Dropped);
         } else if line.starts_with("<table") {
             self.finish(Section::Table);
@@ -105,7 +105,7 @@ impl Reader {
         Of::Item
     }
 
-    /// Takes a line of a block of code or the like; `false` outside of one.
+    /// Processes a line of a block such as code; returns `false` outside of one.
     fn in_block(&mut self, raw: &str, line: &str) -> bool {
         let ends = match self.section {
             Section::Code(_) => {
@@ -113,7 +113,7 @@ impl Reader {
                     || matches!(command(line), Some(Command { name: "endcode" | "endverbatim" | "endformula", .. }))
             }
             Section::Table => line.contains("</table>"),
-            // The line below the head may have no sign at its beginning.
+            // The line below the table's head may have no `|` at its beginning.
             Section::Rows if line.starts_with("--") && line.contains('|') => false,
             Section::Dropped => line.starts_with("#endif"),
             _ => return false,
@@ -126,7 +126,7 @@ impl Reader {
         true
     }
 
-    /// A line of text; the first of a parameter may bring its name.
+    /// Adds a line of text. The first line of a parameter may contain its name.
     fn text(&mut self, line: &str) {
         let text = match &mut self.section {
             Section::Parameter { name, .. } | Section::Value(name) if name.is_empty() => {
@@ -136,7 +136,7 @@ impl Reader {
             }
             _ => line,
         };
-        // The type stands in the signature.
+        // The signature contains the type.
         let typed = matches!(self.section, Section::Parameter { .. }) && self.buffer.is_empty();
         let text = if typed { without_type(text) } else { text };
         self.buffer.extend((!text.is_empty()).then(|| text.to_owned()));
@@ -151,7 +151,7 @@ impl Reader {
                 self.finish(titled(command.rest.trim_end_matches(':')));
                 return Of::Item;
             }
-            // A slip of the headers.
+            // A typo in the headers.
             "param" | "oaram" => Section::Parameter { name: String::new(), direction: command.argument.to_owned() },
             "retval" => Section::Value(String::new()),
             "return" | "returns" | "result" => Section::Returns,
@@ -207,7 +207,7 @@ impl Reader {
     }
 }
 
-/// A line without the signs of the comment; empty where there are only such.
+/// Returns a line without the comment's delimiters; empty if there is nothing else.
 fn tidy(raw: &str) -> &str {
     let line = raw.trim().trim_start_matches("**<").trim_start_matches("!<").trim_end_matches("*/").trim();
     let line = if line.starts_with("<table") { line } else { line.trim_start_matches('<').trim_start() };
@@ -215,12 +215,12 @@ fn tidy(raw: &str) -> &str {
     if rule || matches!(line, "*" | "/" | "!") { "" } else { line }
 }
 
-/// What only concerns the library of another vendor, in whose place this one can be built.
+/// Returns whether a line only concerns the library of another vendor that this one can be built on.
 fn is_elsewhere(line: &str) -> bool {
     line.starts_with("- Supported precisions in cu")
 }
 
-/// rustdoc runs blocks without a language, and those in Rust.
+/// Returns the language of a block: rustdoc runs blocks without a language, and those in Rust.
 fn language_of(text: &str) -> &'static str {
     match text.trim_matches(|c: char| !c.is_alphanumeric() && c != '+') {
         "" | "c" | "C" => "c",
@@ -230,7 +230,7 @@ fn language_of(text: &str) -> &'static str {
     }
 }
 
-/// The name or names in front of a parameter's text.
+/// Splits off the name or names before a parameter's text.
 fn named(line: &str) -> (String, &str) {
     let (mut names, mut rest) = (Vec::new(), line);
     loop {
@@ -244,7 +244,7 @@ fn named(line: &str) -> (String, &str) {
     }
 }
 
-/// The text behind `[hipblasHandle_t]`.
+/// Returns the text after `[hipblasHandle_t]`.
 fn without_type(text: &str) -> &str {
     match text.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
         Some((ty, rest)) if ty.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | ' ' | '*')) => rest.trim(),
@@ -254,12 +254,12 @@ fn without_type(text: &str) -> &str {
 
 struct Command<'a> {
     name: &'a str,
-    /// What stands in square brackets after the name.
+    /// The text in square brackets after the name.
     argument: &'a str,
     rest: &'a str,
 }
 
-/// The command that a line starts with.
+/// Parses the command at the start of a line.
 fn command(line: &str) -> Option<Command<'_>> {
     let text = line.strip_prefix(['@', '\\'])?;
     if text.starts_with(['{', '}']) {
@@ -275,13 +275,13 @@ fn command(line: &str) -> Option<Command<'_>> {
     (!name.is_empty()).then_some(Command { name, argument, rest: rest.trim() })
 }
 
-/// The longest first paragraph that is a summary.
+/// Maximum length of a first paragraph that serves as the summary.
 const SUMMARY: usize = 160;
 
-/// Sees to a first paragraph that says in short what the item is.
+/// Makes the first paragraph a short summary of the item.
 fn summarised(mut done: Vec<(Section, Vec<String>)>) -> Vec<(Section, Vec<String>)> {
     let is_text = |part: Option<&(Section, Vec<String>)>| part.is_some_and(|(section, _)| *section == Section::Text);
-    // "BLAS Level 1 API" is a chapter.
+    // "BLAS Level 1 API" is the title of a chapter.
     let chapter = done.first().is_some_and(
         |(_, lines)| matches!(&lines[..], [line] if line.ends_with(" API") && line.split_whitespace().count() <= 5),
     );
@@ -300,7 +300,7 @@ fn summarised(mut done: Vec<(Section, Vec<String>)>) -> Vec<(Section, Vec<String
         let (_, lines) = &done[0];
         let text = lines.join("\n");
         let list = lines.iter().any(|line| is_list(line));
-        // No end of a sentence: "e.g. ", "i. e. ".
+        // Not the end of a sentence: "e.g. ", "i. e. ".
         let is_end =
             |at: usize| text[..at].chars().rev().take(2).all(char::is_alphanumeric) || text[..at].ends_with([')', '`']);
         let ends = text.match_indices(". ").chain(text.match_indices(".\n"));
@@ -360,7 +360,7 @@ fn render(done: Vec<(Section, Vec<String>)>, platforms: &[String]) -> Option<Str
     (!out.is_empty()).then(|| out.to_owned())
 }
 
-/// The line of a parameter in the list of them.
+/// Returns the line of a parameter in the list of parameters.
 fn parameter((section, lines): &(Section, Vec<String>)) -> Option<String> {
     let Section::Parameter { name, direction } = section else { return None };
     let direction = if direction.is_empty() { String::new() } else { format!(" ({direction})") };
@@ -410,7 +410,7 @@ fn paragraph(out: &mut String, mark: &str, lines: &[String]) {
     out.push('\n');
 }
 
-/// Makes code a link where it is an item (`hipFree`, `hipFree()`), which `is_item` says of it as it stands.
+/// Converts code to a link if it names an item (`hipFree`, `hipFree()`) according to `is_item`.
 pub(crate) fn link(markdown: &str, is_item: impl Fn(&str) -> bool) -> String {
     let mut out = String::with_capacity(markdown.len());
     let mut in_block = false;

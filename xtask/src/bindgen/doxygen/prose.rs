@@ -1,12 +1,12 @@
-//! Text within a paragraph: identifiers as code, Doxygen's in-line commands resolved, the rest safe from Markdown and
-//! HTML.
+//! Text within a paragraph: identifiers become code, Doxygen's inline commands are resolved, and the rest is escaped
+//! for Markdown and HTML.
 
 use std::fmt::Write;
 
-/// Turns text into Markdown, line by line: the argument of a command may stand on the next line.
+/// Converts text to Markdown, line by line: the argument of a command may be on the next line.
 #[derive(Default)]
 pub(super) struct Prose {
-    /// What the next word is, as the command before it says.
+    /// The kind of the next word, set by the command before it.
     next: Next,
 }
 
@@ -18,7 +18,7 @@ enum Next {
     Plain,
 }
 
-/// The command that a word is or ends with, and the signs before it.
+/// Returns the command that a word is or ends with, and the punctuation before it.
 fn command(word: &str) -> (&str, Option<Next>) {
     const COMMANDS: [(&str, Next); 11] = [
         ("p", Next::Code),
@@ -65,7 +65,7 @@ impl Prose {
                 out.push(' ');
             }
             if let Some(marked) = marked {
-                // Its argument follows at once.
+                // The argument follows immediately.
                 gap = before.is_empty() || word.ends_with("\\n");
                 push_word(out, before);
                 self.next = marked;
@@ -85,7 +85,7 @@ impl Prose {
     }
 }
 
-/// `\ref name "text"` as the text.
+/// Replaces `\ref name "text"` by the text.
 fn without_link_texts(text: &str) -> String {
     let mut out = String::new();
     let mut rest = text;
@@ -108,7 +108,7 @@ fn without_link_texts(text: &str) -> String {
     out + rest
 }
 
-/// Removes HTML that says how text looks; what it says is code becomes code.
+/// Removes HTML that only formats text; text marked as code becomes code.
 pub(super) fn strip_tags(text: &str) -> String {
     let mut out = text.to_owned();
     for (tag, instead) in [
@@ -150,7 +150,7 @@ fn is_code(c: char) -> bool {
     c.is_alphanumeric() || c == '_'
 }
 
-/// A word that the header marks as code; the signs around it are none of it.
+/// Adds a word that the header marks as code; punctuation around it is not part of the code.
 fn push_code(out: &mut String, word: &str) {
     let start = word.trim_start_matches(['(', '[', '"', '\'', '#', '%']).len();
     let (before, rest) = word.split_at(word.len() - start);
@@ -173,7 +173,7 @@ fn push_word(out: &mut String, word: &str) {
         return;
     }
     if let Some((name, after)) = word.strip_prefix('*').and_then(|rest| rest.split_once('*')) {
-        // Emphasised, which the headers do with parameters.
+        // An emphasised word: the headers emphasise parameters.
         if !name.is_empty() && name.chars().all(is_code) && !after.contains('*') {
             let _ = write!(out, "`{name}`{}", plain(after));
             return;
@@ -194,7 +194,7 @@ fn push_word(out: &mut String, word: &str) {
     let (call, after) = after.strip_prefix("()").map_or(("", after), |after| ("()", after));
     if !middle.is_empty() && (!call.is_empty() || is_identifier(middle)) {
         let before = before.trim_end_matches(['#', '@', '\\', '%']);
-        // Of no class or namespace.
+        // Without a class or namespace.
         let before = if out.ends_with(is_code) { before } else { before.strip_suffix("::").unwrap_or(before) };
         let _ = write!(out, "{}`{middle}{call}`", plain(before));
         if after.chars().any(is_code) { push_word(out, after) } else { out.push_str(&plain(after)) }
@@ -210,7 +210,7 @@ fn push_word(out: &mut String, word: &str) {
     }
 }
 
-/// Looks like a name of C rather than a word: `hipFree`, `HIP_SUCCESS`, `snake_case`, `camelCase`.
+/// Returns whether a word looks like a C identifier: `hipFree`, `HIP_SUCCESS`, `snake_case`, `camelCase`.
 fn is_identifier(word: &str) -> bool {
     const PREFIXES: [&str; 9] = ["hip", "HIP", "hsa", "cuda", "nccl", "roctx", "LLVM", "CX", "lto"];
     let prefixed = PREFIXES
@@ -221,7 +221,7 @@ fn is_identifier(word: &str) -> bool {
         && !is_library(word)
 }
 
-/// `hipBLAS`, `rocFFT`, `cuSPARSELt`: libraries, and no items of them. `libLLVM`, `pThreads`.
+/// Returns whether a word is a library, not an item: `hipBLAS`, `rocFFT`, `cuSPARSELt`, `libLLVM`, `pThreads`.
 fn is_library(word: &str) -> bool {
     let rest = ["hip", "roc", "cu", "nv", "lib"].iter().find_map(|prefix| word.strip_prefix(prefix));
     let rest = rest.map(|rest| rest.strip_suffix("Lt").unwrap_or(rest));
@@ -229,7 +229,7 @@ fn is_library(word: &str) -> bool {
         || rest.is_some_and(|rest| rest.len() > 2 && rest.chars().all(|c| c.is_ascii_uppercase()))
 }
 
-/// Signs that Markdown or HTML would take for their own.
+/// Escapes characters with a meaning in Markdown or HTML.
 fn plain(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {

@@ -1,8 +1,8 @@
-//! Tables of HTML and of Markdown as Markdown.
+//! Converts HTML tables and Markdown tables to Markdown.
 
 use super::prose::{Prose, strip_tags};
 
-/// A table whose tags for the end of a cell or row may be missing.
+/// Converts a table whose end tags of cells or rows may be missing.
 pub(super) fn markdown(html: &str) -> String {
     let caption = html.split_once("<caption").and_then(|(_, rest)| rest.split_once('>')).map(|(_, rest)| {
         let end = rest.find("</caption>").or_else(|| rest.find("<tr")).unwrap_or(rest.len());
@@ -13,14 +13,14 @@ pub(super) fn markdown(html: &str) -> String {
     caption + &table(&rows)
 }
 
-/// A table of Markdown, with its cells made safe.
+/// Converts a Markdown table, with escaped cells.
 pub(super) fn tidied(lines: &[String]) -> String {
     let rows = lines.iter().filter(|line| line.contains(char::is_alphanumeric));
     let cells = |line: &String| line.trim_matches('|').split('|').map(cell).collect();
     table(&rows.map(cells).collect::<Vec<_>>())
 }
 
-/// Rows, the first of which is the head.
+/// Formats rows, the first of which is the head.
 fn table(rows: &[Vec<String>]) -> String {
     let width = rows.iter().map(Vec::len).max().unwrap_or(0);
     let mut out = String::new();

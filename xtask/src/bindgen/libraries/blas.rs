@@ -21,7 +21,7 @@ pub(super) const HIPBLAS: Library = Library {
         Binary::new((6, 4), "6.4", "libhipblas.so.2"),
         Binary::new((7, 2), "7.2", "libhipblas.so.3"),
     ],
-    // The chapters of its manual; a letter or two of a routine's name say the type.
+    // The chapters of hipBLAS's manual; a letter or two of a routine's name determine the type.
     topics: &[
         ("hipblas", "auxiliary"),
         (
@@ -84,7 +84,7 @@ pub(super) const HIPBLASLT: Library = Library {
             ("HIPBLASLT_VERSION_PATCH", (7, 1)),
         ],
     }),
-    // A class.
+    // A C++ class.
     leave_out: &["hipblasLtBfloat16"],
     folders: &["hipblaslt"],
     allow: "hipblas[Ll]t.*|HIPBLASLT.*",

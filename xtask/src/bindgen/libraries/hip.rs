@@ -39,7 +39,7 @@ pub(super) const HIP: Library = Library {
         ),
     ],
     leave_out: &[
-        // The patch release says nothing about the interface.
+        // The patch release does not affect the interface.
         "HIP_VERSION",
         "HIP_VERSION_PATCH",
         "HIP_VERSION_BUILD_ID",
@@ -56,7 +56,7 @@ pub(super) const HIP: Library = Library {
         ("hipGraphicsGLRegisterImage", "declared in hip_gl_interop.h, which the packages do not read"),
     ],
     anonymous: &[
-        // As in CUDA's struct of the same use: after the padding, before the pointer.
+        // Like CUDA's struct of the same use: after the padding, before the pointer.
         ("hipDevResource_st", 2, "hipDevResource_st_union_0"),
     ],
     binaries: &[
@@ -137,7 +137,7 @@ pub(super) const HIPRTC: Library = Library {
     allow: "_?i?hiprtc.*|HIPRTC.*|hipJit.*",
     statuses: &[Status::new("hiprtcResult", "HIPRTC_ERROR_INTERNAL_ERROR", "HIPRTC_ERROR_INTERNAL_ERROR")],
     binaries: &[
-        // HIPRTC is inside of the HIP library there.
+        // HIPRTC is part of the HIP library in this release.
         Binary::new((5, 7), "5.7", "libamdhip64.so.5"),
         Binary::new((6, 4), "6.4", "libhiprtc.so.6"),
         Binary::new((7, 2), "7.2", "libhiprtc.so.7"),

@@ -10,7 +10,7 @@ pub(super) const HIPRAND: Library = Library {
         Headers::new((6, 4), "6.4", "ROCm 6.4.3"),
         Headers::new((7, 2), "7.2", "ROCm 7.2.4"),
     ],
-    // Only C++ has it.
+    // Only defined for C++.
     prelude: "typedef unsigned short __half;\n",
     includes: &["hiprand/hiprand.h"],
     mistaken: &[
@@ -102,7 +102,7 @@ pub(super) const HIPSOLVER: Library = Library {
         Binary::new((6, 4), "6.4", "libhipsolver.so.0"),
         Binary::new((7, 2), "7.2", "libhipsolver.so.1"),
     ],
-    // The chapters of its manual.
+    // The chapters of hipSOLVER's manual.
     topics: &[
         ("hipsolver", "auxiliary"),
         ("hipsolver[SDCZX][a-z]", "regular"),

@@ -1,7 +1,7 @@
-//! The libraries that bindings are made for, and what is particular to each: one file a field.
+//! The libraries with bindings, and their particularities: one file per field.
 //!
-//! A new one needs: a `Library` in one of these files, its place in [`LIBRARIES`], and a `-sys` crate with a `lib.rs`
-//! like that of its neighbours. `cargo xtask bindgen --library NAME` then says what else it wants to know.
+//! A new one needs a `Library` in one of these files, a place in [`LIBRARIES`], and a `-sys` crate with a `lib.rs` like
+//! those of the others. `cargo xtask bindgen --library NAME` then reports what else is missing.
 
 use super::library::Library;
 
@@ -14,7 +14,7 @@ mod sparse;
 mod systems;
 mod tensor;
 
-/// All of them; a library comes after those that it shares types with.
+/// All libraries; a library comes after those that it shares types with.
 pub(crate) const LIBRARIES: &[Library] = &[
     hip::HIP,
     hip::HIPRTC,
@@ -37,7 +37,7 @@ pub(crate) const LIBRARIES: &[Library] = &[
     llvm::CLANG_C,
 ];
 
-/// Their names.
+/// Returns their names.
 pub(crate) fn names() -> Vec<&'static str> {
     LIBRARIES.iter().map(|library| library.name).collect()
 }

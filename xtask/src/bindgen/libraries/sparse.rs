@@ -24,7 +24,7 @@ pub(super) const HIPSPARSE: Library = Library {
         Binary::new((6, 4), "6.4", "libhipsparse.so.1"),
         Binary::new((7, 2), "7.2", "libhipsparse.so.4"),
     ],
-    // The chapters of its manual. A letter of a routine's name says the type.
+    // The chapters of hipSPARSE's manual. A letter of a routine's name determines the type.
     topics: &[
         ("hipsparse", "auxiliary"),
         ("hipsparse(Create(Const)?|Destroy|Const|)(Sp|Dn|Csr[SGP]?|Csc[SGP]|Coo[SGAP]|Bsr|Blocked|Sliced)", "generic"),

@@ -50,12 +50,12 @@ pub(super) const AMDSMI: Library = Library {
         Headers::new((6, 2), "5.7", "AMD SMI of ROCm 6.1.2").reference(),
         Headers::new((10, 0), "7.2", "AMD SMI of ROCm 10.1").reference(),
     ],
-    // With the functions for CPUs, which AMD's own builds have.
+    // Includes the functions for CPUs, which AMD's own builds have.
     prelude: "#define ENABLE_ESMI_LIB\n",
     includes: &["amd_smi/amdsmi.h"],
     folders: &["amd_smi"],
     allow: "amdsmi.*|AMDSMI.*|AMD_SMI.*",
-    // A union: the place is of no matter.
+    // A union, so the index does not matter.
     anonymous: &[("amdsmi_bdf_t", 0, "amdsmi_bdf_t_struct_0")],
     one_enum: &[(
         "amdsmi_init_flags_t",

@@ -8,7 +8,7 @@ pub(super) const HIPTENSOR: Library = Library {
     prelude: "typedef struct FILE FILE;\n",
     allow: "hiptensor.*|HIPTENSOR.*",
     uses: &["hip"],
-    // Its constants have no value in any source at hand: none of them, and not 0, which is success.
+    // No available source has the values of its constants. This value is none of them, and not 0, which is success.
     statuses: &[Status::new("hiptensorStatus_t", "Self(u32::MAX)", "Self(u32::MAX)")],
     ..Library::NEW
 };
