@@ -65,7 +65,7 @@ fn is_for_ours(text: &str) -> bool {
             !after.starts_with(|next: char| next.is_ascii_alphanumeric()) && !after.contains("xnack+")
         })
     };
-    PROCESSORS.iter().any(|processor| is_for(&processor))
+    PROCESSORS.iter().any(is_for)
 }
 
 /// Makes holes of the code objects in a library that are for other processors.
