@@ -49,7 +49,7 @@ const COMPILER: &str = "rocm-llvm";
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "Examples:
   cargo xtask test                     the quick set: minutes
-  cargo xtask test --all               everything: an hour and more, 4 GB fetched, 35 GB on disk
+  cargo xtask test --all               everything: an hour and more, 4 GB fetched, 16 GB on disk
   cargo xtask test --sample            what CI runs
   cargo xtask test --offline           without the network
   cargo xtask test --all --list        what there is
@@ -101,7 +101,7 @@ once, 7 GB on disk under target/.";
 /// The cost of all tests.
 const COSTS: &str = "\
 All steps, or those that were named. From nothing, on two idle cores, all of them: an hour and more, 4 GB of ROCm 5.7, 6.4 and 7.2 to download
-once, 35 GB on disk under target/.";
+once, 16 GB on disk under target/.";
 
 /// The release that the quick set runs on.
 const QUICK_RELEASE: &str = "7.2";
