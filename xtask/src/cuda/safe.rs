@@ -72,7 +72,7 @@ fn is_here(here: &Items, module: &str, item: &str) -> bool {
 /// Returns `tests/check/cudarc.rs`: an import of each item that the table marks as present, if it can be imported.
 pub(super) fn imports() -> Result<String> {
     let here = items(&paths::root().join("cuda-compat/src"))?;
-    let mut text = format!("{HEAD}\n//! What the table says is here can be imported.\n");
+    let mut text = format!("{HEAD}\n//! Items that the table lists as present can be imported.\n");
     let rows = rows("cudarc-api.tsv", 2)?;
     for module in MODULES {
         let items = rows.iter().filter(|row| row[0] == *module && is_here(&here, module, &row[1]));
