@@ -20,38 +20,13 @@ use crate::cache::{self, Cache, Key, Stored};
 use crate::code::{Code, Origin};
 use crate::comgr::Comgr;
 use crate::error::{Error, Result, c_string, ok};
+use crate::given::{Given, Output};
 use crate::loaded::Loaded;
 use crate::options::Options;
 use crate::source::declarations::Declarations;
 
 /// Headers whose contents HIPRTC has built in.
 const BUILT_IN: [&str; 2] = ["hip/hip_runtime.h", "hip/hip_fp16.h"];
-
-/// The kind of output of a compilation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Output {
-    /// A code object.
-    Code,
-    /// Bitcode, for the linker.
-    Bitcode,
-}
-
-impl Output {
-    /// The option that requests it.
-    pub(crate) fn option(self) -> Option<&'static str> {
-        match self {
-            Self::Code => None,
-            Self::Bitcode => Some("-fgpu-rdc"),
-        }
-    }
-
-    fn is_start(self, bytes: &[u8]) -> bool {
-        match self {
-            Self::Code => bytes.starts_with(b"\x7fELF"),
-            Self::Bitcode => bytes.starts_with(b"BC\xc0\xde"),
-        }
-    }
-}
 
 /// HIP C++ source with its headers, options and architecture. Creating it compiles nothing; it can be compiled
 /// repeatedly.
@@ -208,7 +183,7 @@ impl Program {
             let code = self.declare(self.run_cached(compiler, &arch, Output::Code, &cache, &key)?);
             Ok(Loaded::new(code.load(device)?, code))
         };
-        let is_current = || Key::new(self, &arch, Output::Code, compiler).as_ref() == Some(&key);
+        let is_current = || Key::new(self.given(), &arch, Output::Code, compiler).as_ref() == Some(&key);
         cache.modules().get_or_load(&key, device.index(), load, is_current)
     }
 
@@ -230,13 +205,10 @@ impl Program {
         &self.expressions
     }
 
-    /// Returns name, source and headers.
-    pub(crate) fn texts(&self) -> (&str, &str, &[(String, String)]) {
-        (&self.name, &self.source, &self.headers)
-    }
-
-    pub(crate) fn given_options(&self) -> &[String] {
-        self.options.as_slice()
+    /// Returns the texts, the options and the name expressions.
+    pub(crate) fn given(&self) -> Given<'_> {
+        let Self { name, source, headers, options, expressions, .. } = self;
+        Given { name, source, headers, options: options.as_slice(), expressions }
     }
 
     /// Returns the architecture to find code for: the one set, otherwise the current device's.
@@ -285,13 +257,13 @@ impl Program {
 
     /// Adds the source's declarations to the code.
     fn declare(&self, code: Code) -> Code {
-        Code { declarations: Arc::new(Declarations::of(self)), ..code }
+        Code { declarations: Arc::new(Declarations::of(self.given())), ..code }
     }
 
     /// Returns the cache to use, and the key in it.
     fn entry(&self, compiler: Option<&Comgr>, arch: &Arch, output: Output) -> Option<(Arc<Cache>, Key)> {
         let cache = if self.uncached { None } else { cache::current() };
-        cache.and_then(|cache| Some((cache, Key::new(self, arch, output, compiler)?)))
+        cache.and_then(|cache| Some((cache, Key::new(self.given(), arch, output, compiler)?)))
     }
 
     fn run_cached(
@@ -306,7 +278,7 @@ impl Program {
             let Code { bytes, log, lowered, .. } = self.run_now(compiler, arch, output)?;
             Ok(Stored { code: bytes.into_owned(), log, lowered })
         };
-        let is_current = || Key::new(self, arch, output, compiler).as_ref() == Some(key);
+        let is_current = || Key::new(self.given(), arch, output, compiler).as_ref() == Some(key);
         let made: Result<_> = cache.get_or_make(key, make, is_current);
         let (Stored { code, log, lowered }, found) = made?;
         let origin = if found { Origin::Cached } else { Origin::Compiled };

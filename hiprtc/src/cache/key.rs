@@ -8,25 +8,25 @@ use std::time::UNIX_EPOCH;
 use hip::Arch;
 
 use crate::comgr::Comgr;
+use crate::given::{Given, Output};
 use crate::includes::{self, Folders};
-use crate::program::{Output, Program};
+
+/// The variable that moves the cache, or turns it off. The code does not depend on it.
+pub(super) const VARIABLE: &str = "HIPRTC_CACHE";
 
 /// The name of a cache entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Key(blake3::Hash);
 
 impl Key {
-    /// Returns the key of the output that `program` compiles to for `arch`; `None` if the output depends on anything
-    /// else.
-    pub(crate) fn new(program: &Program, arch: &Arch, output: Output, compiler: Option<&Comgr>) -> Option<Self> {
-        let (name, source, headers) = program.texts();
-        let texts = || std::iter::once(source).chain(headers.iter().map(|(_, text)| text.as_str()));
-        if texts().any(asks_for_the_time) {
+    /// Returns the key of the output that `given` compiles to for `arch`; `None` if the output depends on anything else.
+    pub(crate) fn new(given: Given<'_>, arch: &Arch, output: Output, compiler: Option<&Comgr>) -> Option<Self> {
+        let Given { name, source, headers, options, expressions } = given;
+        if given.texts().any(asks_for_the_time) {
             return None;
         }
-        let folders = Folders::of_options(program.given_options())?.with_variables(|name| std::env::var_os(name));
-        let known = |name: &str| headers.iter().any(|(known, _)| known == name);
-        let included = includes::find(texts(), known, &folders)?;
+        let folders = Folders::of_options(options)?.with_variables(|name| std::env::var_os(name));
+        let included = includes::find(given.texts(), |name| given.has_header(name), &folders)?;
         if included.files.iter().any(|(_, bytes)| asks_for_the_time(&String::from_utf8_lossy(bytes))) {
             return None;
         }
@@ -38,9 +38,8 @@ impl Key {
         hash.add(name.as_bytes());
         hash.add(source.as_bytes());
         hash.list(headers.iter().flat_map(|(name, text)| [name.as_bytes(), text.as_bytes()]));
-        let options = program.given_options().iter().map(String::as_str);
-        hash.list(output.option().into_iter().chain(options).map(str::as_bytes));
-        hash.list(program.expressions().iter().map(String::as_bytes));
+        hash.list(output.option().into_iter().chain(options.iter().map(String::as_str)).map(str::as_bytes));
+        hash.list(expressions.iter().map(String::as_bytes));
         hash.list(included.files.iter().flat_map(|(path, bytes)| [path.as_os_str().as_encoded_bytes(), bytes]));
         hash.list(included.missing.iter().map(String::as_bytes));
         Some(Self(hash.0.finalize()))
@@ -121,9 +120,7 @@ fn file(path: &Path) -> String {
 /// Returns the variables that the compiler reads, with their values.
 fn variables() -> Vec<String> {
     let is_read = |name: &str| {
-        ["AMD_COMGR_", "HIPRTC_", "CCC_", "CLANG_"]
-            .iter()
-            .any(|start| name.starts_with(start) && name != super::VARIABLE)
+        ["AMD_COMGR_", "HIPRTC_", "CCC_", "CLANG_"].iter().any(|start| name.starts_with(start) && name != VARIABLE)
             || [
                 "CPATH",
                 "C_INCLUDE_PATH",
@@ -149,9 +146,10 @@ fn variables() -> Vec<String> {
 mod tests {
     use super::*;
     use crate::options::Options;
+    use crate::program::Program;
 
     fn key(program: &Program, arch: &str) -> Option<Key> {
-        Key::new(program, &arch.parse().unwrap(), Output::Code, None)
+        Key::new(program.given(), &arch.parse().unwrap(), Output::Code, None)
     }
 
     #[test]
@@ -172,7 +170,7 @@ mod tests {
             (plain.clone().options(Options::new().fast_math()), "gfx90a"),
             (plain.clone().options(Options::new().include_dir("/nowhere")), "gfx90a"),
         ];
-        assert_ne!(Key::new(&plain, &"gfx90a".parse().unwrap(), Output::Bitcode, None), Some(usual.clone()));
+        assert_ne!(Key::new(plain.given(), &"gfx90a".parse().unwrap(), Output::Bitcode, None), Some(usual.clone()));
         let mut all: Vec<Key> = others.iter().map(|(program, arch)| key(program, arch).unwrap()).collect();
         all.push(usual);
         for (n, key) in all.iter().enumerate() {

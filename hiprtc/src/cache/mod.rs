@@ -48,13 +48,12 @@ use std::sync::{Arc, PoisonError, RwLock};
 use crate::loaded::Loaded;
 
 pub(crate) use key::Key;
+use key::VARIABLE;
 pub(crate) use modules::Modules;
 pub(crate) use store::Stored;
 
 /// Limit in bytes of a cache for which none is set.
 const USUAL_LIMIT: u64 = 1 << 30;
-/// The variable that moves the cache, or turns it off.
-const VARIABLE: &str = "HIPRTC_CACHE";
 
 /// A directory with compiled code.
 #[derive(Debug)]

@@ -3,6 +3,7 @@
 mod arch;
 mod archive;
 mod input;
+mod kind;
 
 use std::ffi::{CString, c_char, c_uint, c_void};
 use std::fmt;
@@ -21,8 +22,8 @@ use crate::error::{Error, LinkError, Result, c_string, ok};
 use crate::options::Options;
 use crate::raw;
 
-pub use input::LinkInput;
 use input::pieces;
+pub use kind::LinkInput;
 
 /// Size of each log in bytes.
 const LOG: usize = 64 << 10;

@@ -10,8 +10,8 @@ use hip::module::{Declaration, KernelInfo, Number};
 use super::mangled::{self, Arguments, Type};
 use super::names::{Meaning, Names, Text};
 use super::{Parameter, Pointer, QUALIFIERS, is_of, is_word, parameter, scalar, signature, split};
+use crate::given::Given;
 use crate::includes::{self, Folders};
-use crate::program::Program;
 
 /// Longer text is not read: that would take longer than finding the code in the cache.
 const MOST_BYTES: usize = 1 << 20;
@@ -31,26 +31,23 @@ pub(crate) struct Declarations {
 
 impl Declarations {
     /// Reads a program's source and headers.
-    pub(crate) fn of(program: &Program) -> Self {
+    pub(crate) fn of(given: Given<'_>) -> Self {
         if VARIABLES.iter().any(|name| std::env::var_os(name).is_some()) {
             return Self::default();
         }
-        Self::read(program).unwrap_or_default()
+        Self::read(given).unwrap_or_default()
     }
 
-    fn read(program: &Program) -> Option<Self> {
-        let (_, source, headers) = program.texts();
-        let texts = || std::iter::once(source).chain(headers.iter().map(|(_, text)| text.as_str()));
-        let options = program.given_options();
-        let folders = Folders::of_options(options)?.with_variables(|name| std::env::var_os(name));
-        let included = includes::find(texts(), |name| headers.iter().any(|(known, _)| known == name), &folders)?;
+    fn read(given: Given<'_>) -> Option<Self> {
+        let folders = Folders::of_options(given.options)?.with_variables(|name| std::env::var_os(name));
+        let included = includes::find(given.texts(), |name| given.has_header(name), &folders)?;
         let files = included.files.iter().map(|(_, bytes)| std::str::from_utf8(bytes));
-        let all = texts().map(Ok).chain(files).collect::<Result<Vec<_>, _>>().ok()?;
+        let all = given.texts().map(Ok).chain(files).collect::<Result<Vec<_>, _>>().ok()?;
         if all.iter().map(|text| text.len()).sum::<usize>() > MOST_BYTES {
             return None;
         }
         let mut names = Names::default();
-        if !names.add_options(options) {
+        if !names.add_options(given.options) {
             return None;
         }
         let texts = all.into_iter().map(|text| names.add_text(text)).collect::<Option<Vec<_>>>()?;
@@ -348,9 +345,10 @@ fn vector(base: &str) -> Option<Base> {
 mod tests {
     use super::*;
     use crate::options::Options;
+    use crate::program::Program;
 
     fn read(program: &Program) -> HashMap<String, Option<Vec<Declaration>>> {
-        Declarations::read(program).unwrap_or_default().kernels
+        Declarations::read(program.given()).unwrap_or_default().kernels
     }
 
     fn program(source: &str) -> Program {
@@ -521,7 +519,7 @@ mod tests {
         let source = "template<typename T> __global__ void fill(T *out, const T *in, T value, HIP_vector_type<T, 2> *pairs) {}\n\
                       __global__ void over(float *x, size_t n) {} __global__ void over(double *y, size_t n) {}\n\
                       __global__ void plain(float *x, uint n) {} __global__ void lie(double *x) {}";
-        let declarations = Declarations::read(&program(source)).unwrap();
+        let declarations = Declarations::read(program(source).given()).unwrap();
         let shown = |symbol: &str| {
             let all = declarations.of_symbol(symbol)?;
             Some(all.iter().map(|one| format!("{} {}", one.text(), show(one))).collect::<Vec<_>>().join(", "))
