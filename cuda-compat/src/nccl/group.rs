@@ -3,7 +3,8 @@
 
 use std::cell::RefCell;
 
-use super::result::{NcclError, NcclStatus};
+use rccl_sys::cuda::{NcclError, NcclStatus};
+
 use super::sys;
 use crate::driver::safe::LaterUse;
 

@@ -1,27 +1,13 @@
 //! The resources that graphs keep: memory and code that captured work uses live as long as the graph.
 
+use std::any::Any;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::usage::Usage;
-use super::{CudaContext, CudaModule, CudaStream};
+use super::CudaContext;
 
-/// A resource that a graph uses.
-#[derive(Clone, Debug)]
-pub(super) enum Kept {
-    Memory(Usage),
-    Code(Arc<CudaModule>),
-}
-
-impl Kept {
-    fn is(&self, other: &Self) -> bool {
-        match (self, other) {
-            (Self::Memory(one), Self::Memory(other)) => one.is(other),
-            (Self::Code(one), Self::Code(other)) => Arc::ptr_eq(one, other),
-            _ => false,
-        }
-    }
-}
+/// A resource that a graph uses: the uses of memory, or a module. A capture only keeps it alive.
+pub(super) type Kept = Arc<dyn Any + Send + Sync>;
 
 /// The captures in progress, and all resources that any of them used. A capture can spread to other streams, of other
 /// devices too, so a graph keeps the resources that were used on all of them.
@@ -75,9 +61,14 @@ impl Captures {
         jobs.into_iter().for_each(|job| job());
     }
 
-    fn add(&self, new: Kept) {
+    /// Whether a capture is under way.
+    pub(super) fn any(&self) -> bool {
+        self.active.load(Ordering::Acquire) != 0
+    }
+
+    pub(super) fn add(&self, new: Kept) {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        if !kept.iter().any(|known| known.is(&new)) {
+        if !kept.iter().any(|known| Arc::ptr_eq(known, &new)) {
             kept.push(new);
         }
     }
@@ -113,16 +104,5 @@ impl CudaContext {
     /// Returns whether graphs exist, which may use library objects.
     pub(crate) fn has_graphs(&self) -> bool {
         CAPTURES.later().graphs != 0
-    }
-}
-
-impl CudaStream {
-    /// Returns whether work on the stream is recorded to a graph. The graph then keeps the resource.
-    pub(super) fn is_kept_by_capture(&self, kept: impl FnOnce() -> Kept) -> bool {
-        if CAPTURES.active.load(Ordering::Acquire) == 0 || !self.is_captured() {
-            return false;
-        }
-        CAPTURES.add(kept());
-        true
     }
 }

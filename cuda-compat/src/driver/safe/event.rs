@@ -41,6 +41,47 @@ impl CudaContext {
     }
 }
 
+impl CudaStream {
+    /// Creates a stream whose work waits for the work that this one has so far.
+    ///
+    /// # Errors
+    /// A status of HIP.
+    pub fn fork(&self) -> Result<Arc<Self>, DriverError> {
+        let stream = self.context().new_stream()?;
+        stream.join(self)?;
+        Ok(stream)
+    }
+
+    /// Records a new event; see [`CudaContext::new_event`] for the flags.
+    ///
+    /// # Errors
+    /// A status of HIP.
+    pub fn record_event(&self, flags: Option<sys::CUevent_flags>) -> Result<CudaEvent, DriverError> {
+        let event = self.context().new_event(flags)?;
+        event.record(self)?;
+        Ok(event)
+    }
+
+    /// Makes later work wait for an event, which may be of another device.
+    ///
+    /// # Errors
+    /// A status of HIP, or an earlier error ([`CudaContext::check_err`]); later work waits in any case.
+    #[doc(alias("cuStreamWaitEvent", "hipStreamWaitEvent"))]
+    pub fn wait(&self, event: &CudaEvent) -> Result<(), DriverError> {
+        let flags = sys::CUevent_wait_flags::CU_EVENT_WAIT_DEFAULT;
+        // SAFETY: both are alive.
+        self.context().in_any_case(|| unsafe { result::stream::wait_event(self.cu_stream(), event.cu_event(), flags) })
+    }
+
+    /// Makes later work wait for the work that another stream has so far.
+    ///
+    /// # Errors
+    /// A status of HIP.
+    pub fn join(&self, other: &CudaStream) -> Result<(), DriverError> {
+        self.wait(&other.record_event(None)?)
+    }
+}
+
 impl CudaEvent {
     /// Records the event after the work that `stream` has so far and after the work that it covered before: it covers
     /// the work of every stream that it was recorded on.

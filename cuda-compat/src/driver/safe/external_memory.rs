@@ -5,8 +5,7 @@ use std::fs::File;
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::usage::not_captured;
-use super::view::sealed::Sealed;
+use super::usage::{not_captured, sealed::Sealed};
 use super::{CudaContext, CudaEvent, CudaStream, DevicePtr, DeviceSlice, DriverError, SyncOnDrop};
 use crate::driver::{result, sys};
 

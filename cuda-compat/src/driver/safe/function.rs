@@ -1,12 +1,18 @@
 //! Kernels.
 
-use std::ffi::c_int;
+use std::ffi::{c_int, c_void};
 use std::sync::Arc;
 
-use super::launch::Argument;
 use super::{CudaModule, DriverError};
 use crate::driver::result;
 use crate::driver::sys::{self, CUfunction_attribute_enum as Attribute};
+
+/// An argument: the address and number of its bytes.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Argument {
+    pub(super) bytes: *mut c_void,
+    pub(super) size: usize,
+}
 
 /// A kernel of a module.
 #[derive(Clone, Debug)]
@@ -15,13 +21,21 @@ pub struct CudaFunction {
     module: Arc<CudaModule>,
 }
 
+impl CudaModule {
+    /// Returns a kernel. The name is mangled, unless the source declares it `extern "C"`.
+    ///
+    /// # Errors
+    /// `CUDA_ERROR_NOT_FOUND` if the module has no such kernel; the message lists the kernels of the module.
+    #[doc(alias("cuModuleGetFunction", "hipModuleGetFunction"))]
+    pub fn load_function(self: &Arc<Self>, fn_name: &str) -> Result<CudaFunction, DriverError> {
+        self.context().bind_to_thread()?;
+        Ok(CudaFunction { kernel: Arc::new(self.kernel(fn_name)?), module: Arc::clone(self) })
+    }
+}
+
 impl CudaFunction {
     pub(super) fn module(&self) -> &Arc<CudaModule> {
         &self.module
-    }
-
-    pub(super) fn new(kernel: hip::Kernel, module: Arc<CudaModule>) -> Self {
-        Self { kernel: Arc::new(kernel), module }
     }
 
     /// Returns the handle.

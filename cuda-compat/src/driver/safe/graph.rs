@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::capture::{CAPTURES, Kept};
+use super::usage::Usage;
 use super::{CudaEvent, CudaStream, DriverError};
 use crate::driver::{result, sys};
 
@@ -18,6 +19,8 @@ pub struct CudaGraph {
     /// The last launch.
     launched: CudaEvent,
     kept: Vec<Kept>,
+    /// The memory among what is kept.
+    memory: Vec<Usage>,
     /// Dropped last.
     _counted: Counted,
 }
@@ -91,7 +94,8 @@ impl CudaStream {
         let exec = unsafe { result::graph::instantiate(graph, flags) };
         match exec.and_then(|exec| Ok((exec, self.context().new_event(None)?))) {
             Ok((exec, launched)) => {
-                Ok(Some(CudaGraph { graph, exec, stream: Arc::clone(self), launched, kept, _counted: counted }))
+                let (stream, memory) = (Arc::clone(self), kept.iter().filter_map(Usage::of_kept).collect());
+                Ok(Some(CudaGraph { graph, exec, stream, launched, kept, memory, _counted: counted }))
             }
             Err(error) => {
                 // SAFETY: nothing else has the graph.
@@ -121,11 +125,9 @@ impl CudaGraph {
     #[doc(alias("cuGraphLaunch", "hipGraphLaunch"))]
     pub fn launch(&self) -> Result<(), DriverError> {
         self.stream.context().bind_to_thread()?;
-        let memory =
-            || self.kept.iter().filter_map(|kept| if let Kept::Memory(usage) = kept { Some(usage) } else { None });
         let ordered = self.stream.context().is_managing_stream_synchronization() && !self.stream.is_captured();
         if ordered {
-            memory().try_for_each(|usage| usage.wait_on(&self.stream))?;
+            self.memory.iter().try_for_each(|usage| usage.wait_on(&self.stream))?;
         }
         for kept in &self.kept {
             self.stream.is_kept_by_capture(|| kept.clone());
@@ -138,7 +140,7 @@ impl CudaGraph {
             recorded = self.launched.record(&self.stream);
         }
         if ordered {
-            recorded = memory().map(|usage| usage.record_on(&self.stream)).fold(recorded, Result::and);
+            recorded = self.memory.iter().map(|usage| usage.record_on(&self.stream)).fold(recorded, Result::and);
         }
         recorded
     }

@@ -1,6 +1,7 @@
 //! Kernel arguments.
 
-use super::launch::{Argument, LaunchArgs};
+use super::function::Argument;
+use super::launch::LaunchArgs;
 use super::usage::Usage;
 use super::{CudaSlice, CudaStream, CudaView, CudaViewMut, DeviceRepr, PushKernelArg};
 

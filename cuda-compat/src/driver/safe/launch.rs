@@ -1,9 +1,8 @@
 //! Launches of kernels.
 
 use std::ffi::c_void;
-use std::sync::Arc;
 
-use super::capture::Kept;
+use super::function::Argument;
 use super::usage::Usage;
 use super::{CudaEvent, CudaFunction, CudaStream};
 use crate::driver::result::{self, DriverError};
@@ -27,13 +26,6 @@ impl LaunchConfig {
         const THREADS: u32 = 1024;
         Self { grid_dim: (n.div_ceil(THREADS), 1, 1), block_dim: (THREADS, 1, 1), shared_mem_bytes: 0 }
     }
-}
-
-/// An argument: the address and number of its bytes.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Argument {
-    pub(super) bytes: *mut c_void,
-    pub(super) size: usize,
 }
 
 /// A launch to which arguments are added; see [`CudaStream::launch_builder`].
@@ -142,7 +134,7 @@ impl LaunchArgs<'_> {
         if let Some(error) = self.error {
             return Err(error);
         }
-        let captured = stream.is_kept_by_capture(|| Kept::Code(Arc::clone(self.function.module())));
+        let captured = stream.is_kept_by_capture(|| self.function.module().clone());
         if captured {
             self.memory.iter().for_each(|usage| _ = usage.is_kept_on(stream));
         } else {

@@ -38,8 +38,6 @@ pub use self::stream::CudaStream;
 pub use self::unified::{UnifiedSlice, UnifiedView, UnifiedViewMut};
 pub use self::usage::SyncOnDrop;
 #[allow(unused_imports, reason = "of the features for libraries")]
-pub(crate) use self::usage::{LaterUse, between};
-#[allow(unused_imports, reason = "of the features for libraries")]
-pub(crate) use self::view::sealed::Sealed;
+pub(crate) use self::usage::{LaterUse, between, sealed::Sealed};
 pub use self::view::{CudaView, CudaViewMut, DevicePtr, DevicePtrMut, DeviceSlice};
 pub use crate::driver::result::DriverError;

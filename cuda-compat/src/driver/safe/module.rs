@@ -4,7 +4,7 @@ use std::ffi::CString;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::usage::Usage;
-use super::{CudaContext, CudaFunction, CudaStream, CudaViewMut};
+use super::{CudaContext, CudaStream, CudaViewMut};
 use crate::driver::result::{self, DriverError};
 use crate::driver::sys;
 use crate::nvrtc::Ptx;
@@ -53,17 +53,6 @@ fn explained(error: &hip::Error) -> DriverError {
 }
 
 impl CudaModule {
-    /// Returns a kernel. The name is mangled, unless the source declares it `extern "C"`.
-    ///
-    /// # Errors
-    /// `CUDA_ERROR_NOT_FOUND` if the module has no such kernel; the message lists the kernels of the module.
-    #[doc(alias("cuModuleGetFunction", "hipModuleGetFunction"))]
-    pub fn load_function(self: &Arc<Self>, fn_name: &str) -> Result<CudaFunction, DriverError> {
-        self.context.bind_to_thread()?;
-        let kernel = self.module.kernel(fn_name).map_err(|error| explained(&error))?;
-        Ok(CudaFunction::new(kernel, Arc::clone(self)))
-    }
-
     /// Returns the bytes of a variable (`__device__`, `__constant__`). Copies and fills on several streams are ordered,
     /// through any of its views; the caller must order kernels of the module that use it.
     ///
@@ -89,13 +78,18 @@ impl CudaModule {
             Some((_, usage)) => &raw const **usage,
             None => {
                 let usage = Usage::new(&self.context)?;
-                usage.set_code(self);
+                let own = Arc::downgrade(self);
+                usage.set_code(own);
                 globals.push((ptr, Box::new(usage)));
                 &raw const *globals[globals.len() - 1].1
             }
         };
         // SAFETY: the usage is in a box, which stays in the list as long as the module is borrowed.
         Ok(unsafe { &*usage })
+    }
+
+    pub(super) fn kernel(&self, name: &str) -> Result<hip::Kernel, DriverError> {
+        self.module.kernel(name).map_err(|error| explained(&error))
     }
 
     pub(super) fn context(&self) -> &Arc<CudaContext> {

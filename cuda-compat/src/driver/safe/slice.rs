@@ -4,9 +4,11 @@ use std::marker::PhantomData;
 use std::ops::RangeBounds;
 use std::sync::Arc;
 
-use super::usage::{Memory, Usage, Uses};
-use super::view::fits;
-use super::{CudaContext, CudaStream, CudaView, CudaViewMut, DeviceRepr};
+use super::usage::{Memory, Usage, Uses, address, sealed::Sealed};
+use super::view::{self, bounds_or_panic, fits};
+use super::{
+    CudaContext, CudaStream, CudaView, CudaViewMut, DevicePtr, DevicePtrMut, DeviceRepr, DeviceSlice, SyncOnDrop,
+};
 use crate::driver::result::{self, DriverError};
 use crate::driver::sys;
 
@@ -148,13 +150,13 @@ impl<T> CudaSlice<T> {
     /// If the range is out of bounds.
     #[track_caller]
     pub fn slice_mut(&mut self, bounds: impl RangeBounds<usize>) -> CudaViewMut<'_, T> {
-        let (start, end) = super::view::bounds_or_panic(bounds, self.len);
+        let (start, end) = bounds_or_panic(bounds, self.len);
         self.part_mut(start, end)
     }
 
     /// Returns a view of a range, which can be written; `None` if it is out of bounds.
     pub fn try_slice_mut(&mut self, bounds: impl RangeBounds<usize>) -> Option<CudaViewMut<'_, T>> {
-        let (start, end) = super::view::bounds(bounds, self.len)?;
+        let (start, end) = view::bounds(bounds, self.len)?;
         Some(self.part_mut(start, end))
     }
 
@@ -194,7 +196,7 @@ impl<T> CudaSlice<T> {
     /// If there are fewer elements.
     #[track_caller]
     pub fn split_at_mut(&mut self, mid: usize) -> (CudaViewMut<'_, T>, CudaViewMut<'_, T>) {
-        let (_, mid) = super::view::bounds_or_panic(..mid, self.len);
+        let (_, mid) = bounds_or_panic(..mid, self.len);
         (self.part_mut(0, mid), self.part_mut(mid, self.len))
     }
 
@@ -256,5 +258,33 @@ impl CudaStream {
             Ok(usage) => CudaSlice::new(cu_device_ptr, len, usage, Arc::clone(self)),
             Err(error) => panic!("cannot create the events of device memory: {error}"),
         }
+    }
+}
+
+impl<T> Sealed for CudaSlice<T> {
+    fn usage(&self) -> Option<&Usage> {
+        Some(&self.usage)
+    }
+}
+
+impl<T> DeviceSlice<T> for CudaSlice<T> {
+    fn len(&self) -> usize {
+        self.len
+    }
+
+    fn stream(&self) -> &Arc<CudaStream> {
+        &self.stream
+    }
+}
+
+impl<T> DevicePtr<T> for CudaSlice<T> {
+    fn device_ptr<'a>(&'a self, stream: &'a CudaStream) -> (sys::CUdeviceptr, SyncOnDrop<'a>) {
+        address(self.ptr, self.usage.read_on(&self.stream, stream))
+    }
+}
+
+impl<T> DevicePtrMut<T> for CudaSlice<T> {
+    fn device_ptr_mut<'a>(&'a mut self, stream: &'a CudaStream) -> (sys::CUdeviceptr, SyncOnDrop<'a>) {
+        address(self.ptr, self.usage.write_on(&self.stream, stream))
     }
 }

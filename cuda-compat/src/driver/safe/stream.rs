@@ -4,8 +4,8 @@ use std::cell::RefCell;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
 
-use super::capture::CAPTURES;
-use super::{CudaContext, CudaEvent};
+use super::CudaContext;
+use super::capture::{CAPTURES, Kept};
 use crate::driver::result::stream::StreamKind;
 use crate::driver::result::{self, DriverError};
 use crate::driver::sys;
@@ -129,16 +129,6 @@ impl CudaContext {
 }
 
 impl CudaStream {
-    /// Creates a stream whose work waits for the work that this one has so far.
-    ///
-    /// # Errors
-    /// A status of HIP.
-    pub fn fork(&self) -> Result<Arc<Self>, DriverError> {
-        let stream = self.context.new_stream()?;
-        stream.join(self)?;
-        Ok(stream)
-    }
-
     /// Returns the handle.
     pub fn cu_stream(&self) -> sys::CUstream {
         self.raw
@@ -160,35 +150,6 @@ impl CudaStream {
         self.context.in_any_case(|| unsafe { result::stream::synchronize(self.raw) })
     }
 
-    /// Records a new event; see [`CudaContext::new_event`] for the flags.
-    ///
-    /// # Errors
-    /// A status of HIP.
-    pub fn record_event(&self, flags: Option<sys::CUevent_flags>) -> Result<CudaEvent, DriverError> {
-        let event = self.context.new_event(flags)?;
-        event.record(self)?;
-        Ok(event)
-    }
-
-    /// Makes later work wait for an event, which may be of another device.
-    ///
-    /// # Errors
-    /// A status of HIP, or an earlier error ([`CudaContext::check_err`]); later work waits in any case.
-    #[doc(alias("cuStreamWaitEvent", "hipStreamWaitEvent"))]
-    pub fn wait(&self, event: &CudaEvent) -> Result<(), DriverError> {
-        let flags = sys::CUevent_wait_flags::CU_EVENT_WAIT_DEFAULT;
-        // SAFETY: both are alive.
-        self.context.in_any_case(|| unsafe { result::stream::wait_event(self.raw, event.cu_event(), flags) })
-    }
-
-    /// Makes later work wait for the work that another stream has so far.
-    ///
-    /// # Errors
-    /// A status of HIP.
-    pub fn join(&self, other: &CudaStream) -> Result<(), DriverError> {
-        self.wait(&other.record_event(None)?)
-    }
-
     /// Records whether the stream is between `begin_capture` and `end_capture`; returns whether it was before.
     pub(super) fn set_capturing(&self, capturing: bool) -> bool {
         self.capturing.swap(capturing, Ordering::AcqRel)
@@ -199,5 +160,14 @@ impl CudaStream {
         // SAFETY: the stream is alive.
         let status = unsafe { result::stream::is_capturing(self.raw) };
         status.is_ok_and(|status| status != sys::CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_NONE)
+    }
+
+    /// Returns whether work on the stream is recorded to a graph. The graph then keeps the resource.
+    pub(super) fn is_kept_by_capture(&self, kept: impl FnOnce() -> Kept) -> bool {
+        if !CAPTURES.any() || !self.is_captured() {
+            return false;
+        }
+        CAPTURES.add(kept());
+        true
     }
 }

@@ -6,8 +6,7 @@ use std::slice;
 use std::sync::Arc;
 
 use super::launch::LaunchArgs;
-use super::usage::{address, not_captured};
-use super::view::sealed::Sealed;
+use super::usage::{address, not_captured, sealed::Sealed};
 use super::view::{bounds, bounds_or_panic};
 use super::{
     CudaContext, CudaEvent, CudaStream, DevicePtr, DevicePtrMut, DeviceRepr, DeviceSlice, DriverError, HostSlice,

@@ -1,10 +1,10 @@
 //! The order of work on several streams that uses one slice, and the lifetime of its memory.
 
+use std::any::Any;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 
 use super::capture::Kept;
-use super::view::sealed::Sealed;
-use super::{CudaContext, CudaEvent, CudaModule, CudaStream};
+use super::{CudaContext, CudaEvent, CudaStream};
 use crate::driver::result::DriverError;
 use crate::driver::sys;
 
@@ -13,13 +13,27 @@ use crate::driver::sys;
 #[derive(Clone, Debug)]
 pub struct Usage(Arc<Uses>);
 
+/// Methods that only types of this crate can implement.
+pub(crate) mod sealed {
+    use super::Usage;
+
+    pub trait Sealed {
+        /// Returns the uses of the memory, which lives as long as one of their handles; `None` for memory that is only
+        /// borrowed.
+        #[doc(hidden)]
+        fn usage(&self) -> Option<&Usage> {
+            None
+        }
+    }
+}
+
 /// The events of the last read and the last write; `None` if the program orders uses.
 pub struct Uses {
     pub(super) read: Option<CudaEvent>,
     pub(super) write: Option<CudaEvent>,
     memory: Mutex<Option<Box<dyn Memory>>>,
     /// The module that has the memory as a variable.
-    code: OnceLock<Weak<CudaModule>>,
+    code: OnceLock<Weak<dyn Any + Send + Sync>>,
 }
 
 /// Memory that is freed after its uses.
@@ -87,29 +101,29 @@ impl Usage {
     }
 
     /// Marks the memory as a variable of a module.
-    pub(super) fn set_code(&self, code: &Arc<CudaModule>) {
+    pub(super) fn set_code(&self, module: Weak<dyn Any + Send + Sync>) {
         // The value is the same each time.
-        let _ = self.0.code.set(Arc::downgrade(code));
+        let _ = self.0.code.set(module);
     }
 
     /// Returns whether the stream is captured; its graph then keeps the memory.
     pub(super) fn is_kept_on(&self, stream: &CudaStream) -> bool {
-        let captured = stream.is_kept_by_capture(|| Kept::Memory(self.clone()));
+        let captured = stream.is_kept_by_capture(|| self.0.clone());
         if let (true, Some(code)) = (captured, self.0.code.get().and_then(Weak::upgrade)) {
-            stream.is_kept_by_capture(|| Kept::Code(code));
+            stream.is_kept_by_capture(|| code);
         }
         captured
+    }
+
+    /// The memory of something that a graph keeps, if that is memory.
+    pub(super) fn of_kept(kept: &Kept) -> Option<Self> {
+        Arc::clone(kept).downcast().ok().map(Self)
     }
 
     /// Gives up the memory, which is no longer freed.
     pub(super) fn disown(&self) {
         let memory = self.0.memory.lock().unwrap_or_else(PoisonError::into_inner).take();
         std::mem::forget(memory);
-    }
-
-    /// Returns whether both belong to the same memory.
-    pub(super) fn is(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.0, &other.0)
     }
 
     /// Makes a stream wait for the events that a read of `owner`'s memory waits for. While the stream is captured, the
@@ -169,7 +183,7 @@ pub(crate) struct LaterUse {
 #[allow(dead_code, reason = "of the features for libraries")]
 impl LaterUse {
     /// Returns `None` for memory that is only borrowed.
-    pub(crate) fn new(memory: &impl Sealed, stream: &Arc<CudaStream>, writes: bool) -> Option<Self> {
+    pub(crate) fn new(memory: &impl sealed::Sealed, stream: &Arc<CudaStream>, writes: bool) -> Option<Self> {
         Some(Self { usage: memory.usage()?.clone(), stream: Arc::clone(stream), writes })
     }
 

@@ -4,8 +4,8 @@ use std::marker::PhantomData;
 use std::ops::{Bound, RangeBounds};
 use std::sync::Arc;
 
-use super::usage::{Usage, address};
-use super::{CudaSlice, CudaStream, SyncOnDrop};
+use super::usage::{Usage, address, sealed::Sealed};
+use super::{CudaStream, SyncOnDrop};
 use crate::driver::sys;
 
 /// A part of device memory, and its stream.
@@ -28,7 +28,7 @@ use crate::driver::sys;
 ///     }
 /// }
 /// ```
-pub trait DeviceSlice<T>: sealed::Sealed {
+pub trait DeviceSlice<T>: Sealed {
     /// Returns the number of elements.
     fn len(&self) -> usize;
 
@@ -60,33 +60,19 @@ pub trait DevicePtrMut<T>: DeviceSlice<T> {
     fn device_ptr_mut<'a>(&'a mut self, stream: &'a CudaStream) -> (sys::CUdeviceptr, SyncOnDrop<'a>);
 }
 
-/// Methods that only types of this crate can implement.
-pub(crate) mod sealed {
-    use crate::driver::safe::usage::Usage;
-
-    pub trait Sealed {
-        /// Returns the uses of the memory, which lives as long as one of their handles; `None` for memory that is only
-        /// borrowed.
-        #[doc(hidden)]
-        fn usage(&self) -> Option<&Usage> {
-            None
-        }
-    }
-}
-
 macro_rules! sealed {
     ($($ty:ty),*) => {$(
-        impl<T> sealed::Sealed for $ty {
+        impl<T> Sealed for $ty {
             fn usage(&self) -> Option<&Usage> {
-                Some(&self.usage)
+                Some(self.usage)
             }
         }
     )*};
 }
 
-sealed! { CudaSlice<T>, CudaView<'_, T>, CudaViewMut<'_, T> }
+sealed! { CudaView<'_, T>, CudaViewMut<'_, T> }
 
-/// Elements of a [`CudaSlice`].
+/// Elements of a [`CudaSlice`](super::CudaSlice).
 #[derive(Debug)]
 pub struct CudaView<'a, T> {
     pub(super) ptr: sys::CUdeviceptr,
@@ -96,7 +82,7 @@ pub struct CudaView<'a, T> {
     marker: PhantomData<&'a [T]>,
 }
 
-/// Elements of a [`CudaSlice`], which can be written.
+/// Elements of a [`CudaSlice`](super::CudaSlice), which can be written.
 #[derive(Debug)]
 pub struct CudaViewMut<'a, T> {
     pub(super) ptr: sys::CUdeviceptr,
@@ -334,16 +320,6 @@ impl<'a, T> CudaViewMut<'a, T> {
     }
 }
 
-impl<T> DeviceSlice<T> for CudaSlice<T> {
-    fn len(&self) -> usize {
-        self.len
-    }
-
-    fn stream(&self) -> &Arc<CudaStream> {
-        &self.stream
-    }
-}
-
 impl<T> DeviceSlice<T> for CudaView<'_, T> {
     fn len(&self) -> usize {
         self.len
@@ -368,22 +344,16 @@ macro_rules! reads {
     ($($ty:ty),*) => {$(
         impl<T> DevicePtr<T> for $ty {
             fn device_ptr<'a>(&'a self, stream: &'a CudaStream) -> (sys::CUdeviceptr, SyncOnDrop<'a>) {
-                address(self.ptr, self.usage.read_on(&self.stream, stream))
+                address(self.ptr, self.usage.read_on(self.stream, stream))
             }
         }
     )*};
 }
 
-reads! { CudaSlice<T>, CudaView<'_, T>, CudaViewMut<'_, T> }
+reads! { CudaView<'_, T>, CudaViewMut<'_, T> }
 
-macro_rules! writes {
-    ($($ty:ty),*) => {$(
-        impl<T> DevicePtrMut<T> for $ty {
-            fn device_ptr_mut<'a>(&'a mut self, stream: &'a CudaStream) -> (sys::CUdeviceptr, SyncOnDrop<'a>) {
-                address(self.ptr, self.usage.write_on(&self.stream, stream))
-            }
-        }
-    )*};
+impl<T> DevicePtrMut<T> for CudaViewMut<'_, T> {
+    fn device_ptr_mut<'a>(&'a mut self, stream: &'a CudaStream) -> (sys::CUdeviceptr, SyncOnDrop<'a>) {
+        address(self.ptr, self.usage.write_on(self.stream, stream))
+    }
 }
-
-writes! { CudaSlice<T>, CudaViewMut<'_, T> }
