@@ -17,8 +17,17 @@ use crate::core_source;
 use crate::error::{Error, Result};
 use crate::sources::Sources;
 use crate::stack::{self, TooSmall};
-use crate::toolchain::Toolchain;
-use crate::{Panics, TARGET};
+use crate::toolchain::{TARGET, Toolchain};
+
+/// The effect of a panic in a kernel.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Panics {
+    /// The wave ends, and the next wait returns the first panic's place, message and thread: `hip::Error::KernelPanicked`.
+    #[default]
+    Report,
+    /// The device stops with a trap, and ROCm's runtime then ends the process. The code is smaller.
+    Trap,
+}
 
 /// The dependencies of kernels, compiled for one architecture.
 pub(crate) struct Prepared<'a> {

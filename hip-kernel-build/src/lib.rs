@@ -17,26 +17,15 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
+pub use compile::Panics;
 use crate_options::CrateOptions;
 pub use error::{Error, Result};
 use manifest::Manifest;
 pub use toolchain::Toolchain;
 
-/// Rust's target for AMD GPUs.
-const TARGET: &str = "amdgcn-amd-amdhsa";
 /// The variable that selects the code. `committed` uses the committed bundle. With `compile`, a missing compiler is an
 /// error; with `check`, a stale committed bundle is one. `update` writes the bundle.
 const VARIABLE: &str = "HIP_KERNEL_BUILD";
-
-/// The effect of a panic in a kernel.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Panics {
-    /// The wave ends, and the next wait returns the first panic's place, message and thread: `hip::Error::KernelPanicked`.
-    #[default]
-    Report,
-    /// The device stops with a trap, and ROCm's runtime then ends the process. The code is smaller.
-    Trap,
-}
 
 /// Kernels of a program: a module of its source.
 #[derive(Clone, Debug)]

@@ -23,6 +23,8 @@ pub struct Toolchain {
     pub sysroot: PathBuf,
 }
 
+/// Rust's target for AMD GPUs.
+pub(crate) const TARGET: &str = "amdgcn-amd-amdhsa";
 /// The minor number of the oldest tested release.
 const OLDEST: u32 = 95;
 /// The variables with the path of `rustc`, and with the source of `core`.
@@ -81,8 +83,8 @@ impl Toolchain {
             return Err(format!("Rust {release} is too old: 1.{OLDEST} or newer is needed (`rustup update`)"));
         }
         let targets = ask(rustc, &["--print", "target-list"])?;
-        if !targets.lines().any(|target| target == crate::TARGET) {
-            return Err(format!("Rust {release} ({}) has no target {}", rustc.display(), crate::TARGET));
+        if !targets.lines().any(|target| target == TARGET) {
+            return Err(format!("Rust {release} ({}) has no target {}", rustc.display(), TARGET));
         }
         let sysroot = PathBuf::from(ask(rustc, &["--print", "sysroot"])?.trim());
         let linker =

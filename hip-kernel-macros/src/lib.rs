@@ -6,6 +6,7 @@ mod data;
 mod expand;
 mod format;
 mod identity;
+mod normal;
 mod parse;
 
 use proc_macro::TokenStream;

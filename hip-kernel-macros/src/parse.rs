@@ -5,6 +5,8 @@ use std::iter::Peekable;
 
 use proc_macro::{Delimiter, Group, Ident, Span, TokenStream, TokenTree, token_stream::IntoIter};
 
+use crate::normal::normal;
+
 /// An error and its location.
 #[derive(Debug)]
 pub(crate) struct Error {
@@ -377,7 +379,7 @@ fn parameter(tokens: &[TokenTree], span: Span) -> Result<Parameter> {
         ));
     }
     let mut text = String::new();
-    crate::identity::normal(kind.iter().cloned().collect(), &mut text);
+    normal(kind.iter().cloned().collect(), &mut text);
     // Easier to read in errors, and still the same for each compiler.
     let text =
         [(" :: ", "::"), (" < ", "<"), (" > ", "> "), ("& ", "&"), ("[ ", "["), (" ]", "]"), (" ,", ","), (" ;", ";")]

@@ -87,12 +87,6 @@ macro_rules! code {
     }};
 }
 
-#[cfg(not(target_arch = "amdgpu"))]
-#[track_caller]
-fn on_the_host() -> ! {
-    panic!("a function of the device library was called on the host: it exists in kernels only")
-}
-
 /// `panic!` for kernels: the text is kept as written, and values are not inserted.
 #[cfg(target_arch = "amdgpu")]
 #[macro_export]

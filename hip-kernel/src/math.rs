@@ -142,7 +142,7 @@ macro_rules! float {
                     return libm::$dlibm(self);
                     // Rust's standard library does not have it on the stable channel.
                     #[cfg(not(target_arch = "amdgpu"))]
-                    crate::on_the_host()
+                    crate::raw::on_the_host()
                 }
             )*
             #[inline(always)]

@@ -23,7 +23,7 @@ macro_rules! matrix {
             #[cfg(not(target_arch = "amdgpu"))]
             {
                 let _ = (a, b, c);
-                crate::on_the_host()
+                crate::raw::on_the_host()
             }
         }
     )*};

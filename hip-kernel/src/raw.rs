@@ -17,7 +17,7 @@ macro_rules! raw {
             #[cfg(not(target_arch = "amdgpu"))]
             #[track_caller]
             pub(crate) unsafe fn $name() -> u32 {
-                crate::on_the_host()
+                crate::raw::on_the_host()
             }
         )*
     };
@@ -36,7 +36,7 @@ macro_rules! raw {
             #[allow(dead_code)]
             #[track_caller]
             pub(crate) unsafe fn $name($(_: $type),*) $(-> $result)? {
-                crate::on_the_host()
+                crate::raw::on_the_host()
             }
         )*
     };
@@ -167,3 +167,9 @@ macro_rules! scoped {
 }
 
 scoped!(wave block device system);
+
+#[cfg(not(target_arch = "amdgpu"))]
+#[track_caller]
+pub(crate) fn on_the_host() -> ! {
+    panic!("a function of the device library was called on the host: it exists in kernels only")
+}
