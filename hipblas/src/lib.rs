@@ -68,6 +68,7 @@ mod lapack;
 mod level1;
 mod level2;
 mod level3;
+mod library;
 mod range;
 #[allow(missing_docs, reason = "not every parameter of C's has a sentence")]
 mod raw;

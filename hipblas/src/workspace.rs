@@ -23,7 +23,7 @@ use hip::{DeviceBuffer, DevicePtr, Stream};
 use hip_linalg::Handle;
 use smallvec::SmallVec;
 
-use crate::blas::HipBlas;
+use crate::library::HipBlas;
 use crate::raw::{self, Api, HIPBLAS_STATUS_ALLOC_FAILED, HIPBLAS_STATUS_SUCCESS, hipblasStatus_t};
 use crate::{Result, check};
 

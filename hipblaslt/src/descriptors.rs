@@ -3,7 +3,8 @@
 use std::ffi::c_void;
 use std::ptr;
 
-use crate::matmul::{Problem, invalid};
+use crate::checks::invalid;
+use crate::problem::Problem;
 use crate::raw::{self, hipblasStatus_t};
 use crate::{Result, check};
 

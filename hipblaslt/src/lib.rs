@@ -35,9 +35,11 @@
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
+mod checks;
 mod descriptors;
 mod library;
 mod matmul;
+mod problem;
 mod raw;
 mod transform;
 mod types;

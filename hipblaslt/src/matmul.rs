@@ -12,7 +12,9 @@ use hip_linalg::{Batch, Handle, Library, MatrixMut, MatrixRef, Operands, ScalarR
 
 use smallvec::SmallVec;
 
+use crate::checks::{fits, invalid, members};
 use crate::descriptors::{Descriptors, Object, PREFERENCE};
+use crate::problem::Problem;
 use crate::raw::{self, Algo, NO_RESULT};
 use crate::{Error, LtTypes, Result, check};
 
@@ -150,29 +152,6 @@ impl<T> Default for Matmul<'_, T> {
     }
 }
 
-/// The properties that an algorithm depends on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Problem {
-    pub(crate) types: [u32; 4],
-    pub(crate) compute: u32,
-    pub(crate) ops: [u32; 2],
-    pub(crate) epilogue: u32,
-    /// Rows, columns, leading dimension, stride of A, B, C and D.
-    pub(crate) layouts: [(usize, usize, usize, usize); 4],
-    pub(crate) batch: usize,
-    scales: [bool; 4],
-    pub(crate) device_scalars: bool,
-    pub(crate) aux: (usize, usize),
-    workspace_limit: usize,
-}
-
-impl Problem {
-    /// Returns the operations on A and B, and the epilogue, with their attribute numbers.
-    pub(crate) fn flags(&self) -> [(u32, u32); 3] {
-        [(0, self.ops[0]), (1, self.ops[1]), (2, self.epilogue)]
-    }
-}
-
 /// An algorithm for one problem: types, shapes, strides, epilogue. It stays valid as long as the program runs.
 #[derive(Clone, Copy, Debug)]
 pub struct Algorithm {
@@ -227,14 +206,6 @@ impl std::fmt::Debug for BlasLt {
     }
 }
 
-pub(crate) fn invalid(what: &'static str, value: impl Into<String>, allowed: impl Into<String>) -> Error {
-    Error::Invalid { what, value: value.into(), allowed: allowed.into() }
-}
-
-pub(crate) fn fits(what: &'static str, found: usize, needed: usize, of: &str) -> Result<()> {
-    if found == needed { Ok(()) } else { Err(invalid(what, found.to_string(), format!("{needed}, {of}"))) }
-}
-
 /// Returns hipBLASLt's code for a computation.
 fn compute_code(scale: u32, compute: Compute) -> Result<u32> {
     match (scale, compute) {
@@ -245,14 +216,6 @@ fn compute_code(scale: u32, compute: Compute) -> Result<u32> {
         (0, Compute::FastBf16) => Ok(5),
         (0, Compute::FastTf32) => Ok(6),
         _ => Err(invalid("the way to compute", format!("{compute:?}"), "the default, or one for 32-bit floats")),
-    }
-}
-
-pub(crate) fn members(batch: Batch) -> Result<usize> {
-    match batch {
-        Batch::One => Ok(1),
-        Batch::Strided(count) => Ok(count),
-        Batch::Pointers(_) => Err(invalid("a matrix", format!("{batch:?}"), "one, or a strided batch")),
     }
 }
 

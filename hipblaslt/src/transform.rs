@@ -5,8 +5,8 @@ use std::ptr;
 use hip::interop::Element;
 use hip_linalg::{MatrixMut, MatrixRef, Operands, ScalarRef};
 
+use crate::checks::{fits, members};
 use crate::descriptors::{Object, TRANSFORM, layout};
-use crate::matmul::{fits, members};
 use crate::{BlasLt, Result, check, raw};
 
 impl BlasLt {

@@ -6,32 +6,13 @@ use std::ptr;
 
 use hip_linalg::{Batch, Lowered, MatrixMut, Op, Operands, Scalar, TriangleMut, VectorMut};
 
-use crate::dense::{alone, as_stored, fits, int, invalid, not_positive, plan, values};
+use crate::checks::{alone, as_stored, fits, int, invalid, values};
+use crate::dense::{not_positive, plan};
+use crate::problem::EigenProblem;
 use crate::raw::{self, *};
 use crate::scaling::{Array, Part, Scaling, times_power};
 use crate::solver::{Jacobi, Outcome, Plan};
 use crate::{Cause, Result, Solver};
-
-/// The generalized eigenvalue problem that [`Solver::sygvd`] solves.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum EigenProblem {
-    /// A x = λ B x
-    AxLambdaBx,
-    /// A B x = λ x
-    AbxLambdaX,
-    /// B A x = λ x
-    BaxLambdaX,
-}
-
-impl EigenProblem {
-    fn code(self) -> u32 {
-        match self {
-            Self::AxLambdaBx => 211,
-            Self::AbxLambdaX => 212,
-            Self::BaxLambdaX => 213,
-        }
-    }
-}
 
 /// The eigenvalues that [`Solver::syevdx`] and [`Solver::sygvdx`] compute.
 #[derive(Clone, Debug, PartialEq)]

@@ -46,8 +46,10 @@
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
+mod checks;
 mod dense;
 mod eigen;
+mod problem;
 #[allow(missing_docs, reason = "not every parameter of C's has a sentence")]
 mod raw;
 mod reductions;
@@ -56,11 +58,12 @@ mod solver;
 
 use std::fmt;
 
-pub use eigen::{EigenProblem, EigenRange};
+pub use eigen::EigenRange;
 pub use hip_linalg::{
     self as linalg, Batch, Matrix, MatrixBuffer, MatrixMut, MatrixRef, PivotIndex, Pivots, Pointers, PointersMut,
     Scalar, Side, Triangle, TriangleMut, TriangleRef, Uplo,
 };
+pub use problem::EigenProblem;
 pub use reductions::Factor;
 pub use solver::{Convergence, Jacobi, Outcome, Solver};
 

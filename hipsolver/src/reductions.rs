@@ -2,7 +2,8 @@
 
 use hip_linalg::{MatrixMut, Operands, Pivots, Side, TriangleMut, TriangleRef, VectorMut, VectorRef};
 
-use crate::dense::{alone, as_stored, fits, int, invalid, plan, singular, values};
+use crate::checks::{alone, as_stored, fits, int, invalid, values};
+use crate::dense::{plan, singular};
 use crate::raw::{self, *};
 use crate::solver::{Outcome, Plan};
 use crate::{Result, Solver};

@@ -11,7 +11,7 @@ use hip::sys::{self, hipStream_t};
 use hip::{Device, Kernel, Status};
 use hip_linalg::{Lowered, Scalar, Shipped};
 
-use crate::eigen::EigenProblem;
+use crate::problem::EigenProblem;
 use crate::{CallError, Result};
 
 const THREADS: usize = 256;

@@ -11,7 +11,7 @@ use hip::{DeviceBuffer, Stream};
 use hip_linalg::{Handle, Library, Operands};
 use hipsolver_sys::MissingValue;
 
-use crate::dense::invalid;
+use crate::checks::invalid;
 use crate::raw::{self, BINDING, Pair, hipsolverStatus_t};
 use crate::scaling::{Kernels, Scaled, Scaling, times_power};
 use crate::{CallError, Cause, Error, Result, check};

@@ -5,7 +5,7 @@ use std::ops::AddAssign;
 use hip::Device;
 use ndarray::{Array2, ArrayRef2, ArrayView2};
 
-use crate::call::invalid;
+use crate::checks::invalid;
 use crate::format::Format;
 use crate::matrix::{Coo, Csc, Csr, SpMat};
 use crate::{Base, Index, Result, Value};

@@ -3,7 +3,8 @@
 use hip::{DeviceSlice, DeviceSliceMut};
 use hip_linalg::{MatrixMut, Operands};
 
-use crate::call::{alone, as_stored, dense_mut, fits, int, invalid, not_on_5};
+use crate::call::dense_mut;
+use crate::checks::{alone, as_stored, fits, int, invalid, not_on_5};
 use crate::raw::{self, Ptr};
 use crate::{Result, Sparse, Value};
 

@@ -9,24 +9,11 @@ use hip_linalg::{
     Batch, Factor, MatrixMut, MatrixRef, Op, Operands, Place, Scalar, ScalarRef, Uplo, VectorMut, VectorRef,
 };
 
+use crate::checks::{INDICES, int, invalid};
 use crate::format::{Format, Generic, RawMatrix};
 use crate::matrix::{Pattern, SpMatMut, SpMatRef};
 use crate::raw::{self, Ptr, Returned};
-use crate::{Base, CallError, Error, Index, Result, Sparse, Value};
-
-pub(crate) fn invalid(what: &'static str, value: impl Into<String>, allowed: impl Into<String>) -> Error {
-    Error::Call(CallError::Invalid { what, value: value.into(), allowed: allowed.into() })
-}
-
-/// Returns an error unless the sizes are the same.
-pub(crate) fn fits(what: &'static str, found: usize, needed: usize, of: &str) -> Result<()> {
-    if found == needed { Ok(()) } else { Err(invalid(what, found.to_string(), format!("{needed}, {of}"))) }
-}
-
-/// Converts a size for functions with 32-bit sizes.
-pub(crate) fn int(what: &'static str, size: usize) -> Result<i32> {
-    i32::try_from(size).map_err(|_| invalid(what, size.to_string(), "less than 2^31"))
-}
+use crate::{Base, CallError, Index, Result, Sparse, Value};
 
 /// Returns HIPSPARSE_OPERATION_NON_TRANSPOSE, _TRANSPOSE or _CONJUGATE_TRANSPOSE.
 pub(crate) fn operation<T: Scalar>(what: &'static str, op: Op) -> Result<u32> {
@@ -46,11 +33,6 @@ pub(crate) fn fill_mode(uplo: Uplo) -> u32 {
 /// Returns the code of a type.
 pub(crate) fn data_type<T: Scalar>() -> u32 {
     T::HIP_DATA_TYPE.0
-}
-
-/// Returns an error unless the matrix is used as stored.
-pub(crate) fn as_stored(what: &'static str, op: Op) -> Result<()> {
-    if op == Op::default() { Ok(()) } else { Err(invalid(what, format!("{op:?}"), "as it is in memory")) }
 }
 
 /// Returns an error unless the entries are sorted.
@@ -159,9 +141,6 @@ pub(crate) struct Arrays {
     pub(crate) second: Ptr,
     pub(crate) values: Ptr,
 }
-
-/// The name of index arrays in errors about memory.
-pub(crate) const INDICES: &str = "the indices of a sparse operand";
 
 /// Names the index arrays of a pattern, which the call reads and whose content it relies on.
 pub(crate) fn pattern<'a, F: Format, I: Index>(
@@ -324,11 +303,6 @@ pub(crate) fn dense_mut<'a, T: Value>(
     Ok(Dense { pointer: lowered.pointer, rows, cols, ld: lowered.step, op, batch, stride: lowered.stride })
 }
 
-/// Returns an error for a batch, for functions that do not support one.
-pub(crate) fn alone(what: &'static str, batch: Batch) -> Result<()> {
-    if batch == Batch::One { Ok(()) } else { Err(invalid(what, format!("{batch:?}"), "one matrix")) }
-}
-
 /// A host number for calls that only need the address of a scalar.
 pub(crate) static ANY_SCALAR: [u64; 2] = [0; 2];
 
@@ -463,9 +437,4 @@ pub(crate) fn factor<'a, T: Value>(
     scalar: impl Into<ScalarRef<'a, T>>,
 ) -> Result<Factor> {
     Ok(operands.factor(what, scalar)?)
-}
-
-/// Returns an error on ROCm 5, whose library has a bug here.
-pub(crate) fn not_on_5(what: &'static str, why: &'static str) -> Result<()> {
-    if raw::is_5() { Err(invalid(what, "on ROCm 5", format!("on ROCm 6 or newer: in 5.7, {why}"))) } else { Ok(()) }
 }

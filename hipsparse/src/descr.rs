@@ -25,7 +25,8 @@ use std::ptr;
 use hip::{DeviceSlice, DeviceSliceMut, Pod};
 use hip_linalg::{Batch, MatrixMut, MatrixRef, Operands, Uplo, VectorMut, VectorRef};
 
-use crate::call::{Owned, as_stored, data_type, dense, dense_mut, fill_mode, fits, int, invalid, vector, vector_mut};
+use crate::call::{Owned, data_type, dense, dense_mut, fill_mode, vector, vector_mut};
+use crate::checks::{alone, as_stored, fits, int, invalid};
 use crate::format::{self, Generic, RawMatrix};
 use crate::matrix::{SpMatMut, SpMatRef};
 use crate::raw::{self, Ptr, Returned};
@@ -683,7 +684,7 @@ impl Sparse {
     pub fn matrix_descr<'a, T: Value>(&self, b: impl Into<MatrixRef<'a, T>>) -> Result<DnMatDescr<'a, T>> {
         let b = b.into();
         as_stored("B", b.op())?;
-        crate::call::alone("B", b.batch_size())?;
+        alone("B", b.batch_size())?;
         let found = dense(&mut Operands::on(&self.stream().clone()), "B", &b)?;
         let span = span(found.rows, found.cols, found.ld);
         if !has_const() {

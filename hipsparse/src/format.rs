@@ -4,7 +4,7 @@ use std::fmt::Debug;
 
 use hip_linalg::Op;
 
-use crate::call::{as_stored, invalid};
+use crate::checks::{as_stored, invalid};
 use crate::raw::{self, Ptr, Returned};
 use crate::structure::Layout;
 use crate::{Base, Result};

@@ -7,7 +7,8 @@ use hip::interop::Tracked;
 use hip::{DeviceBuffer, DeviceSlice, DeviceSliceMut};
 use hip_linalg::Operands;
 
-use crate::call::{self, Owned, int, invalid, mat_descr, matrix_mut, sorted};
+use crate::call::{self, Owned, mat_descr, matrix_mut, sorted};
+use crate::checks::{int, invalid};
 use crate::format::{Bsr, Csr, Format};
 use crate::matrix::{SpMatMut, SpMatRef, SpTriangle};
 use crate::raw::{self, Ptr, Returned};

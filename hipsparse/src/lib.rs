@@ -76,8 +76,11 @@
 mod arrays;
 mod banded;
 mod call;
+mod checks;
 mod convert;
+mod defect;
 pub mod descr;
+mod error;
 pub mod format;
 mod incomplete;
 mod matrix;
@@ -95,10 +98,10 @@ mod structure;
 mod value;
 mod vector;
 
-use std::fmt;
-
 pub use banded::{Pentadiagonals, Tridiagonal, TridiagonalMethod, Tridiagonals};
 pub use convert::{FromDense, Prune, Sortable};
+pub use defect::Defect;
+pub use error::{CallError, Error, Result};
 pub use format::BlockOrder;
 pub use hip_linalg::{
     self as linalg, Batch, Matrix, MatrixBuffer, MatrixMut, MatrixRef, Op, Scalar, ScalarRef, Uplo, VectorMut,
@@ -114,83 +117,15 @@ pub use product::{SpMm, SpMv};
 pub use solve::{Solvable, SpSm, SpSv, Triangular};
 pub use sparse::Sparse;
 pub use spgemm::SpGemm;
-pub use structure::Defect;
 pub use value::{Base, ComplexValue, Index, RealValue, Value};
 pub use vector::{SpVec, SpVecMut, SpVecRef};
+
+pub(crate) use error::check;
 
 /// The table of C functions, for the tests and tools of this workspace; not part of the public interface.
 #[doc(hidden)]
 pub mod table {
     pub use crate::raw::{FUNCTIONS, ROUTINES, Routine};
-}
-
-mod call_error {
-    hip::library_error! {
-        library: "hipSPARSE",
-        status: crate::raw::hipsparseStatus_t,
-        success: crate::raw::HIPSPARSE_STATUS_SUCCESS,
-        no_library: crate::raw::HIPSPARSE_STATUS_NOT_INITIALIZED,
-        no_symbol: crate::raw::HIPSPARSE_STATUS_NOT_SUPPORTED,
-        load_error: crate::raw::load_error,
-        symbol_error: crate::raw::symbol_error,
-    }
-}
-
-pub use call_error::Error as CallError;
-pub(crate) use call_error::check;
-
-/// The reason that a method failed.
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub enum Error {
-    /// The call failed, or was not made.
-    Call(CallError),
-    /// The index arrays of a sparse matrix or vector are invalid.
-    Structure(Defect),
-    /// A diagonal entry is zero or missing, so its row cannot be divided by it.
-    ZeroPivot {
-        /// The routine.
-        routine: &'static str,
-        /// The row, or row of blocks, counted from zero.
-        row: usize,
-    },
-}
-
-/// The result of nearly every function of this crate.
-pub type Result<T, E = Error> = std::result::Result<T, E>;
-
-impl fmt::Display for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Call(error) => error.fmt(f),
-            Self::Structure(defect) => write!(f, "the index arrays of a sparse operand: {defect}"),
-            Self::ZeroPivot { routine, row } => {
-                write!(f, "{routine}: the diagonal of row {row} is zero, or is not stored")
-            }
-        }
-    }
-}
-
-impl std::error::Error for Error {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match self {
-            Self::Call(error) => Some(error),
-            Self::Structure(defect) => Some(defect),
-            Self::ZeroPivot { .. } => None,
-        }
-    }
-}
-
-impl From<CallError> for Error {
-    fn from(error: CallError) -> Self {
-        Self::Call(error)
-    }
-}
-
-impl From<hip::Error> for Error {
-    fn from(error: hip::Error) -> Self {
-        Self::Call(error.into())
-    }
 }
 
 /// Returns whether hipSPARSE can be loaded. [`Sparse::new`] returns the reason if not.

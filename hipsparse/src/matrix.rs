@@ -5,10 +5,11 @@ use std::fmt;
 use hip::{Device, DeviceBuffer, DeviceSlice, DeviceSliceMut, Pod};
 use hip_linalg::{Op, Uplo};
 
-use crate::call::{INDICES, invalid};
+use crate::checks::{INDICES, invalid};
+use crate::defect::Defect;
 use crate::format::{self, Format};
 use crate::on_device;
-use crate::structure::{Defect, sorted};
+use crate::structure::sorted;
 use crate::{Base, Error, Index, Result, Value};
 
 /// The positions of a sparse matrix's entries: its format, shape and index arrays, without the values.

@@ -14,10 +14,8 @@ pub use hyb::{Hyb, HybPartition};
 use hip::DeviceBuffer;
 use hip_linalg::{MatrixMut, MatrixRef, Operands, ScalarRef, VectorMut, VectorRef};
 
-use crate::call::{
-    self, Owned, alone, as_stored, dense, dense_mut, factor, fits, int, invalid, mat_descr, matrix, not_on_5,
-    operation, vector, vector_mut,
-};
+use crate::call::{self, Owned, dense, dense_mut, factor, mat_descr, matrix, operation, vector, vector_mut};
+use crate::checks::{INDICES, alone, as_stored, fits, int, invalid, not_on_5};
 use crate::matrix::{BsrRef, CscRef, CsrRef};
 use crate::raw;
 use crate::solve::square;
@@ -220,7 +218,7 @@ impl Sparse {
         let base = x.base.code();
         let mut operands = Operands::on(self.stream());
         let factors = [factor(&mut operands, "α", alpha)?, factor(&mut operands, "β", beta)?];
-        let indices = operands.trusted(call::INDICES, x.indices)?.cast_mut();
+        let indices = operands.trusted(INDICES, x.indices)?.cast_mut();
         let values = operands.slice("x", x.values)?.cast_mut();
         let a = dense(&mut operands, "A", &a)?.pointer;
         let y = vector_mut(&mut operands, "y", y)?;

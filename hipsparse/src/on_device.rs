@@ -3,7 +3,8 @@
 use hip::{Device, DeviceBuffer, DeviceSlice, Kernel, LaunchConfig, Stream};
 use hip_linalg::Shipped;
 
-use crate::structure::{Defect, Layout};
+use crate::defect::Defect;
+use crate::structure::Layout;
 use crate::{Index, Result};
 
 /// `cargo xtask kernels` builds it from `structure.hip`.

@@ -5,9 +5,10 @@ use hip::{Device, DeviceBuffer};
 use hip_linalg::{Batch, MatrixMut, MatrixRef, Op, Operands, ScalarRef, VectorMut, VectorRef};
 
 use crate::call::{
-    self, Dense, Owned, alone, any_scalar, data_type, dense, dense_mut, dense_vector, describe, factor, fits, int,
-    invalid, matrix, matrix_mut, operation, vector, vector_mut,
+    self, Dense, Owned, any_scalar, data_type, dense, dense_mut, dense_vector, describe, factor, matrix, matrix_mut,
+    operation, vector, vector_mut,
 };
+use crate::checks::{alone, fits, int, invalid};
 use crate::format::Generic;
 use crate::matrix::{SpMatMut, SpMatRef};
 use crate::raw::{self, Ptr};

@@ -5,9 +5,10 @@ use hip::interop::Tracked;
 use hip_linalg::{Batch, MatrixMut, MatrixRef, Op, Operands, ScalarRef, VectorMut, VectorRef};
 
 use crate::call::{
-    self, Dense, Owned, alone, any_scalar, data_type, dense, dense_mut, dense_vector, describe, factor, fill_mode,
-    fits, int, invalid, mat_descr, matrix, operation, sorted, vector, vector_mut,
+    self, Dense, Owned, any_scalar, data_type, dense, dense_mut, dense_vector, describe, factor, fill_mode, mat_descr,
+    matrix, operation, sorted, vector, vector_mut,
 };
+use crate::checks::{alone, fits, int, invalid};
 use crate::format::{Bsr, Csr, Format, Generic};
 use crate::matrix::SpTriangle;
 use crate::raw::{self, Ptr, Returned};

@@ -5,10 +5,8 @@ use std::ptr;
 use hip::{DeviceBuffer, DeviceSlice};
 use hip_linalg::Operands;
 
-use crate::call::{
-    self, Owned, any_scalar, as_stored, data_type, describe, fits, int, invalid, mat_descr, matrix, matrix_mut,
-    not_on_5, sorted,
-};
+use crate::call::{self, Owned, any_scalar, data_type, describe, mat_descr, matrix, matrix_mut, sorted};
+use crate::checks::{as_stored, fits, int, invalid, not_on_5};
 use crate::format::{self, Csr as CsrFormat};
 use crate::matrix::{Csr, CsrRef, Pattern};
 use crate::raw::{self, Ptr};

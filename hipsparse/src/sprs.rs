@@ -4,7 +4,7 @@ use ::sprs::errors::StructureError;
 use ::sprs::{CsMatI, CsMatViewI, CsVecI, CsVecViewI, SpIndex, TriMatI, TriMatViewI};
 use hip::Device;
 
-use crate::call::invalid;
+use crate::checks::invalid;
 use crate::format::{self, Format};
 use crate::matrix::{Coo, Csc, Csr, SpMat};
 use crate::{Base, Error, Index, Result, SpVec, Value};

@@ -5,10 +5,12 @@ use std::fmt;
 use hip::{Device, DeviceBuffer, DeviceSlice, DeviceSliceMut, Pod};
 use hip_linalg::Operands;
 
-use crate::call::{INDICES, Owned, data_type, fits, invalid};
+use crate::call::{Owned, data_type};
+use crate::checks::{INDICES, fits, invalid};
+use crate::defect::Defect;
 use crate::on_device;
 use crate::raw::{self, Ptr};
-use crate::structure::{Defect, Layout, sorted};
+use crate::structure::{Layout, sorted};
 use crate::{Base, CallError, Error, Index, Result, Value};
 
 /// A sparse vector that owns its arrays in device memory: indices, and a value for each.

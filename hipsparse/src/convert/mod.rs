@@ -8,9 +8,8 @@ use std::ptr;
 use hip::DeviceBuffer;
 use hip_linalg::{MatrixMut, MatrixRef, Op, Operands};
 
-use crate::call::{
-    self, alone, as_stored, data_type, dense, dense_mut, describe, int, invalid, mat_descr, matrix, sorted,
-};
+use crate::call::{self, data_type, dense, dense_mut, describe, mat_descr, matrix, sorted};
+use crate::checks::{INDICES, alone, as_stored, fits, int, invalid};
 use crate::format::{self, BlockOrder, Format, Generic};
 use crate::matrix::{Bsr, BsrRef, Coo, CooRef, Csc, CscRef, Csr, CsrRef, SpMat, SpMatRef};
 use crate::raw::{self, Ptr, Returned};
@@ -130,8 +129,8 @@ impl Sparse {
     ) -> Result<()> {
         let (a, b) = (a.into(), b.into());
         as_stored("A", a.op)?;
-        call::fits("rows of B", b.rows(), a.rows(), "rows of A")?;
-        call::fits("columns of B", b.cols(), a.cols(), "columns of A")?;
+        fits("rows of B", b.rows(), a.rows(), "rows of A")?;
+        fits("columns of B", b.cols(), a.cols(), "columns of A")?;
         alone("B", b.batch_size())?;
         let row_major = b.op().transposed;
         if b.op() != (Op { transposed: row_major, conjugated: false }) && T::COMPLEX {
@@ -357,7 +356,7 @@ impl Sparse {
             second.copy_from_device_async(self.stream(), a.pattern.second)?;
             values.copy_from_device_async(self.stream(), a.values)?;
             let mut operands = Operands::on(self.stream());
-            let offsets = operands.trusted(call::INDICES, a.pattern.first)?.cast_mut();
+            let offsets = operands.trusted(INDICES, a.pattern.first)?.cast_mut();
             // SAFETY: the operands are dropped by the time the call returns, before the memory.
             let to = unsafe { operands.lend("the rows of the result", first.as_slice_mut())? };
             let base = a.pattern.base.code();
@@ -391,7 +390,7 @@ impl Sparse {
             second.copy_from_device_async(self.stream(), a.pattern.second)?;
             values.copy_from_device_async(self.stream(), a.values)?;
             let mut operands = Operands::on(self.stream());
-            let rows = operands.trusted(call::INDICES, a.pattern.first)?.cast_mut();
+            let rows = operands.trusted(INDICES, a.pattern.first)?.cast_mut();
             // SAFETY: the operands are dropped by the time the call returns, before the memory.
             let to = unsafe { operands.lend("the offsets of the result", first.as_slice_mut())? };
             let base = a.pattern.base.code();

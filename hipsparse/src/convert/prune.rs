@@ -4,7 +4,8 @@ use hip::DeviceBuffer;
 use hip_linalg::{MatrixRef, Operands};
 
 use super::{address, ints};
-use crate::call::{self, alone, any_scalar, as_stored, dense, int, lend_mut, mat_descr, matrix};
+use crate::call::{self, any_scalar, dense, lend_mut, mat_descr, matrix};
+use crate::checks::{alone, as_stored, int};
 use crate::format;
 use crate::matrix::{Csr, CsrRef, SpMat};
 use crate::raw::{self, Ptr};

@@ -3,7 +3,8 @@
 use hip::DeviceBuffer;
 use hip_linalg::Operands;
 
-use crate::call::{dense_vector, int, lend, lend_mut, mat_descr};
+use crate::call::{dense_vector, lend, lend_mut, mat_descr};
+use crate::checks::int;
 use crate::format::{self, Format};
 use crate::matrix::{Coo, SpMat};
 use crate::raw::{self, Ptr, Returned};

@@ -4,7 +4,8 @@ use hip::DeviceBuffer;
 use hip::interop::Tracked;
 use hip_linalg::{MatrixMut, MatrixRef, Operands};
 
-use crate::call::{self, Owned, alone, as_stored, dense, dense_mut, fits, int, mat_descr, matrix};
+use crate::call::{self, Owned, dense, dense_mut, mat_descr, matrix};
+use crate::checks::{alone, as_stored, fits, int};
 use crate::format::{self, Format};
 use crate::matrix::{Csc, CscRef, Csr, CsrRef, SpMat};
 use crate::raw::{self, Ptr, Returned};

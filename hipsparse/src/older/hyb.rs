@@ -4,7 +4,8 @@ use hip::DeviceBuffer;
 use hip::interop::Tracked;
 use hip_linalg::{Operands, ScalarRef, VectorMut, VectorRef};
 
-use crate::call::{Owned, as_stored, factor, fits, int, mat_descr, matrix, vector, vector_mut};
+use crate::call::{Owned, factor, mat_descr, matrix, vector, vector_mut};
+use crate::checks::{as_stored, fits, int};
 use crate::format;
 use crate::matrix::{Csr, CsrRef};
 use crate::raw;

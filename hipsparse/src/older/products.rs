@@ -3,10 +3,8 @@
 use hip::DeviceBuffer;
 use hip_linalg::{MatrixMut, MatrixRef, Op, Operands, ScalarRef, VectorMut, VectorRef};
 
-use crate::call::{
-    self, alone, as_stored, dense, dense_mut, factor, fits, int, invalid, mat_descr, matrix, operation, vector,
-    vector_mut,
-};
+use crate::call::{self, dense, dense_mut, factor, mat_descr, matrix, operation, vector, vector_mut};
+use crate::checks::{alone, as_stored, fits, int, invalid};
 use crate::matrix::{BsrRef, CsrRef};
 use crate::raw;
 use crate::solve::square;

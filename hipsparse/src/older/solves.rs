@@ -3,9 +3,8 @@
 use hip::interop::Tracked;
 use hip_linalg::{MatrixMut, MatrixRef, Operands};
 
-use crate::call::{
-    self, Owned, alone, as_stored, dense, dense_mut, fits, int, invalid, mat_descr, matrix, operation, sorted,
-};
+use crate::call::{self, Owned, dense, dense_mut, mat_descr, matrix, operation, sorted};
+use crate::checks::{alone, as_stored, fits, int, invalid};
 use crate::format::{Bsr, Csr};
 use crate::matrix::SpTriangle;
 use crate::raw;

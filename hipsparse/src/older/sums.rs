@@ -4,7 +4,8 @@ use hip::interop::Tracked;
 use hip::{DeviceSlice, Pod};
 use hip_linalg::Operands;
 
-use crate::call::{Owned, as_stored, fits, int, mat_descr, matrix, operation, sorted};
+use crate::call::{Owned, mat_descr, matrix, operation, sorted};
+use crate::checks::{as_stored, fits, int};
 use crate::format;
 use crate::matrix::{Csr, CsrRef};
 use crate::raw::{self, Ptr};

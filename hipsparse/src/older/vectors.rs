@@ -2,7 +2,8 @@
 
 use hip_linalg::{Operands, ScalarRef, VectorMut, VectorRef};
 
-use crate::call::{INDICES, factor, fits, int, vector, vector_mut};
+use crate::call::{factor, vector, vector_mut};
+use crate::checks::{INDICES, fits, int};
 use crate::raw::{self, Ptr, Returned};
 use crate::vector::{SpVecMut, SpVecRef, unique};
 use crate::{CallError, ComplexValue, RealValue, Result, Sparse, Value};

@@ -1,0 +1,22 @@
+//! Checks of operands.
+
+use hip_linalg::Batch;
+
+use crate::{Error, Result};
+
+pub(crate) fn invalid(what: &'static str, value: impl Into<String>, allowed: impl Into<String>) -> Error {
+    Error::Invalid { what, value: value.into(), allowed: allowed.into() }
+}
+
+pub(crate) fn fits(what: &'static str, found: usize, needed: usize, of: &str) -> Result<()> {
+    if found == needed { Ok(()) } else { Err(invalid(what, found.to_string(), format!("{needed}, {of}"))) }
+}
+
+/// The number of matrices in a batch.
+pub(crate) fn members(batch: Batch) -> Result<usize> {
+    match batch {
+        Batch::One => Ok(1),
+        Batch::Strided(count) => Ok(count),
+        Batch::Pointers(_) => Err(invalid("a matrix", format!("{batch:?}"), "one, or a strided batch")),
+    }
+}
