@@ -6,67 +6,10 @@ use std::sync::{Arc, OnceLock};
 use smallvec::SmallVec;
 
 use crate::element::{DataType, RawOp};
-use crate::error::{Context, Error, Result, check};
+use crate::error::{Error, Result, check};
 use crate::handle::{Handle, Last, Live};
 use crate::raw::{self, RawStream, ncclComm_t, ncclRedOp_t, ncclResult_t};
-
-/// The kind of collective.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
-    AllReduce,
-    Reduce,
-    Broadcast,
-    AllGather,
-    ReduceScatter,
-    Gather,
-    Scatter,
-    AllToAll,
-    AllToAllV,
-    Send,
-    Receive,
-}
-
-impl Kind {
-    pub(crate) const ALL: [Self; 11] = [
-        Self::AllReduce,
-        Self::Reduce,
-        Self::Broadcast,
-        Self::AllGather,
-        Self::ReduceScatter,
-        Self::Gather,
-        Self::Scatter,
-        Self::AllToAll,
-        Self::AllToAllV,
-        Self::Send,
-        Self::Receive,
-    ];
-
-    /// Returns the method's name, and the C function.
-    pub(crate) fn names(self) -> (&'static str, &'static str) {
-        match self {
-            Self::AllReduce => ("all_reduce", "ncclAllReduce"),
-            Self::Reduce => ("reduce", "ncclReduce"),
-            Self::Broadcast => ("broadcast", "ncclBroadcast"),
-            Self::AllGather => ("all_gather", "ncclAllGather"),
-            Self::ReduceScatter => ("reduce_scatter", "ncclReduceScatter"),
-            Self::Gather => ("gather", "ncclGather"),
-            Self::Scatter => ("scatter", "ncclScatter"),
-            Self::AllToAll => ("all_to_all", "ncclAllToAll"),
-            Self::AllToAllV => ("all_to_all_v", "ncclAllToAllv"),
-            Self::Send => ("send", "ncclSend"),
-            Self::Receive => ("receive", "ncclRecv"),
-        }
-    }
-
-    /// Returns whether it is between two ranks.
-    pub(crate) fn is_point_to_point(self) -> bool {
-        matches!(self, Self::Send | Self::Receive)
-    }
-
-    fn reduces(self) -> bool {
-        matches!(self, Self::AllReduce | Self::Reduce | Self::ReduceScatter)
-    }
-}
+use crate::summary::{Kind, Parts, Summary};
 
 /// A call, ready to be made.
 #[derive(Clone, Debug)]
@@ -82,45 +25,6 @@ pub(crate) struct Call {
     pub(crate) peer: Option<usize>,
     /// Counts and offsets for each rank, to send and to receive, in elements of `data_type`.
     pub(crate) parts: Option<Box<Parts>>,
-}
-
-/// The parts of an all-to-all with parts of different sizes.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Parts {
-    pub(crate) send_counts: Vec<usize>,
-    pub(crate) send_offsets: Vec<usize>,
-    pub(crate) receive_counts: Vec<usize>,
-    pub(crate) receive_offsets: Vec<usize>,
-}
-
-/// The description of a call, without formatted text.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Summary {
-    kind: Kind,
-    count: usize,
-    data_type: DataType,
-    op: &'static str,
-    peer: Option<usize>,
-}
-
-impl Summary {
-    fn asked(&self, parts: Option<&Parts>) -> String {
-        let mut text = match parts {
-            Some(parts) => {
-                format!("{:?} sent, {:?} received, of {:?}", parts.send_counts, parts.receive_counts, self.data_type)
-            }
-            None => format!("{} {:?}", self.count, self.data_type),
-        };
-        if self.kind.reduces() {
-            text.push_str(", ");
-            text.push_str(self.op);
-        }
-        text
-    }
-
-    pub(crate) fn context(&self, parts: Option<&Parts>) -> Context {
-        Context { call: self.kind.names().0, peer: self.peer, asked: self.asked(parts), ..Context::default() }
-    }
 }
 
 /// The function that failed, and how.

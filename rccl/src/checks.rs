@@ -1,51 +1,17 @@
 //! Compares the calls of all ranks before they are made.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::MutexGuard;
 
-use hip::{Device, DeviceBuffer};
-
-use crate::call::{Call, Kind};
+use crate::call::Call;
 use crate::communicator::Communicator;
 use crate::element::RawOp;
 use crate::error::{Error, Result};
 use crate::group::Group;
+use crate::records::{Buffers, LISTED, PAIR, WORDS};
+use crate::summary::Kind;
 
-/// Words of a record before the counts of an all-to-all: position in the group, number of collectives in it, kind,
-/// count, type, operator, root.
-const WORDS: usize = 7;
-/// Maximum number of sends and receives between two ranks in one group whose sizes are compared.
-const LISTED: usize = 16;
-/// Words of a record for another rank: the number of sends and of receives, then the bytes of each.
-const PAIR: usize = 2 + 2 * LISTED;
 /// Value for a call without a root.
 const NONE: u64 = u64::MAX;
-
-/// Device memory for the comparison of calls.
-pub(crate) struct Checks(Mutex<Buffers>);
-
-struct Buffers {
-    own: DeviceBuffer<u64>,
-    all: DeviceBuffer<u64>,
-    pairs: DeviceBuffer<u64>,
-    /// One for each rank.
-    theirs: Vec<DeviceBuffer<u64>>,
-}
-
-impl Checks {
-    pub(crate) fn new(device: &Device, size: usize) -> Result<Self> {
-        let record = WORDS + 2 * size;
-        Ok(Self(Mutex::new(Buffers {
-            own: DeviceBuffer::zeroed(device, record)?,
-            all: DeviceBuffer::zeroed(device, record * size)?,
-            pairs: DeviceBuffer::zeroed(device, PAIR * size)?,
-            theirs: (0..size).map(|_| DeviceBuffer::zeroed(device, PAIR)).collect::<hip::Result<_>>()?,
-        })))
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Buffers> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
 
 /// The calls of one rank, and its memory.
 struct Rank<'a> {
@@ -227,8 +193,8 @@ fn mismatched(communicator: &Communicator, peer: usize, ours: &[u64], theirs: &[
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::call::Parts;
     use crate::element::DataType;
+    use crate::summary::Parts;
 
     fn records(calls: &[Call]) -> bool {
         let records: Vec<Vec<u64>> = calls.iter().map(|call| record(call, 0, 1, calls.len())).collect();

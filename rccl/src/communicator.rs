@@ -12,12 +12,12 @@ use std::time::{Duration, Instant};
 use hip::interop::Tracked;
 use hip::{Backend, Device, Stream};
 
-use crate::checks::Checks;
 use crate::config::Config;
 use crate::error::{Context, Error, Result, check};
 use crate::handle::{Handle, Kept};
 use crate::library;
 use crate::raw::{self, ncclUniqueId};
+use crate::records::Checks;
 use crate::ticker;
 
 /// The id by which ranks find each other: 128 bytes that one rank creates and passes to all others, by any means

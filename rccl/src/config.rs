@@ -1,11 +1,12 @@
 //! The configuration of a communicator.
 
-use std::ffi::{CString, c_char, c_int};
+use std::ffi::{CString, c_int};
 use std::ptr;
 use std::time::Duration;
 
 use crate::error::{Error, Result};
 use crate::library;
+use crate::raw_config::RawConfig;
 
 /// The default limit of a communicator's waits.
 const TIMEOUT: Duration = Duration::from_secs(300);
@@ -154,7 +155,7 @@ impl Config {
         raw.comm_name = pointer(&name);
         for (field, value) in self.numbers {
             let Some(value) = value else { continue };
-            let (place, since) = raw.field(field);
+            let (place, since) = place(&mut raw, field);
             if version < since {
                 let allowed = format!("left out: the library is of {version}, and has it since {since}");
                 return Err(Error::invalid("an option", format!("{field:?}"), allowed));
@@ -169,102 +170,15 @@ impl Config {
     }
 }
 
-/// `ncclConfig_t` of the newest version. Older versions are prefixes of it; `size` states how much of it is used.
-#[repr(C)]
-#[derive(Debug)]
-pub(crate) struct RawConfig {
-    size: usize,
-    magic: u32,
-    version: u32,
-    pub(crate) blocking: c_int,
-    cga_cluster_size: c_int,
-    min_ctas: c_int,
-    max_ctas: c_int,
-    net_name: *const c_char,
-    split_share: c_int,
-    traffic_class: c_int,
-    comm_name: *const c_char,
-    collnet_enable: c_int,
-    cta_policy: c_int,
-    shrink_share: c_int,
-    nvls_ctas: c_int,
-    channels_per_net_peer: c_int,
-    nvlink_centric_sched: c_int,
-    graph_usage_mode: c_int,
-    num_rma_ctx: c_int,
-    max_p2p_peers: c_int,
-    graph_stream_ordering: c_int,
-    launch_order_implicit: c_int,
-    num_rma_sig: c_int,
-    rma_eager_init: c_int,
-    host_cft_mode: c_int,
-    nvls_host_mode: c_int,
-    /// Padding in C. A library newer than the version that it is told reads it as its next field.
-    padding: c_int,
-}
-
-/// The newest version whose fields are known. A newer library is told this version, and uses the defaults for later
-/// fields.
-const NEWEST: u32 = 23203;
-
-/// `NCCL_CONFIG_UNDEF_INT`
-const UNDEFINED: c_int = c_int::MIN;
-
-impl RawConfig {
-    /// Returns `NCCL_CONFIG_INITIALIZER` of a version.
-    fn new(version: u32) -> Self {
-        let version = version.min(NEWEST);
-        let size = match version {
-            ..22600 => std::mem::offset_of!(Self, traffic_class),
-            22600..22700 => std::mem::offset_of!(Self, comm_name),
-            22700..22800 => std::mem::offset_of!(Self, channels_per_net_peer),
-            22800..22900 => std::mem::offset_of!(Self, graph_usage_mode),
-            22900..23000 => std::mem::offset_of!(Self, max_p2p_peers),
-            23000..23100 => std::mem::offset_of!(Self, launch_order_implicit),
-            23100.. => size_of::<Self>(),
-        };
-        Self {
-            // The struct's alignment is 8.
-            size: size.next_multiple_of(align_of::<Self>()),
-            magic: 0xcafe_beef,
-            version,
-            blocking: UNDEFINED,
-            cga_cluster_size: UNDEFINED,
-            min_ctas: UNDEFINED,
-            max_ctas: UNDEFINED,
-            net_name: ptr::null(),
-            split_share: UNDEFINED,
-            traffic_class: UNDEFINED,
-            comm_name: ptr::null(),
-            collnet_enable: UNDEFINED,
-            cta_policy: UNDEFINED,
-            shrink_share: UNDEFINED,
-            nvls_ctas: UNDEFINED,
-            channels_per_net_peer: UNDEFINED,
-            nvlink_centric_sched: UNDEFINED,
-            graph_usage_mode: UNDEFINED,
-            num_rma_ctx: UNDEFINED,
-            max_p2p_peers: UNDEFINED,
-            graph_stream_ordering: UNDEFINED,
-            launch_order_implicit: UNDEFINED,
-            num_rma_sig: UNDEFINED,
-            rma_eager_init: UNDEFINED,
-            host_cft_mode: UNDEFINED,
-            nvls_host_mode: UNDEFINED,
-            padding: UNDEFINED,
-        }
-    }
-
-    /// Returns a reference to an option, and the version that introduced it.
-    fn field(&mut self, field: Field) -> (&mut c_int, u32) {
-        match field {
-            Field::MinCtas => (&mut self.min_ctas, 21700),
-            Field::MaxCtas => (&mut self.max_ctas, 21700),
-            Field::ClusterSize => (&mut self.cga_cluster_size, 21700),
-            Field::SplitShare => (&mut self.split_share, 21800),
-            Field::TrafficClass => (&mut self.traffic_class, 22600),
-            Field::ShrinkShare => (&mut self.shrink_share, 22700),
-        }
+/// Returns a reference to an option, and the version that introduced it.
+fn place(raw: &mut RawConfig, field: Field) -> (&mut c_int, u32) {
+    match field {
+        Field::MinCtas => (&mut raw.min_ctas, 21700),
+        Field::MaxCtas => (&mut raw.max_ctas, 21700),
+        Field::ClusterSize => (&mut raw.cga_cluster_size, 21700),
+        Field::SplitShare => (&mut raw.split_share, 21800),
+        Field::TrafficClass => (&mut raw.traffic_class, 22600),
+        Field::ShrinkShare => (&mut raw.shrink_share, 22700),
     }
 }
 
@@ -283,6 +197,7 @@ unsafe impl Sync for OwnedConfig {}
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::raw_config::{NEWEST, UNDEFINED};
 
     #[test]
     fn a_config_is_as_large_as_that_of_its_version() {

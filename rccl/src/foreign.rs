@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use smallvec::SmallVec;
 
-use crate::call::{self, Kind, Parts, Submission, Summary, error_of, submit};
+use crate::call::{self, Submission, error_of, submit};
 use crate::communicator::{UniqueId, check_rank, init};
 use crate::config::Config;
 use crate::element::{DataType, RawOp};
@@ -19,6 +19,7 @@ use crate::error::{Error, Result};
 use crate::handle::Handle;
 use crate::library;
 use crate::raw::{self, RawStream};
+use crate::summary::{Kind, Parts, Summary};
 
 /// The operator that a reduction applies to the elements of all ranks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -6,11 +6,11 @@ use hip::interop::{Uses, call_on_streams};
 use hip::{DeviceSlice, DeviceSliceMut, Pod};
 use smallvec::SmallVec;
 
-use crate::call::{Call, Kind, Parts, Submission, submit};
-use crate::checks;
+use crate::call::{Call, Submission, submit};
 use crate::communicator::Communicator;
 use crate::element::{DataType, Op, Reduce};
 use crate::error::{Error, Result};
+use crate::summary::{Kind, Parts};
 
 /// Calls that are made together: for several ranks of one process, or sends and receives that must not wait for each
 /// other (`ncclGroupStart`, `ncclGroupEnd`).
@@ -50,16 +50,6 @@ struct Part<'a> {
     communicator: &'a Communicator,
     uses: Uses<'a>,
     calls: SmallVec<[Call; 1]>,
-}
-
-/// Makes the calls that `body` puts into a group, unless it returns an error.
-///
-/// # Errors
-/// The errors of `body` and of [`Group::end`].
-pub fn group<'a>(body: impl FnOnce(&mut Group<'a>) -> Result<()>) -> Result<()> {
-    let mut group = Group::new();
-    body(&mut group)?;
-    group.end()
 }
 
 impl Drop for Part<'_> {
@@ -120,17 +110,9 @@ impl<'a> Group<'a> {
         Ok(&mut self.parts[index])
     }
 
-    /// Makes the calls, and returns when the library has queued their work. New connections are made first, if needed,
-    /// within [`Config::timeout`](crate::Config::timeout).
-    ///
-    /// # Errors
-    /// [`Error::Timeout`] and [`Error::Asynchronous`], after which the communicators are aborted; [`Error::Mismatch`];
-    /// an error from the library; [`Error::Hip`] while a stream is captured, or if a device cannot access a buffer.
-    pub fn end(self) -> Result<()> {
-        if self.parts.iter().any(|part| part.communicator.checks.is_some()) {
-            checks::compare(&self.parts.iter().map(|part| (part.communicator, &part.calls[..])).collect::<Vec<_>>())?;
-        }
-        self.end_unchecked()
+    /// Each communicator with its calls.
+    pub(crate) fn parts(&self) -> impl Iterator<Item = (&'a Communicator, &[Call])> {
+        self.parts.iter().map(|part| (part.communicator, &part.calls[..]))
     }
 
     /// As [`end`](Self::end), without comparing the calls of the ranks.

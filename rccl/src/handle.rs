@@ -10,11 +10,12 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::{Duration, Instant};
 
-use crate::call::Summary;
 use crate::config::OwnedConfig;
 use crate::error::{Context, Error, Result, check, library_error};
 use crate::raw::{self, ncclComm_t};
-use crate::watchdog::{Outcome, Watch, Watched};
+use crate::raw_config::RawConfig;
+use crate::summary::Summary;
+use crate::wait::{Outcome, Pause, Wait};
 
 /// Limit of the library's abort, after which the aborting thread is abandoned.
 const ABORT_PATIENCE: Duration = Duration::from_secs(30);
@@ -147,7 +148,7 @@ impl Handle {
         self.place.0.get()
     }
 
-    pub(crate) fn config(&self) -> *mut crate::config::RawConfig {
+    pub(crate) fn config(&self) -> *mut RawConfig {
         self.kept.config.as_ref().map_or(ptr::null_mut(), |config| ptr::from_ref(&*config.raw).cast_mut())
     }
 
@@ -278,40 +279,9 @@ impl Handle {
         Error::Timeout { waited: begin.elapsed(), context: Box::new(self.context(last)) }
     }
 
-    /// As [`wait_until`](Self::wait_until), for a `done` that calls HIP. HIP may block until the communicator is
-    /// aborted, so another thread aborts it.
-    pub(crate) fn wait_until_watched(
-        self: &Arc<Self>,
-        timeout: Duration,
-        done: impl FnMut() -> Result<bool>,
-    ) -> Result<()> {
-        self.watched(timeout, || self.wait_until(timeout, done))
-    }
-
-    /// Returns the result of `wait`, or the error for which the communicator was aborted meanwhile: at the deadline, or
-    /// because the library has an error.
-    pub(crate) fn watched<R>(self: &Arc<Self>, timeout: Duration, wait: impl FnOnce() -> Result<R>) -> Result<R> {
-        let watch = Watch::new(self, Instant::now(), timeout);
-        let waited = wait();
-        self.end_watch(Some(watch)).and(waited)
-    }
-
-    /// Watches the next call of the library on this thread, and the wait for it: the call may also block in HIP. A
-    /// blocking call has no deadline.
-    pub(crate) fn watch_call(self: &Arc<Self>) -> Option<Watch> {
-        (!self.blocking).then(|| Watch::new(self, Instant::now(), self.timeout))
-    }
-
-    /// Ends the watch. Returns the error for which the communicator was aborted meanwhile.
-    pub(crate) fn end_watch(&self, watch: Option<Watch>) -> Result<()> {
-        let Some(error) = watch.and_then(Watch::end) else { return Ok(()) };
-        self.wait_for_abort();
-        Err(error)
-    }
-
     /// Checks whether the library has an error, and whether the deadline has passed, for a waiting thread that may be
     /// blocked in HIP. Does not block: if a lock is held, the next check does it.
-    pub(crate) fn look_at(self: &Arc<Self>, wait: &Arc<Watched>, late: Option<Duration>) {
+    pub(crate) fn look_at(self: &Arc<Self>, wait: &Arc<Wait>, late: Option<Duration>) {
         let Some(inside) = try_lock(&self.inside) else { return };
         let Some(mut inner) = try_lock(&self.state) else {
             // Held during a call of the library, possibly of the waiting thread.
@@ -378,7 +348,7 @@ impl Handle {
     ///
     /// In a group, `ncclCommAbort` ends the work immediately, but frees the communicator at the end of the group: after
     /// the call.
-    fn abort_during_call(self: &Arc<Self>, wait: &Arc<Watched>) {
+    fn abort_during_call(self: &Arc<Self>, wait: &Arc<Wait>) {
         let comm = self.comm();
         let mut outcome = wait.outcome();
         if !matches!(*outcome, Outcome::Waiting) || comm.is_null() || self.abort_begun.swap(true, Ordering::AcqRel) {
@@ -436,7 +406,7 @@ impl Handle {
     }
 
     /// Waits until the library has aborted it, if it is doing so, with a limit.
-    fn wait_for_abort(&self) {
+    pub(crate) fn wait_for_abort(&self) {
         let begin = Instant::now();
         let mut pause = Pause::default();
         let aborting = || self.abort_begun.load(Ordering::Acquire) && !self.abort_done.load(Ordering::Acquire);
@@ -554,19 +524,5 @@ fn try_lock<T>(lock: &Mutex<T>) -> Option<MutexGuard<'_, T>> {
 impl fmt::Debug for Handle {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Handle").field("rank", &self.rank()).field("size", &self.size()).finish_non_exhaustive()
-    }
-}
-
-/// Waits between polls, for increasing times.
-#[derive(Default)]
-pub(crate) struct Pause(u32);
-
-impl Pause {
-    pub(crate) fn wait(&mut self) {
-        self.0 = self.0.saturating_add(1);
-        match self.0 {
-            ..50 => std::thread::yield_now(),
-            looks => std::thread::sleep(Duration::from_micros((u64::from(looks - 49) * 10).min(1000))),
-        }
     }
 }

@@ -85,6 +85,7 @@ mod collectives;
 mod communicator;
 mod config;
 mod element;
+mod ending;
 mod error;
 pub mod foreign;
 mod group;
@@ -95,15 +96,20 @@ mod library;
 pub mod memory;
 #[allow(missing_docs, unreachable_pub, clippy::missing_safety_doc, reason = "the functions are C's")]
 mod raw;
+mod raw_config;
+mod records;
 pub mod start;
+mod summary;
 mod ticker;
+mod wait;
 mod watchdog;
 
 pub use communicator::{Communicator, Completion, Pending, UniqueId};
 pub use config::Config;
 pub use element::{DataType, Op, Reduce};
+pub use ending::group;
 pub use error::{Context, Error, Result};
-pub use group::{Group, group};
+pub use group::Group;
 pub use library::{is_available, other_library, use_nccl, version};
 pub use rccl_sys::ncclResult_t as Status;
 

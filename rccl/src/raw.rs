@@ -1,7 +1,7 @@
 //! The C functions: every RCCL function that this crate calls is declared here, and nowhere else.
 //!
 //! They are declared once for all releases. The only types that differ are the configuration, which states its own size
-//! and version ([`RawConfig`](crate::config::RawConfig)), and windows, which are opaque. A test compares each
+//! and version ([`RawConfig`](crate::raw_config::RawConfig)), and windows, which are opaque. A test compares each
 //! declaration with those of `rccl-sys` at every level. The comments between the declarations are the headings of
 //! `RCCL_FUNCTIONS.md`.
 
@@ -13,7 +13,7 @@ pub(crate) use rccl_sys::{
     ncclSystemError, ncclUniqueId, symbol_error,
 };
 
-use crate::config::RawConfig;
+use crate::raw_config::RawConfig;
 
 /// Work is in progress: named in the headers since ROCm 6.2.
 pub(crate) const IN_PROGRESS: ncclResult_t = ncclResult_t(7);

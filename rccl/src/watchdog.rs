@@ -7,8 +7,9 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use crate::error::Error;
-use crate::handle::{Handle, Pause};
+use crate::error::{Error, Result};
+use crate::handle::Handle;
+use crate::wait::{Outcome, Pause, Wait};
 
 /// Grace period after a deadline in which the waiting thread may notice it first. It has priority because only it knows
 /// whether the work is done.
@@ -34,30 +35,14 @@ fn waits() -> MutexGuard<'static, Waits> {
 }
 
 /// A wait that is watched.
-pub(crate) struct Watched {
-    pub(crate) handle: Arc<Handle>,
-    pub(crate) begin: Instant,
+struct Watched {
+    handle: Arc<Handle>,
+    wait: Arc<Wait>,
     /// `None` if the clock cannot represent it.
     deadline: Option<Instant>,
-    outcome: Mutex<Outcome>,
-}
-
-/// The outcome of a wait. If both are locked, the state of its communicator is locked first.
-pub(crate) enum Outcome {
-    Waiting,
-    /// The communicator is being aborted, and the error is not known yet.
-    Aborting,
-    /// The communicator was aborted because of this error.
-    Aborted(Error),
-    /// The thread no longer waits.
-    Over,
 }
 
 impl Watched {
-    pub(crate) fn outcome(&self) -> MutexGuard<'_, Outcome> {
-        self.outcome.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Returns how long ago it should have ended.
     fn late_by(&self, now: Instant) -> Option<Duration> {
         self.deadline.and_then(|deadline| now.checked_duration_since(deadline))
@@ -71,8 +56,7 @@ impl Watch {
     /// Starts to watch a wait that began at `begin`.
     pub(crate) fn new(handle: &Arc<Handle>, begin: Instant, timeout: Duration) -> Self {
         let deadline = begin.checked_add(timeout).and_then(|deadline| deadline.checked_add(GRACE));
-        let outcome = Mutex::new(Outcome::Waiting);
-        let watched = Arc::new(Watched { handle: Arc::clone(handle), begin, deadline, outcome });
+        let watched = Arc::new(Watched { handle: Arc::clone(handle), wait: Arc::new(Wait::new(begin)), deadline });
         let process = std::process::id();
         let mut waits = waits();
         if waits.process != Some(process) {
@@ -91,7 +75,7 @@ impl Watch {
     pub(crate) fn end(self) -> Option<Error> {
         let mut pause = Pause::default();
         loop {
-            let mut outcome = self.0.outcome();
+            let mut outcome = self.0.wait.outcome();
             match std::mem::replace(&mut *outcome, Outcome::Over) {
                 Outcome::Aborted(error) => return Some(error),
                 Outcome::Waiting | Outcome::Over => return None,
@@ -105,8 +89,41 @@ impl Watch {
 
 impl Drop for Watch {
     fn drop(&mut self) {
-        *self.0.outcome() = Outcome::Over;
+        *self.0.wait.outcome() = Outcome::Over;
         waits().watched.retain(|watched| !Arc::ptr_eq(watched, &self.0));
+    }
+}
+
+impl Handle {
+    /// As [`wait_until`](Self::wait_until), for a `done` that calls HIP. HIP may block until the communicator is
+    /// aborted, so another thread aborts it.
+    pub(crate) fn wait_until_watched(
+        self: &Arc<Self>,
+        timeout: Duration,
+        done: impl FnMut() -> Result<bool>,
+    ) -> Result<()> {
+        self.watched(timeout, || self.wait_until(timeout, done))
+    }
+
+    /// Returns the result of `wait`, or the error for which the communicator was aborted meanwhile: at the deadline, or
+    /// because the library has an error.
+    pub(crate) fn watched<R>(self: &Arc<Self>, timeout: Duration, wait: impl FnOnce() -> Result<R>) -> Result<R> {
+        let watch = Watch::new(self, Instant::now(), timeout);
+        let waited = wait();
+        self.end_watch(Some(watch)).and(waited)
+    }
+
+    /// Watches the next call of the library on this thread, and the wait for it: the call may also block in HIP. A
+    /// blocking call has no deadline.
+    pub(crate) fn watch_call(self: &Arc<Self>) -> Option<Watch> {
+        (!self.blocking).then(|| Watch::new(self, Instant::now(), self.timeout))
+    }
+
+    /// Ends the watch. Returns the error for which the communicator was aborted meanwhile.
+    pub(crate) fn end_watch(&self, watch: Option<Watch>) -> Result<()> {
+        let Some(error) = watch.and_then(Watch::end) else { return Ok(()) };
+        self.wait_for_abort();
+        Err(error)
     }
 }
 
@@ -122,7 +139,7 @@ fn watch() {
         drop(waits);
         was_idle = watched.is_empty();
         let now = Instant::now();
-        watched.iter().for_each(|watched| watched.handle.look_at(watched, watched.late_by(now)));
+        watched.iter().for_each(|watched| watched.handle.look_at(&watched.wait, watched.late_by(now)));
         drop(watched);
         std::thread::sleep(if was_idle { LINGER } else { PERIOD });
     }

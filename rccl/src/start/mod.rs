@@ -42,6 +42,7 @@ mod hub;
 #[cfg(all(unix, feature = "mpi"))]
 mod mpi;
 mod placement;
+mod secret;
 mod wire;
 
 use std::net::{SocketAddr, TcpStream, ToSocketAddrs as _};
@@ -56,6 +57,7 @@ pub use hub::Hub;
 #[cfg_attr(docsrs, doc(cfg(feature = "mpi")))]
 pub use mpi::Mpi;
 pub use placement::Placement;
+pub use secret::Secret;
 
 use crate::communicator::{Communicator, UniqueId};
 use crate::config::Config;
@@ -63,53 +65,6 @@ use wire::{Channel, Request, Response};
 
 /// The default limit of waits for ranks.
 const TIMEOUT: Duration = Duration::from_secs(300);
-
-/// The secret that ranks of a program share.
-#[derive(Clone, PartialEq, Eq)]
-pub struct Secret(pub(crate) [u8; 32]);
-
-impl Secret {
-    /// Creates a secret from any text.
-    ///
-    /// # Errors
-    /// [`Error::Environment`] for a text of less than 16 bytes.
-    pub fn new(text: &str) -> Result<Self, Error> {
-        let text = text.trim();
-        if text.len() < 16 {
-            return Err(Error::environment("RCCL_RS_SECRET", None, "a secret of at least 16 bytes is needed"));
-        }
-        Ok(Self(blake3::derive_key("rccl 2026-11 ranks of one program", text.as_bytes())))
-    }
-
-    /// Generates a new secret, as text.
-    ///
-    /// # Errors
-    /// [`Error::Connection`] if the system cannot provide random numbers.
-    pub fn generate() -> Result<String, Error> {
-        let random: [u8; 32] = wire::random().map_err(|error| Error::connection("/dev/urandom", error))?;
-        Ok(random.iter().map(|byte| format!("{byte:02x}")).collect())
-    }
-
-    fn from_environment(variable: &dyn Fn(&str) -> Option<String>) -> Result<Self, Error> {
-        if let Some(text) = variable("RCCL_RS_SECRET") {
-            return Self::new(&text);
-        }
-        let Some(path) = variable("RCCL_RS_SECRET_FILE") else {
-            let needed = "set it, or RCCL_RS_SECRET_FILE, to the same text on all ranks: it keeps strangers out";
-            return Err(Error::environment("RCCL_RS_SECRET", None, needed));
-        };
-        let text = std::fs::read_to_string(&path).map_err(|error| {
-            Error::environment("RCCL_RS_SECRET_FILE", Some(path.clone()), format!("a file that can be read ({error})"))
-        })?;
-        Self::new(&text)
-    }
-}
-
-impl std::fmt::Debug for Secret {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Secret")
-    }
-}
 
 /// The ranks of a program, as seen by one of them: a connection to the hub.
 #[derive(Debug)]

@@ -8,6 +8,7 @@ use std::io::{self, Read as _, Write as _};
 use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
+use super::secret::random;
 use super::{Error, Secret};
 
 const MAGIC: &[u8; 8] = b"RCCLRS1\n";
@@ -38,13 +39,6 @@ pub(super) enum Response {
 pub(super) struct Knock {
     pub(super) rank: usize,
     pub(super) size: usize,
-}
-
-/// Returns random bytes of the system.
-pub(super) fn random<const N: usize>() -> io::Result<[u8; N]> {
-    let mut bytes = [0; N];
-    std::fs::File::open("/dev/urandom")?.read_exact(&mut bytes)?;
-    Ok(bytes)
 }
 
 fn invalid(what: impl Into<String>) -> io::Error {
