@@ -4,6 +4,7 @@ use std::fmt;
 use std::marker::PhantomData;
 
 use super::diagnostic::Location;
+use super::kinds::kinds;
 use super::raw;
 use super::types::Type;
 use super::unit::TranslationUnit;
@@ -15,29 +16,6 @@ pub struct Cursor<'u> {
     /// Only one thread at a time uses the cursors of a unit.
     _unit: PhantomData<(&'u TranslationUnit<'u>, *const ())>,
 }
-
-macro_rules! kinds {
-    ($(#[$doc:meta])* $name:ident, $other:literal: $($(#[$of:meta])* $kind:ident = $number:literal,)*) => {
-        $(#[$doc])*
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-        #[non_exhaustive]
-        pub enum $name {
-            $($(#[$of])* $kind,)*
-            #[doc = $other]
-            Other(u32),
-        }
-
-        impl $name {
-            pub(super) fn from_raw(raw: u32) -> Self {
-                match raw {
-                    $($number => Self::$kind,)*
-                    other => Self::Other(other),
-                }
-            }
-        }
-    };
-}
-pub(super) use kinds;
 
 kinds! {
     /// The kind of a [`Cursor`].
@@ -329,5 +307,45 @@ impl Eq for Cursor<'_> {}
 impl fmt::Debug for Cursor<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} {}", self.kind_name(), self.display_name())
+    }
+}
+
+impl TranslationUnit<'_> {
+    /// Returns the cursor of the whole unit, whose children are the declarations of the source and of everything that
+    /// it includes.
+    #[doc(alias = "clang_getTranslationUnitCursor")]
+    pub fn cursor(&self) -> Cursor<'_> {
+        // SAFETY: the unit is live.
+        Cursor::from_raw(unsafe { raw::clang_getTranslationUnitCursor(self.raw) })
+    }
+}
+
+impl fmt::Debug for TranslationUnit<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TranslationUnit").field("name", &self.cursor().spelling()).finish_non_exhaustive()
+    }
+}
+
+impl<'u> Type<'u> {
+    /// Returns the fields of a structure, union or class; none for other types and for types that are only declared.
+    #[doc(alias = "clang_Type_visitFields")]
+    pub fn fields(self) -> Vec<Cursor<'u>> {
+        unsafe extern "C" fn push(cursor: raw::CXCursor, fields: raw::CXClientData) -> raw::CXVisitorResult {
+            // SAFETY: called with a vector of cursors, below.
+            unsafe { (*fields.cast::<Vec<raw::CXCursor>>()).push(cursor) };
+            raw::CXVisit_Continue
+        }
+        let mut fields: Vec<raw::CXCursor> = Vec::new();
+        let visitor: raw::CXFieldVisitor = Some(push);
+        // SAFETY: the unit is live, and the visitor expects such a vector, which outlives the call.
+        unsafe { raw::clang_Type_visitFields(self.raw, visitor, (&raw mut fields).cast()) };
+        fields.into_iter().map(Cursor::from_raw).collect()
+    }
+
+    /// Returns the declaration of a structure, enum, `typedef` or such.
+    #[doc(alias = "clang_getTypeDeclaration")]
+    pub fn declaration(self) -> Option<Cursor<'u>> {
+        // SAFETY: the unit is live.
+        Cursor::some(unsafe { raw::clang_getTypeDeclaration(self.raw) })
     }
 }

@@ -36,6 +36,7 @@
 mod cursor;
 mod diagnostic;
 mod error;
+mod kinds;
 mod library;
 mod raw;
 mod types;

@@ -3,14 +3,14 @@
 use std::fmt;
 use std::marker::PhantomData;
 
-use super::cursor::{Cursor, kinds};
+use super::kinds::kinds;
 use super::raw;
 use super::unit::TranslationUnit;
 
 /// A type in a [`TranslationUnit`], which it borrows.
 #[derive(Clone, Copy)]
 pub struct Type<'u> {
-    raw: raw::CXType,
+    pub(super) raw: raw::CXType,
     _unit: PhantomData<(&'u TranslationUnit<'u>, *const ())>,
 }
 
@@ -151,21 +151,6 @@ impl<'u> Type<'u> {
         u64::try_from(unsafe { raw::clang_Type_getAlignOf(self.raw) }).ok()
     }
 
-    /// Returns the fields of a structure, union or class; none for other types and for types that are only declared.
-    #[doc(alias = "clang_Type_visitFields")]
-    pub fn fields(self) -> Vec<Cursor<'u>> {
-        unsafe extern "C" fn push(cursor: raw::CXCursor, fields: raw::CXClientData) -> raw::CXVisitorResult {
-            // SAFETY: called with a vector of cursors, below.
-            unsafe { (*fields.cast::<Vec<raw::CXCursor>>()).push(cursor) };
-            raw::CXVisit_Continue
-        }
-        let mut fields: Vec<raw::CXCursor> = Vec::new();
-        let visitor: raw::CXFieldVisitor = Some(push);
-        // SAFETY: the unit is live, and the visitor expects such a vector, which outlives the call.
-        unsafe { raw::clang_Type_visitFields(self.raw, visitor, (&raw mut fields).cast()) };
-        fields.into_iter().map(Cursor::from_raw).collect()
-    }
-
     /// Returns the type of a function's result.
     #[doc(alias = "clang_getResultType")]
     pub fn result(self) -> Option<Type<'u>> {
@@ -195,13 +180,6 @@ impl<'u> Type<'u> {
     pub fn is_const(self) -> bool {
         // SAFETY: the unit is live.
         unsafe { raw::clang_isConstQualifiedType(self.raw) != 0 }
-    }
-
-    /// Returns the declaration of a structure, enum, `typedef` or such.
-    #[doc(alias = "clang_getTypeDeclaration")]
-    pub fn declaration(self) -> Option<Cursor<'u>> {
-        // SAFETY: the unit is live.
-        Cursor::some(unsafe { raw::clang_getTypeDeclaration(self.raw) })
     }
 }
 

@@ -5,7 +5,6 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::path::{Path, PathBuf};
 
-use super::cursor::Cursor;
 use super::diagnostic::{Diagnostic, Location, Severity};
 use super::error::{Error, Result};
 use super::library::Library;
@@ -166,19 +165,11 @@ impl Drop for Index {
 
 /// A source that was parsed. It borrows its [`Index`]; cursors and types borrow it.
 pub struct TranslationUnit<'i> {
-    raw: raw::CXTranslationUnit,
+    pub(super) raw: raw::CXTranslationUnit,
     _index: PhantomData<&'i Index>,
 }
 
 impl TranslationUnit<'_> {
-    /// Returns the cursor of the whole unit, whose children are the declarations of the source and of everything that
-    /// it includes.
-    #[doc(alias = "clang_getTranslationUnitCursor")]
-    pub fn cursor(&self) -> Cursor<'_> {
-        // SAFETY: the unit is live.
-        Cursor::from_raw(unsafe { raw::clang_getTranslationUnitCursor(self.raw) })
-    }
-
     /// Returns the compiler's messages, in the order of the source.
     #[doc(alias = "clang_getNumDiagnostics")]
     #[doc(alias = "clang_getDiagnostic")]
@@ -209,12 +200,6 @@ impl TranslationUnit<'_> {
             raw::clang_disposeDiagnostic(raw);
             diagnostic
         }
-    }
-}
-
-impl fmt::Debug for TranslationUnit<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("TranslationUnit").field("name", &self.cursor().spelling()).finish_non_exhaustive()
     }
 }
 

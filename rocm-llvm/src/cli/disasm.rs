@@ -10,7 +10,7 @@ use super::disassembler::Disassembler;
 use super::file::{CodeObject, File};
 use super::kernel::Code;
 use super::lines::Lines;
-use super::{Result, print};
+use super::output::{Result, print};
 
 /// Show the instructions of kernels, with source lines if the code has debug information (-g, or -gline-tables-only).
 ///

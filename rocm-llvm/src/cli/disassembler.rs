@@ -8,7 +8,7 @@ use std::ptr::NonNull;
 use rocm_llvm::comgr;
 use rocm_loader::{Library, Scope, libraries};
 
-use super::Result;
+use super::output::Result;
 
 /// A disassembler for one architecture.
 pub(crate) enum Disassembler {

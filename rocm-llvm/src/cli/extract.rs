@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use super::file::File;
-use super::{Result, print};
+use super::output::{Result, print};
 
 /// Write each code object of a file into a file of its own.
 ///

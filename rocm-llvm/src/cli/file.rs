@@ -7,7 +7,7 @@ use hip::{Arch, Module};
 use object::read::elf::{ElfFile64, FileHeader as _};
 use object::{LittleEndian, Object as _, ObjectSection as _};
 
-use super::Result;
+use super::output::Result;
 
 const BUNDLE: &[u8] = b"__CLANG_OFFLOAD_BUNDLE__";
 const COMPRESSED: &[u8] = b"CCOB";

@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::file::{File, Kind};
 use super::kernel::{Argument, Code, Kernel};
 use super::occupancy::Limit;
-use super::{Result, print};
+use super::output::{Result, print};
 
 /// Show the architectures and kernels in a file: arguments, registers, LDS, scratch memory, spills, occupancy.
 ///

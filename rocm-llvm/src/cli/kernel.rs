@@ -6,8 +6,8 @@ use object::read::elf::{FileHeader as _, ProgramHeader as _, SectionHeader as _}
 use rmpv::Value;
 use serde::Serialize;
 
-use super::Result;
-use super::occupancy::Occupancy;
+use super::occupancy::{Needs, Occupancy};
+use super::output::Result;
 
 /// NT_AMDGPU_METADATA, and its predecessor in code objects of version 2.
 const METADATA: u32 = 32;
@@ -189,8 +189,19 @@ impl Kernel {
             workgroup_processor_mode: get(map, ".workgroup_processor_mode").is_none_or(truth),
             occupancy: None,
         };
-        kernel.occupancy = Occupancy::of(&kernel, target);
+        kernel.occupancy = Occupancy::of(&kernel.needs(), target);
         kernel
+    }
+
+    fn needs(&self) -> Needs {
+        Needs {
+            vgprs: self.vgprs,
+            sgprs: self.sgprs,
+            lds_bytes: self.lds_bytes,
+            wavefront_size: self.wavefront_size,
+            max_workgroup_size: self.max_workgroup_size,
+            workgroup_processor_mode: self.workgroup_processor_mode,
+        }
     }
 }
 

@@ -10,14 +10,12 @@ mod inspect;
 mod kernel;
 mod lines;
 mod occupancy;
+mod output;
 
 use std::io::{self, Write as _};
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-
-/// The result of the command's functions: an error is a text for the user.
-type Result<T, E = String> = std::result::Result<T, E>;
 
 /// Inspect, disassemble and extract code for AMD GPUs. No GPU is needed.
 #[derive(Debug, Parser)]
@@ -67,15 +65,5 @@ pub(crate) fn main() -> ExitCode {
             let _ = writeln!(io::stderr(), "ERROR: {error}");
             ExitCode::FAILURE
         }
-    }
-}
-
-/// Writes to stdout. If the reader closes the pipe early, as `head` does, the program ends without an error.
-fn print(text: &str) -> Result<()> {
-    let mut out = io::stdout().lock();
-    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => std::process::exit(0),
-        Err(error) => Err(format!("cannot write the output: {error}")),
-        Ok(()) => Ok(()),
     }
 }

@@ -5,8 +5,6 @@
 
 use serde::Serialize;
 
-use super::kernel::Kernel;
-
 /// The waves of a SIMD unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub(crate) struct Occupancy {
@@ -32,6 +30,16 @@ pub(crate) enum Limit {
     Lds,
 }
 
+/// What limits how many waves of a kernel fit.
+pub(crate) struct Needs {
+    pub(crate) vgprs: u64,
+    pub(crate) sgprs: u64,
+    pub(crate) lds_bytes: u64,
+    pub(crate) wavefront_size: u64,
+    pub(crate) max_workgroup_size: u64,
+    pub(crate) workgroup_processor_mode: bool,
+}
+
 /// The limits of an architecture.
 struct Chip {
     /// Maximum number of waves of a SIMD unit.
@@ -51,7 +59,7 @@ struct Chip {
 
 impl Chip {
     /// Returns the limits of a processor for a kernel; `None` for an unknown processor.
-    fn of(target: &str, kernel: &Kernel) -> Option<Self> {
+    fn of(target: &str, kernel: &Needs) -> Option<Self> {
         const SGPRS_OF_GFX6: &[(u64, u64)] = &[(48, 10), (56, 9), (64, 8), (72, 7), (80, 6), (u64::MAX, 5)];
         const SGPRS_OF_GFX8: &[(u64, u64)] = &[(80, 10), (88, 9), (100, 8), (u64::MAX, 7)];
         let processor = target.split(':').next()?;
@@ -101,7 +109,7 @@ impl Chip {
 
 impl Occupancy {
     /// Returns the occupancy of a kernel with its static LDS, in workgroups of the best size.
-    pub(crate) fn of(kernel: &Kernel, target: &str) -> Option<Self> {
+    pub(crate) fn of(kernel: &Needs, target: &str) -> Option<Self> {
         let chip = Chip::of(target, kernel)?;
         if kernel.wavefront_size == 0 {
             return None;

@@ -1,68 +1,17 @@
 //! Actions: the operations of Comgr on a set of data objects.
 
 use std::ffi::{CString, c_char};
-use std::fmt;
 use std::path::{Path, PathBuf};
 
 use rocm_llvm_sys::comgr::{self as sys, amd_comgr_action_info_t};
 
-use crate::comgr::data::DataKind;
 use crate::comgr::data_set::DataSet;
 use crate::comgr::error::{Error, Result};
 use crate::comgr::isa::Isa;
+use crate::comgr::kind::{Action, DataKind, Language};
 use crate::comgr::library::{c_string, check, library, lossy, not_supported, status_text};
 use crate::comgr::numbering;
 use crate::comgr::paths::without_directories;
-
-/// The operations of Comgr (`amd_comgr_action_kind_t`). Each action reads the data objects of its kinds in the input,
-/// ignores the others, and adds its results to the output.
-#[doc(alias = "amd_comgr_action_kind_t")]
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum Action {
-    /// Runs the preprocessor over each source.
-    Preprocess,
-    /// Compiles each source to bitcode.
-    CompileToBitcode,
-    /// Compiles each source to bitcode, and links the functions of the device libraries that it uses.
-    CompileToBitcodeWithDeviceLibraries,
-    /// Adds the device libraries to the bitcodes. Comgr 2 only.
-    AddDeviceLibraries,
-    /// Links bitcodes to one.
-    LinkBitcode,
-    /// Optimises each bitcode. Comgr 2 only.
-    OptimizeBitcode,
-    /// Compiles each bitcode to an object file.
-    BitcodeToObject,
-    /// Compiles each bitcode to assembly.
-    BitcodeToAssembly,
-    /// Links object files to one object file.
-    LinkToObject,
-    /// Links object files to a code object.
-    LinkToCodeObject,
-    /// Assembles each source to an object file.
-    Assemble,
-    /// Disassembles each object file. Comgr of ROCm 7.2 rejects this and the next two; [`disassemble`] works with all.
-    ///
-    /// [`disassemble`]: crate::comgr::disassemble()
-    DisassembleObject,
-    /// Disassembles each code object.
-    DisassembleCodeObject,
-    /// Disassembles bytes of machine code.
-    DisassembleBytes,
-    /// Compiles each source to a bundle. Comgr 2 only.
-    CompileToBundle,
-    /// Compiles a source to an object file, with the device libraries. HIP only.
-    CompileToObject,
-    /// Compiles sources to one code object, with the device libraries. Since Comgr 2.8 (ROCm 6.2).
-    CompileToCodeObject,
-    /// Extracts the files from bundles: see [`ActionInfo::bundle_entry_ids`]. Since Comgr 2.8 (ROCm 6.2).
-    Unbundle,
-    /// Translates SPIR-V to bitcode. Since Comgr 3 (ROCm 6.4).
-    SpirvToBitcode,
-    /// Compiles SPIR-V to an object file. Since ROCm 7.0.
-    SpirvToObject,
-}
 
 impl Action {
     /// Returns whether the Comgr of this process has the action. Some actions also need a tool that a build of Comgr may
@@ -70,48 +19,6 @@ impl Action {
     pub fn is_supported(self) -> bool {
         numbering::has_action(self).is_ok()
     }
-}
-
-/// The action as a verb, as in "cannot compile a.hip".
-impl fmt::Display for Action {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Preprocess => "preprocess",
-            Self::CompileToBitcode
-            | Self::CompileToBitcodeWithDeviceLibraries
-            | Self::BitcodeToObject
-            | Self::BitcodeToAssembly
-            | Self::CompileToBundle
-            | Self::CompileToObject
-            | Self::CompileToCodeObject
-            | Self::SpirvToObject => "compile",
-            Self::AddDeviceLibraries => "add the device libraries to",
-            Self::LinkBitcode | Self::LinkToObject | Self::LinkToCodeObject => "link",
-            Self::OptimizeBitcode => "optimise",
-            Self::Assemble => "assemble",
-            Self::DisassembleObject | Self::DisassembleCodeObject | Self::DisassembleBytes => "disassemble",
-            Self::Unbundle => "unbundle",
-            Self::SpirvToBitcode => "translate",
-        })
-    }
-}
-
-/// The language of sources (`amd_comgr_language_t`).
-#[doc(alias = "amd_comgr_language_t")]
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum Language {
-    /// None: for actions on data other than sources.
-    #[default]
-    None,
-    /// OpenCL C 1.2.
-    OpenCl12,
-    /// OpenCL C 2.0.
-    OpenCl20,
-    /// HIP.
-    Hip,
-    /// LLVM IR. Since Comgr 2.8 (ROCm 6.2).
-    LlvmIr,
 }
 
 /// The settings of an action besides its input (`amd_comgr_action_info_t`).

@@ -5,8 +5,9 @@ use std::ops::Range;
 
 use rocm_llvm_sys::comgr::{self as sys, amd_comgr_code_object_info_t};
 
-use crate::comgr::data::{Data, DataKind};
+use crate::comgr::data::Data;
 use crate::comgr::error::{Error, Result};
+use crate::comgr::kind::DataKind;
 use crate::comgr::library::{c_string, check};
 
 /// Returns the range of a bundle that contains the code object for each of these ISA names

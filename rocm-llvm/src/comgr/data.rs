@@ -6,77 +6,10 @@ use std::marker::PhantomData;
 use rocm_llvm_sys::comgr::{self as sys, amd_comgr_data_kind_t, amd_comgr_data_t};
 
 use crate::comgr::error::{Error, Result};
+use crate::comgr::format;
 use crate::comgr::input::Input;
+use crate::comgr::kind::DataKind;
 use crate::comgr::library::{bytes, c_string, check, library, not_supported, text};
-use crate::comgr::metadata::Metadata;
-use crate::comgr::symbols::Symbol;
-use crate::comgr::{format, metadata, symbols};
-
-/// The kind of a data object (`amd_comgr_data_kind_t`).
-#[doc(alias = "amd_comgr_data_kind_t")]
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum DataKind {
-    /// Source text: HIP, OpenCL or assembly.
-    Source,
-    /// A header, which sources include by the data object's name.
-    Include,
-    /// A precompiled header.
-    PrecompiledHeader,
-    /// Diagnostics of the compiler.
-    Diagnostic,
-    /// The log of an action.
-    Log,
-    /// LLVM bitcode. Comgr accepts LLVM IR as text in its place.
-    Bitcode,
-    /// An object file for AMD GPUs, not linked (`RELOCATABLE`).
-    Object,
-    /// A linked code object (`EXECUTABLE`).
-    CodeObject,
-    /// Bytes, such as machine code without a file around it.
-    Bytes,
-    /// A bundle of code objects (`FATBIN`).
-    Bundle,
-    /// An archive.
-    Archive,
-    /// A bundle of bitcodes.
-    BitcodeBundle,
-    /// A bundle of archives.
-    ArchiveBundle,
-    /// A bundle of object files (since ROCm 6.2).
-    ObjectBundle,
-    /// SPIR-V (since ROCm 6.4).
-    Spirv,
-}
-
-impl DataKind {
-    /// All kinds, with Comgr's numbers. They are the same in every release.
-    const ALL: [(Self, amd_comgr_data_kind_t); 15] = [
-        (Self::Source, sys::AMD_COMGR_DATA_KIND_SOURCE),
-        (Self::Include, sys::AMD_COMGR_DATA_KIND_INCLUDE),
-        (Self::PrecompiledHeader, sys::AMD_COMGR_DATA_KIND_PRECOMPILED_HEADER),
-        (Self::Diagnostic, sys::AMD_COMGR_DATA_KIND_DIAGNOSTIC),
-        (Self::Log, sys::AMD_COMGR_DATA_KIND_LOG),
-        (Self::Bitcode, sys::AMD_COMGR_DATA_KIND_BC),
-        (Self::Object, sys::AMD_COMGR_DATA_KIND_RELOCATABLE),
-        (Self::CodeObject, sys::AMD_COMGR_DATA_KIND_EXECUTABLE),
-        (Self::Bytes, sys::AMD_COMGR_DATA_KIND_BYTES),
-        (Self::Bundle, sys::AMD_COMGR_DATA_KIND_FATBIN),
-        (Self::Archive, sys::AMD_COMGR_DATA_KIND_AR),
-        (Self::BitcodeBundle, sys::AMD_COMGR_DATA_KIND_BC_BUNDLE),
-        (Self::ArchiveBundle, sys::AMD_COMGR_DATA_KIND_AR_BUNDLE),
-        (Self::ObjectBundle, sys::AMD_COMGR_DATA_KIND_OBJ_BUNDLE),
-        (Self::Spirv, sys::AMD_COMGR_DATA_KIND_SPIRV),
-    ];
-
-    pub(crate) fn raw(self) -> amd_comgr_data_kind_t {
-        Self::ALL.iter().find(|(kind, _)| *kind == self).map_or(sys::AMD_COMGR_DATA_KIND_UNDEF, |(_, raw)| *raw)
-    }
-
-    pub(crate) fn from_raw(raw: amd_comgr_data_kind_t) -> Option<Self> {
-        Self::ALL.iter().find(|(_, number)| *number == raw).map(|(kind, _)| *kind)
-    }
-}
 
 /// Bytes that Comgr holds, with a name and a kind (`amd_comgr_data_t`).
 ///
@@ -209,34 +142,6 @@ impl Data {
             || self.describe(),
             |size, to| unsafe { sys::amd_comgr_get_data_isa_name(self.raw, size, to) },
         )
-    }
-
-    /// Returns the metadata of an object file, a code object or bitcode: see [`metadata`](crate::comgr::metadata()).
-    ///
-    /// # Errors
-    /// [`Error::Call`] if there is none, or for other kinds of data.
-    #[doc(alias = "amd_comgr_get_data_metadata")]
-    pub fn metadata(&self) -> Result<Metadata> {
-        metadata::of_data(self)
-    }
-
-    /// Returns the symbols of an object file or a code object: see [`symbols`](crate::comgr::symbols()).
-    ///
-    /// # Errors
-    /// [`Error::Call`] for other kinds of data.
-    #[doc(alias = "amd_comgr_iterate_symbols")]
-    pub fn symbols(&self) -> Result<Vec<Symbol>> {
-        symbols::of_data(self)
-    }
-
-    /// Returns the symbol of this name (`amd_comgr_symbol_lookup`); `None` if it does not exist. In a code object, only
-    /// the dynamic symbols are searched.
-    ///
-    /// # Errors
-    /// [`Error::Input`] if the name contains a NUL, [`Error::Call`] for data other than object files and code objects.
-    #[doc(alias = "amd_comgr_symbol_lookup")]
-    pub fn symbol(&self, name: &str) -> Result<Option<Symbol>> {
-        symbols::lookup(self, name)
     }
 
     /// Returns name and kind, for messages.

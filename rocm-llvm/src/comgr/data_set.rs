@@ -5,8 +5,9 @@ use std::marker::PhantomData;
 
 use rocm_llvm_sys::comgr::{self as sys, amd_comgr_data_set_t, amd_comgr_data_t};
 
-use crate::comgr::data::{Data, DataKind};
+use crate::comgr::data::Data;
 use crate::comgr::error::Result;
+use crate::comgr::kind::DataKind;
 use crate::comgr::library::{check, library};
 
 /// A set of data objects (`amd_comgr_data_set_t`).

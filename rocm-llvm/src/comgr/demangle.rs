@@ -2,8 +2,9 @@
 
 use rocm_llvm_sys::comgr::{self as sys, amd_comgr_data_t};
 
-use crate::comgr::data::{Data, DataKind};
+use crate::comgr::data::Data;
 use crate::comgr::error::{Error, Result};
+use crate::comgr::kind::DataKind;
 use crate::comgr::library::{check, lossy};
 
 /// Returns the C++ declaration of a mangled name (`amd_comgr_demangle_symbol_name`). A name that is not mangled is

@@ -2,7 +2,8 @@
 
 use std::fmt::Write as _;
 
-use crate::comgr::{Action, Version};
+use crate::comgr::kind::Action;
+use crate::comgr::version::Version;
 
 /// The result of the functions of this module.
 pub type Result<T, E = Error> = std::result::Result<T, E>;

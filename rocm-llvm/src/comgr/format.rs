@@ -1,7 +1,7 @@
 //! Checks of input before it is passed to Comgr.
 
-use crate::comgr::data::DataKind;
 use crate::comgr::error::{Error, Result};
+use crate::comgr::kind::DataKind;
 use crate::comgr::notes;
 
 const ELF: &[u8] = b"\x7fELF";

@@ -108,8 +108,8 @@ impl fmt::Debug for Input<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::comgr::data::DataKind;
     use crate::comgr::format;
+    use crate::comgr::kind::DataKind;
 
     /// This property makes text safe.
     #[test]

@@ -1,28 +1,12 @@
 //! The loaded Comgr: its version, and calls of its functions.
 
 use std::ffi::{CStr, CString, c_char};
-use std::fmt;
 use std::sync::OnceLock;
 
 use rocm_llvm_sys::comgr::{self as sys, BINDING, amd_comgr_status_t};
 
 use crate::comgr::error::{Error, Result};
-use crate::comgr::numbering::Numbering;
-
-/// A version of Comgr's interface.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Version {
-    /// The major version: 2 in ROCm 5.7 to 6.3, 3 since 6.4.
-    pub major: usize,
-    /// The minor version.
-    pub minor: usize,
-}
-
-impl fmt::Display for Version {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}.{}", self.major, self.minor)
-    }
-}
+use crate::comgr::version::{Numbering, Version};
 
 /// Checks whether Comgr can be used: the library and its dependencies can be loaded, and its numbers for actions and
 /// languages are known. Every function of this module calls this first. The result is cached.

@@ -141,8 +141,19 @@ impl Index<usize> for Metadata {
     }
 }
 
+impl Data {
+    /// Returns the metadata of an object file, a code object or bitcode: see [`metadata`](crate::comgr::metadata()).
+    ///
+    /// # Errors
+    /// [`Error::Call`] if there is none, or for other kinds of data.
+    #[doc(alias = "amd_comgr_get_data_metadata")]
+    pub fn metadata(&self) -> Result<Metadata> {
+        of_data(self)
+    }
+}
+
 /// Returns the metadata of a data object.
-pub(crate) fn of_data(data: &Data) -> Result<Metadata> {
+fn of_data(data: &Data) -> Result<Metadata> {
     let mut node = amd_comgr_metadata_node_t::default();
     // SAFETY: a live data object, and a place that is valid for the write.
     let status = unsafe { sys::amd_comgr_get_data_metadata(data.raw(), &mut node) };

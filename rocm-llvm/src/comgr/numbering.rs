@@ -5,47 +5,11 @@
 use rocm_llvm_sys::comgr::{
     self as sys, amd_comgr_action_info_t, amd_comgr_data_set_t, amd_comgr_status_t, rocm_6_2 as two, rocm_7_0 as three,
 };
-use rocm_loader::{Abi, Releases};
 
-use crate::comgr::action::{Action, Language};
 use crate::comgr::error::Result;
-use crate::comgr::library::{Library, Version, library, not_supported};
-
-/// The numbering of a Comgr.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Numbering {
-    /// Comgr 2: ROCm 5.7 to 6.3.
-    Two,
-    /// Comgr 3: ROCm 6.4 and newer.
-    Three,
-}
-
-/// The releases with Comgr 2, as in `rocm-llvm-sys`.
-const RELEASES_OF_TWO: Releases = Releases::new((0, 0), Some((6, 4)));
-/// The releases with Comgr 3.
-const RELEASES_OF_THREE: Releases = Releases::new((6, 4), None);
-
-impl Numbering {
-    /// Returns the numbering of a version, if the library's name matches: the functions that take numbers are bound by
-    /// the name.
-    pub(crate) fn of(version: Version, abi: Option<Abi>) -> Option<Self> {
-        let (numbering, releases) = match version.major {
-            2 => (Self::Two, RELEASES_OF_TWO),
-            3 => (Self::Three, RELEASES_OF_THREE),
-            _ => return None,
-        };
-        releases.contain(abi?).then_some(numbering)
-    }
-
-    /// Returns the versions with a library's name.
-    pub(crate) fn wanted(abi: Option<Abi>) -> &'static str {
-        match abi {
-            Some(abi) if RELEASES_OF_TWO.contain(abi) => "Comgr 2 (ROCm 5.7 to 6.3)",
-            Some(abi) if RELEASES_OF_THREE.contain(abi) => "Comgr 3 (ROCm 6.4 and newer)",
-            _ => "Comgr 2 (ROCm 5.7 to 6.3) or Comgr 3 (ROCm 6.4 and newer)",
-        }
-    }
-}
+use crate::comgr::kind::{Action, Language};
+use crate::comgr::library::{Library, library, not_supported};
+use crate::comgr::version::Numbering;
 
 /// Returns the number of an action, or the versions of Comgr that have it.
 fn number(action: Action, library: &Library) -> Result<u32, &'static str> {
@@ -185,26 +149,7 @@ pub(crate) fn set_vfs(info: amd_comgr_action_info_t, use_it: bool) -> Result<amd
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn of(major: usize, first: (u32, u32), last: (u32, u32)) -> Option<Numbering> {
-        Numbering::of(Version { major, minor: 0 }, Some(Abi { first, last }))
-    }
-
-    #[test]
-    fn the_version_and_the_name_decide_together() {
-        assert_eq!(of(2, (5, 7), (6, 3)), Some(Numbering::Two));
-        assert_eq!(of(3, (6, 4), (10, u32::MAX)), Some(Numbering::Three));
-        assert_eq!(Numbering::of(Version { major: 3, minor: 9 }, Some(Abi::NEWEST)), Some(Numbering::Three));
-        // A library under another library's name, and unknown versions.
-        assert_eq!(of(2, (6, 4), (10, u32::MAX)), None);
-        assert_eq!(of(3, (5, 7), (6, 3)), None);
-        assert_eq!(of(4, (6, 4), (10, u32::MAX)), None);
-        assert_eq!(of(1, (5, 7), (6, 3)), None);
-        assert_eq!(Numbering::of(Version { major: 3, minor: 0 }, None), None);
-        let wanted = |first, last| Numbering::wanted(Some(Abi { first, last }));
-        assert!(wanted((5, 7), (6, 3)).starts_with("Comgr 2 ") && wanted((6, 4), (10, 0)).starts_with("Comgr 3 "));
-        assert!(Numbering::wanted(None).contains("Comgr 2") && Numbering::wanted(None).contains("Comgr 3"));
-    }
+    use crate::comgr::version::Version;
 
     #[test]
     fn numbers_are_those_of_the_release() {

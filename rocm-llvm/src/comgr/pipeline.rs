@@ -2,19 +2,21 @@
 
 use std::path::Path;
 
-use crate::comgr::action::{Action, ActionInfo, Language, Output};
-use crate::comgr::data::{Data, DataKind};
+use crate::comgr::action::{ActionInfo, Output};
+use crate::comgr::data::Data;
 use crate::comgr::data_set::DataSet;
 use crate::comgr::error::{Error, Result};
 use crate::comgr::format;
 use crate::comgr::hip_header;
 use crate::comgr::input::{Artifact, Input};
 use crate::comgr::isa::Isa;
+use crate::comgr::kind::DataKind;
+use crate::comgr::kind::{Action, Language};
 use crate::comgr::library::{library, lossy};
 use crate::comgr::metadata::Metadata;
-use crate::comgr::numbering::Numbering;
 use crate::comgr::options::Options;
 use crate::comgr::symbols::Symbol;
+use crate::comgr::version::Numbering;
 
 /// The result of a pipeline.
 #[derive(Clone, Debug, PartialEq, Eq)]

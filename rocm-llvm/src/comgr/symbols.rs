@@ -63,8 +63,29 @@ pub struct Symbol {
     pub value: u64,
 }
 
+impl Data {
+    /// Returns the symbols of an object file or a code object: see [`symbols`](crate::comgr::symbols()).
+    ///
+    /// # Errors
+    /// [`Error::Call`] for other kinds of data.
+    #[doc(alias = "amd_comgr_iterate_symbols")]
+    pub fn symbols(&self) -> Result<Vec<Symbol>> {
+        of_data(self)
+    }
+
+    /// Returns the symbol of this name (`amd_comgr_symbol_lookup`); `None` if it does not exist. In a code object, only
+    /// the dynamic symbols are searched.
+    ///
+    /// # Errors
+    /// [`Error::Input`] if the name contains a NUL, [`Error::Call`] for data other than object files and code objects.
+    #[doc(alias = "amd_comgr_symbol_lookup")]
+    pub fn symbol(&self, name: &str) -> Result<Option<Symbol>> {
+        lookup(self, name)
+    }
+}
+
 /// Returns all symbols of a data object.
-pub(crate) fn of_data(data: &Data) -> Result<Vec<Symbol>> {
+fn of_data(data: &Data) -> Result<Vec<Symbol>> {
     let mut found: Result<Vec<Symbol>> = Ok(Vec::new());
     // SAFETY: a live data object, and a callback that expects such a result, which lives until the call returns.
     let status = unsafe { sys::amd_comgr_iterate_symbols(data.raw(), Some(add), (&raw mut found).cast()) };
@@ -74,7 +95,7 @@ pub(crate) fn of_data(data: &Data) -> Result<Vec<Symbol>> {
 }
 
 /// Returns the symbol with this name.
-pub(crate) fn lookup(data: &Data, name: &str) -> Result<Option<Symbol>> {
+fn lookup(data: &Data, name: &str) -> Result<Option<Symbol>> {
     let c_name = c_string("the symbol", name)?;
     let mut symbol = amd_comgr_symbol_t::default();
     // SAFETY: a live data object, a C string, and a place that is valid for the write.

@@ -7,11 +7,10 @@ use std::fmt;
 use std::sync::{Mutex, PoisonError};
 
 use super::error::{Diagnostic, Error, Mixed, Result, Severity};
+use super::extent::Extent;
 use super::guard;
 use super::library::Library;
-use super::module::Module;
-use super::raw::{self, Buffer};
-use super::types::Extent;
+use super::raw;
 
 /// Owns types, constants and metadata. Everything that is created in a context borrows it.
 ///
@@ -71,97 +70,6 @@ impl Context {
         Ok(Self { raw, reports, leaked: Cell::new(false), extents: RefCell::default() })
     }
 
-    /// Creates an empty module.
-    ///
-    /// # Errors
-    /// [`Error::Null`] if the name contains a NUL byte.
-    #[doc(alias = "LLVMModuleCreateWithNameInContext")]
-    pub fn module(&self, name: &str) -> Result<Module<'_>> {
-        let name = raw::c_text("a module's name", name)?;
-        // SAFETY: the context is live, and the name copied.
-        Ok(Module::from_raw(unsafe { raw::LLVMModuleCreateWithNameInContext(name.as_ptr(), self.raw) }, self))
-    }
-
-    /// Reads a module in LLVM's text form, and verifies it. `name` is for messages.
-    ///
-    /// # Errors
-    /// [`Error::Parse`] with LLVM's message, which contains the line and column; also if the input is bitcode, which
-    /// [`parse_bitcode`](Self::parse_bitcode) reads; [`Error::Verify`].
-    #[doc(alias = "LLVMParseIRInContext")]
-    pub fn parse_ir(&self, name: &str, input: impl AsRef<[u8]>) -> Result<Module<'_>> {
-        let input = input.as_ref();
-        let c_name = raw::c_text("an input's name", name)?;
-        if input.iter().all(u8::is_ascii_whitespace) {
-            return Err(Error::Parse { name: name.to_owned(), message: "the input is empty".to_owned() });
-        }
-        // LLVM would read it, and its reader of bitcode is not safe for arbitrary input.
-        if is_bitcode(input) {
-            let message = "this is bitcode, not text: read it with Context::parse_bitcode".to_owned();
-            return Err(Error::Parse { name: name.to_owned(), message });
-        }
-        // LLVM would take the NUL byte for the end of the text.
-        if let Some(at) = input.iter().position(|&byte| byte == 0) {
-            return Err(Error::Null { what: "the text", at });
-        }
-        let buffer = Buffer::new(&c_name, input);
-        let context = self.raw;
-        let (failed, module, message) = self.guarded("parse_ir", move || {
-            let (mut module, mut message) = (std::ptr::null_mut(), std::ptr::null_mut());
-            // SAFETY: the context is live while the caller waits; the parser takes ownership of the buffer; both pointers are valid for the
-            // writes, and the message is given away.
-            unsafe {
-                let buffer = std::mem::ManuallyDrop::new(buffer);
-                let failed = raw::LLVMParseIRInContext(context, buffer.0, &mut module, &mut message) != 0;
-                (failed, module, raw::take_message(message))
-            }
-        })?;
-        self.parsed(name, failed, module, message)
-    }
-
-    /// Reads a module in bitcode, and verifies it. `name` is for messages.
-    ///
-    /// # Errors
-    /// [`Error::Parse`] if the input is not bitcode, is truncated, or was written by a newer LLVM; [`Error::Verify`].
-    ///
-    /// # Safety
-    /// The input must not be damaged or crafted bitcode. It must be bytes that an LLVM wrote, whole or truncated, or
-    /// not bitcode at all. LLVM's reader trusts the content, and can access memory outside the input.
-    #[doc(alias = "LLVMParseBitcodeInContext2")]
-    pub unsafe fn parse_bitcode(&self, name: &str, input: impl AsRef<[u8]>) -> Result<Module<'_>> {
-        let input = input.as_ref();
-        let c_name = raw::c_text("an input's name", name)?;
-        if !is_bitcode(input) {
-            return Err(Error::Parse {
-                name: name.to_owned(),
-                message: "not bitcode: it does not start like it".into(),
-            });
-        }
-        let buffer = Buffer::new(&c_name, input);
-        let context = self.raw;
-        let (failed, module) = self.guarded("parse_bitcode", move || {
-            let mut module = std::ptr::null_mut();
-            // SAFETY: the context is live while the caller waits, the buffer is live, the pointer is valid for the write, and the caller
-            // guarantees that the reader can read the input.
-            let failed = unsafe { raw::LLVMParseBitcodeInContext2(context, buffer.0, &mut module) } != 0;
-            drop(buffer);
-            (failed, module)
-        })?;
-        self.parsed(name, failed, module, String::new())
-    }
-
-    fn parsed(&self, name: &str, failed: bool, module: raw::LLVMModuleRef, message: String) -> Result<Module<'_>> {
-        if failed || module.is_null() {
-            let mut lines = self.take_errors().into_iter().map(|d| d.message).collect::<Vec<_>>();
-            if !message.is_empty() {
-                lines.insert(0, message);
-            }
-            return Err(Error::Parse { name: name.to_owned(), message: lines.join("\n") });
-        }
-        let module = Module::from_raw(module, self);
-        module.verify()?;
-        Ok(module)
-    }
-
     /// Returns the diagnostics since the last call that did not fail an operation: warnings and notes.
     #[doc(alias = "LLVMGetDiagInfoDescription")]
     #[doc(alias = "LLVMGetDiagInfoSeverity")]
@@ -203,11 +111,6 @@ impl Context {
             false => Err(Error::Mixed { operation, other: Mixed::Context }),
         }
     }
-}
-
-/// Returns whether the input starts with the magic of bitcode or of its wrapper.
-fn is_bitcode(input: &[u8]) -> bool {
-    input.starts_with(b"BC\xc0\xde") || input.starts_with(&0x0b17_c0de_u32.to_le_bytes())
 }
 
 impl Drop for Context {

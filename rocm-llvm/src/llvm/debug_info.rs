@@ -5,7 +5,7 @@ use std::ffi::c_uint;
 use super::error::{Error, Mixed, Result};
 use super::function::Function;
 use super::module::Module;
-use super::raw;
+use super::{later, raw};
 
 /// The language of a source, for debuggers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -76,7 +76,7 @@ impl<'m> DebugInfo<'m> {
     #[doc(alias = "LLVMDIBuilderCreateFile")]
     #[doc(alias = "LLVMDIBuilderCreateCompileUnit")]
     pub fn new(module: &'m Module<'m>, file: &str, directory: &str, language: Language) -> Result<Self> {
-        let create_unit = raw::LLVMDIBuilderCreateCompileUnit()?;
+        let create_unit = later::LLVMDIBuilderCreateCompileUnit()?;
         raw::c_text("a file's name", file)?;
         raw::c_text("a folder's name", directory)?;
         // SAFETY: the module is live, the texts valid for their lengths and copied.

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::path::PathBuf;
 
-use super::library::Version;
+use super::version::Version;
 
 /// The result of this module's functions.
 pub type Result<T> = std::result::Result<T, Error>;

@@ -5,6 +5,7 @@ use std::fmt;
 use super::attribute::{Attribute, Place};
 use super::context::Context;
 use super::error::{Error, Mixed, Result};
+use super::linkage::Linkage;
 use super::module::Module;
 use super::raw;
 use super::types::{FunctionType, Type};
@@ -29,35 +30,6 @@ pub enum CallingConvention {
     AmdgpuKernel,
     /// Unknown to this crate, by LLVM's number.
     Other(u32),
-}
-
-/// The visibility of a function or a global variable to other modules.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum Linkage {
-    /// Visible to all modules.
-    External,
-    /// Visible only to its module, like C's `static`.
-    Internal,
-    /// Visible only to its module; without a symbol in objects.
-    Private,
-    /// Visible to all modules; another definition may replace it, and it is removed if nothing uses it.
-    LinkOnceOdr,
-    /// Visible to all modules; another definition may replace it.
-    WeakOdr,
-}
-
-impl Linkage {
-    pub(super) fn raw(self) -> rocm_llvm_sys::llvm::LLVMLinkage {
-        use rocm_llvm_sys::llvm::*;
-        match self {
-            Self::External => LLVMExternalLinkage,
-            Self::Internal => LLVMInternalLinkage,
-            Self::Private => LLVMPrivateLinkage,
-            Self::LinkOnceOdr => LLVMLinkOnceODRLinkage,
-            Self::WeakOdr => LLVMWeakODRLinkage,
-        }
-    }
 }
 
 /// The visibility of a function to the dynamic linker. Clang makes kernels protected.

@@ -1,7 +1,6 @@
 //! The LLVM of this process: which library, and which version.
 
 use std::ffi::{CStr, OsString, c_uint, c_void};
-use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -11,24 +10,8 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use rocm_loader::{Provider, Scope, libraries};
 
 use super::error::{Error, OLDEST, Result};
+use super::version::Version;
 use super::{guard, raw};
-
-/// A version of LLVM.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Version {
-    /// The major number, such as 22.
-    pub major: u32,
-    /// The minor number.
-    pub minor: u32,
-    /// The patch number.
-    pub patch: u32,
-}
-
-impl fmt::Display for Version {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}.{}.{}", self.major, self.minor, self.patch)
-    }
-}
 
 /// The LLVM that this process uses. There is one per process, chosen on the first use of this module.
 ///

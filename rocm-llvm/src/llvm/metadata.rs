@@ -88,4 +88,32 @@ impl<'m> Value<'m> {
         let raw = unsafe { raw::LLVMValueAsMetadata(self.raw()) };
         Ok(Metadata { raw, kind: Kind::Value, owner: self.owner(), context: self.context() })
     }
+
+    /// Attaches metadata to an instruction, such as a node of kind `range` or `amdgpu.noclobber`.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] if the value is not an instruction, the metadata not a node, or the kind `dbg`, which a
+    /// [`Builder`](super::Builder) sets; [`Error::Mixed`].
+    #[doc(alias = "LLVMSetMetadata")]
+    #[doc(alias = "LLVMGetMDKindIDInContext")]
+    pub fn set_metadata(self, kind: &str, node: Metadata<'m>) -> Result<()> {
+        let operation = "set_metadata";
+        self.context().same(operation, node.context())?;
+        // SAFETY: the value is live.
+        if unsafe { raw::LLVMIsAInstruction(self.raw()).is_null() } {
+            return Err(Error::invalid(operation, format!("`{self}` is not an instruction")));
+        }
+        if kind == "dbg" || kind.is_empty() || !node.is_node() {
+            return Err(Error::invalid(operation, "a node and the name of its kind are needed, and not `dbg`"));
+        }
+        self.owner().join(operation, node.owner())?;
+        let length = u32::try_from(kind.len()).map_err(|_| Error::invalid(operation, "the kind's name is too long"))?;
+        // SAFETY: the context, the value and the node are live, and of one context. The text is valid for its length.
+        unsafe {
+            let kind = raw::LLVMGetMDKindIDInContext(self.context().raw(), kind.as_ptr().cast(), length);
+            let node = raw::LLVMMetadataAsValue(self.context().raw(), node.raw());
+            raw::LLVMSetMetadata(self.raw(), kind, node);
+        }
+        Ok(())
+    }
 }

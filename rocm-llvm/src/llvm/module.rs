@@ -6,11 +6,10 @@ use std::fmt;
 
 use super::context::Context;
 use super::error::{Error, Mixed, Result};
-use super::function::{Function, Linkage};
-use super::library::Library;
+use super::linkage::Linkage;
 use super::metadata::Metadata;
 use super::raw::{self, Buffer};
-use super::types::{AddressSpace, FunctionType, Type, TypeKind};
+use super::types::{AddressSpace, Type};
 use super::value::{Owner, Value};
 
 /// A module: functions and global variables. It borrows its [`Context`].
@@ -23,6 +22,19 @@ pub struct Module<'c> {
     context: &'c Context,
     /// Number of builders of debug information that have not been finished.
     pub(super) unfinished: Cell<usize>,
+}
+
+impl Context {
+    /// Creates an empty module.
+    ///
+    /// # Errors
+    /// [`Error::Null`] if the name contains a NUL byte.
+    #[doc(alias = "LLVMModuleCreateWithNameInContext")]
+    pub fn module(&self, name: &str) -> Result<Module<'_>> {
+        let name = raw::c_text("a module's name", name)?;
+        // SAFETY: the context is live, and the name copied.
+        Ok(Module::from_raw(unsafe { raw::LLVMModuleCreateWithNameInContext(name.as_ptr(), self.raw()) }, self))
+    }
 }
 
 impl<'c> Module<'c> {
@@ -73,7 +85,7 @@ impl<'c> Module<'c> {
         unsafe { raw::LLVMSetModuleInlineAsm2(self.raw, text.as_ptr().cast(), text.len()) };
     }
 
-    fn free_name(&self, operation: &'static str, name: &str) -> Result<std::ffi::CString> {
+    pub(super) fn free_name(&self, operation: &'static str, name: &str) -> Result<std::ffi::CString> {
         let text = raw::c_text("the name of a function or variable", name)?;
         if name.is_empty() {
             return Err(Error::invalid(operation, "the name is empty"));
@@ -95,7 +107,7 @@ impl<'c> Module<'c> {
 
     /// Returns whether the name is that of a variable, an alias or an indirect function, which a parsed module may
     /// have.
-    fn has_other(&self, name: &CStr) -> bool {
+    pub(super) fn has_other(&self, name: &CStr) -> bool {
         let (name, length) = (name.as_ptr(), name.count_bytes());
         // SAFETY: the module is live, and the name a C string of this length.
         unsafe {
@@ -103,82 +115,6 @@ impl<'c> Module<'c> {
                 || !raw::LLVMGetNamedGlobalAlias(self.raw, name, length).is_null()
                 || !raw::LLVMGetNamedGlobalIFunc(self.raw, name, length).is_null()
         }
-    }
-
-    /// Fails if this module uses an intrinsic's name for something else: LLVM would treat it as a function.
-    fn check_intrinsic(&self, operation: &'static str, name: &str) -> Result<std::ffi::CString> {
-        let text = raw::c_text("an intrinsic's name", name)?;
-        match self.has_other(&text) {
-            false => Ok(text),
-            true => Err(Error::invalid(operation, format!("{name} is not a function in this module"))),
-        }
-    }
-
-    /// Adds a function without a body: [`Function::append_block`] starts one.
-    ///
-    /// # Errors
-    /// [`Error::Invalid`] if the module already has the name, or it is reserved (`llvm.*`) or empty; [`Error::Mixed`].
-    #[doc(alias = "LLVMAddFunction")]
-    pub fn add_function(&self, name: &str, ty: FunctionType<'c>) -> Result<Function<'_>> {
-        self.context.same("add_function", ty.context())?;
-        let text = self.free_name("add_function", name)?;
-        if ty.parameters().iter().any(|parameter| parameter.kind() == TypeKind::Metadata) {
-            return Err(Error::of_type("add_function", "no parameter of type metadata", ty));
-        }
-        // SAFETY: the module and the type are live, of one context, and the name copied.
-        let raw = unsafe { raw::LLVMAddFunction(self.raw, text.as_ptr(), ty.raw()) };
-        Ok(self.function_of(raw))
-    }
-
-    /// Adds a kernel: a function without a result that the host launches.
-    ///
-    /// # Errors
-    /// Those of [`add_function`](Self::add_function).
-    pub fn add_kernel(&self, name: &str, parameters: &[Type<'c>]) -> Result<Function<'_>> {
-        let function = self.add_function(name, self.context.void().function(parameters, false)?)?;
-        function.set_calling_convention(super::CallingConvention::AmdgpuKernel);
-        Ok(function)
-    }
-
-    /// Returns the intrinsic of this name, such as `llvm.amdgcn.workitem.id.x`, and declares it if necessary. Only for
-    /// intrinsics with one signature; see [`intrinsic_of`](Self::intrinsic_of).
-    ///
-    /// # Errors
-    /// [`Error::UnknownIntrinsic`]; [`Error::Invalid`] if the intrinsic exists for several types.
-    #[doc(alias = "LLVMLookupIntrinsicID")]
-    #[doc(alias = "LLVMIntrinsicIsOverloaded")]
-    #[doc(alias = "LLVMGetIntrinsicDeclaration")]
-    pub fn intrinsic(&self, name: &str) -> Result<Function<'_>> {
-        let id = intrinsic_id(name)?;
-        // SAFETY: the number is that of an intrinsic.
-        if unsafe { raw::LLVMIntrinsicIsOverloaded(id) } != 0 {
-            let why = format!("{name} exists for several types: use intrinsic_of with the full name and the type");
-            return Err(Error::invalid("intrinsic", why));
-        }
-        self.check_intrinsic("intrinsic", name)?;
-        // SAFETY: the module is live, and an intrinsic that is not overloaded takes no types.
-        let raw = unsafe { raw::LLVMGetIntrinsicDeclaration(self.raw, id, std::ptr::null_mut(), 0) };
-        Ok(self.function_of(raw))
-    }
-
-    /// Returns the intrinsic of this full name and type, such as `llvm.fma.f32` of `float (float, float, float)`, and
-    /// declares it if necessary. [`verify`](Self::verify) reports a wrong type.
-    ///
-    /// # Errors
-    /// [`Error::UnknownIntrinsic`]; [`Error::Type`] if the module has it with another type; [`Error::Mixed`].
-    pub fn intrinsic_of(&self, name: &str, ty: FunctionType<'c>) -> Result<Function<'_>> {
-        let operation = "intrinsic_of";
-        self.context.same(operation, ty.context())?;
-        intrinsic_id(name)?;
-        if let Some(function) = self.function(name)? {
-            return match function.function_type() == ty {
-                true => Ok(function),
-                false => Err(Error::of_type(operation, function.function_type(), ty)),
-            };
-        }
-        let text = self.check_intrinsic(operation, name)?;
-        // SAFETY: the module and the type are live, of one context, and the name copied.
-        Ok(self.function_of(unsafe { raw::LLVMAddFunction(self.raw, text.as_ptr(), ty.raw()) }))
     }
 
     /// Adds a global variable, such as an array in [`AddressSpace::Local`] (LDS). Without an initial value it is a
@@ -197,24 +133,8 @@ impl<'c> Module<'c> {
         Ok(self.global_of(raw))
     }
 
-    fn function_of(&self, raw: raw::LLVMValueRef) -> Function<'_> {
-        Function::new(Value::new(raw, Owner::Module(self.raw), self.context), self)
-    }
-
     fn global_of(&self, raw: raw::LLVMValueRef) -> Global<'_> {
         Global { value: Value::new(raw, Owner::Module(self.raw), self.context) }
-    }
-
-    /// Returns the function of this name.
-    ///
-    /// # Errors
-    /// [`Error::Null`] if the name contains a NUL byte.
-    #[doc(alias = "LLVMGetNamedFunction")]
-    pub fn function(&self, name: &str) -> Result<Option<Function<'_>>> {
-        let text = raw::c_text("a function's name", name)?;
-        // SAFETY: the module is live, and the name a C string.
-        let raw = unsafe { raw::LLVMGetNamedFunction(self.raw, text.as_ptr()) };
-        Ok((!raw.is_null()).then(|| self.function_of(raw)))
     }
 
     /// Returns the global variable of this name.
@@ -227,20 +147,6 @@ impl<'c> Module<'c> {
         // SAFETY: the module is live, and the name a C string.
         let raw = unsafe { raw::LLVMGetNamedGlobal(self.raw, text.as_ptr()) };
         Ok((!raw.is_null()).then(|| self.global_of(raw)))
-    }
-
-    /// Returns all functions, in the module's order.
-    #[doc(alias = "LLVMGetFirstFunction")]
-    pub fn functions(&self) -> Vec<Function<'_>> {
-        // SAFETY: the module is live.
-        let mut raw = unsafe { raw::LLVMGetFirstFunction(self.raw) };
-        let mut all = Vec::new();
-        while !raw.is_null() {
-            all.push(self.function_of(raw));
-            // SAFETY: a function of the module.
-            raw = unsafe { raw::LLVMGetNextFunction(raw) };
-        }
-        all
     }
 
     /// Returns all global variables, in the module's order.
@@ -346,16 +252,6 @@ impl<'c> Module<'c> {
         Ok(Self::from_raw(self.verified_copy()?, self.context))
     }
 
-    /// Runs passes, named as in `opt -passes=`: `default<O3>`, `globaldce,always-inline`. Some need the target: use
-    /// [`TargetMachine::run_passes`](super::TargetMachine::run_passes). If it fails, the module is unchanged.
-    ///
-    /// # Errors
-    /// [`Error::Passes`] for an unknown pass or one that failed; [`Error::Verify`]; [`Error::Fatal`].
-    #[doc(alias = "LLVMRunPasses")]
-    pub fn run_passes(&mut self, passes: &str) -> Result<()> {
-        super::passes::run(self, passes, None)
-    }
-
     /// Links `other` into this module: each module's declarations are resolved by the other's definitions. If it fails,
     /// this module is unchanged. `other` is consumed in any case.
     ///
@@ -395,21 +291,6 @@ impl<'c> Module<'c> {
         // SAFETY: the module is live, and valid.
         let buffer = Buffer(unsafe { raw::LLVMWriteBitcodeToMemoryBuffer(self.raw) });
         Ok(buffer.bytes().to_vec())
-    }
-}
-
-fn intrinsic_id(name: &str) -> Result<u32> {
-    let unknown = || {
-        let library = Library::load()?;
-        Err(Error::UnknownIntrinsic { name: name.to_owned(), library: library.path(), version: library.version() })
-    };
-    if !name.starts_with("llvm.") {
-        return unknown();
-    }
-    // SAFETY: the text is valid for its length.
-    match unsafe { raw::LLVMLookupIntrinsicID(name.as_ptr().cast(), name.len()) } {
-        0 => unknown(),
-        id => Ok(id),
     }
 }
 

@@ -8,7 +8,31 @@ use super::target::TargetMachine;
 /// Passes of LLVM's own tests, which end the process.
 const CRASHING: &[&str] = &["trigger-crash", "trigger-verifier-error"];
 
-pub(super) fn run(module: &mut Module<'_>, passes: &str, machine: Option<&TargetMachine>) -> Result<()> {
+impl Module<'_> {
+    /// Runs passes, named as in `opt -passes=`: `default<O3>`, `globaldce,always-inline`. Some need the target: use
+    /// [`TargetMachine::run_passes`]. If it fails, the module is unchanged.
+    ///
+    /// # Errors
+    /// [`Error::Passes`] for an unknown pass or one that failed; [`Error::Verify`]; [`Error::Fatal`].
+    #[doc(alias = "LLVMRunPasses")]
+    pub fn run_passes(&mut self, passes: &str) -> Result<()> {
+        run(self, passes, None)
+    }
+}
+
+impl TargetMachine {
+    /// Runs passes that may depend on the target, see [`Module::run_passes`]: `default<O3>`.
+    ///
+    /// # Errors
+    /// Those of [`Module::run_passes`] and [`prepare`](Self::prepare).
+    #[doc(alias = "LLVMRunPasses")]
+    pub fn run_passes(&self, module: &mut Module<'_>, passes: &str) -> Result<()> {
+        self.prepare(module)?;
+        run(module, passes, Some(self))
+    }
+}
+
+fn run(module: &mut Module<'_>, passes: &str, machine: Option<&TargetMachine>) -> Result<()> {
     let text = raw::c_text("passes", passes)?;
     let error = |message: String| Error::Passes { passes: passes.to_owned(), message };
     if passes.trim().is_empty() {

@@ -1,8 +1,6 @@
-//! LLVM's C functions. All functions that this module calls unconditionally are listed here: the library is checked for
-//! them when it is chosen. Functions that not every LLVM has are looked up when they are needed.
+//! LLVM's C functions that this module calls unconditionally: the library is checked for them when it is chosen.
 
-use std::ffi::{CStr, CString, c_char, c_int, c_uint, c_void};
-use std::ptr::NonNull;
+use std::ffi::{CStr, CString, c_char, c_int};
 
 pub(super) use rocm_llvm_sys::llvm::{
     BINDING, LLVMAttributeIndex, LLVMBasicBlockRef, LLVMBool, LLVMBuilderRef, LLVMContextRef, LLVMDIBuilderRef,
@@ -11,7 +9,6 @@ pub(super) use rocm_llvm_sys::llvm::{
 };
 
 use super::error::{Error, Result};
-use super::library::Library;
 
 macro_rules! required {
     ($list:ident: $($name:ident)*) => {
@@ -65,48 +62,6 @@ required! { TARGET:
     LLVMInitializeAMDGPUAsmParser LLVMInitializeAMDGPUAsmPrinter LLVMInitializeAMDGPUDisassembler
     LLVMInitializeAMDGPUTarget LLVMInitializeAMDGPUTargetInfo LLVMInitializeAMDGPUTargetMC
     LLVMTargetMachineEmitToMemoryBuffer
-}
-
-macro_rules! later {
-    ($($(#[$attribute:meta])* $since:literal fn $name:ident($($parameter:ty),* $(,)?) $(-> $result:ty)?;)*) => {$(
-        $(#[$attribute])*
-        #[allow(non_snake_case)]
-        pub(super) fn $name() -> Result<unsafe extern "C" fn($($parameter),*) $(-> $result)?> {
-            let name = concat!(stringify!($name), "\0");
-            let name = CStr::from_bytes_with_nul(name.as_bytes()).unwrap_or_default();
-            let address = BINDING.symbol(name).ok_or_else(|| missing(stringify!($name), Some($since)))?;
-            // SAFETY: the function of this name has this signature in every LLVM that has it.
-            Ok(unsafe { std::mem::transmute::<NonNull<c_void>, unsafe extern "C" fn($($parameter),*) $(-> $result)?>(address) })
-        }
-    )*};
-}
-
-later! {
-    18 fn LLVMSetFastMathFlags(LLVMValueRef, c_uint);
-    18 fn LLVMCanValueUseFastMathFlags(LLVMValueRef) -> LLVMBool;
-    20 fn LLVMGetSyncScopeID(LLVMContextRef, *const c_char, usize) -> c_uint;
-    20 fn LLVMBuildAtomicRMWSyncScope(
-        LLVMBuilderRef, c_uint, LLVMValueRef, LLVMValueRef, c_uint, c_uint,
-    ) -> LLVMValueRef;
-    20 fn LLVMBuildFenceSyncScope(LLVMBuilderRef, c_uint, c_uint, *const c_char) -> LLVMValueRef;
-    /// The type of the language differs between releases. The numbers of the languages in this crate do not.
-    17 fn LLVMDIBuilderCreateCompileUnit(
-        LLVMDIBuilderRef, c_uint, LLVMMetadataRef, *const c_char, usize, LLVMBool, *const c_char, usize, c_uint,
-        *const c_char, usize, c_uint, c_uint, LLVMBool, LLVMBool, *const c_char, usize, *const c_char, usize,
-    ) -> LLVMMetadataRef;
-}
-
-/// Returns the error for a function that the library in use lacks.
-pub(super) fn missing(function: &str, since: Option<u32>) -> Error {
-    match Library::load() {
-        Ok(library) => Error::MissingFunction {
-            function: function.to_owned(),
-            library: library.path(),
-            found: library.version(),
-            since,
-        },
-        Err(error) => error,
-    }
 }
 
 /// Converts a string to a C string.

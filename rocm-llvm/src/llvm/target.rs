@@ -8,7 +8,6 @@ use super::context::Context;
 use super::error::{Error, Result};
 use super::function::{BasicBlock, Function};
 use super::module::Module;
-use super::passes;
 use super::processor::{Processor, TRIPLE};
 use super::raw::{self, Buffer};
 use super::types::{AddressSpace, TypeKind};
@@ -109,16 +108,6 @@ impl TargetMachine {
             raw::LLVMSetDataLayout(module.raw(), self.layout.as_ptr());
         }
         Ok(())
-    }
-
-    /// Runs passes that may depend on the target, see [`Module::run_passes`]: `default<O3>`.
-    ///
-    /// # Errors
-    /// Those of [`Module::run_passes`] and [`prepare`](Self::prepare).
-    #[doc(alias = "LLVMRunPasses")]
-    pub fn run_passes(&self, module: &mut Module<'_>, passes: &str) -> Result<()> {
-        self.prepare(module)?;
-        passes::run(module, passes, Some(self))
     }
 
     /// Generates an object file, the input of a [`Linker`](super::Linker). The module is unchanged.

@@ -4,6 +4,7 @@ use std::fmt;
 
 use super::context::Context;
 use super::error::{Error, Result};
+use super::extent::Extent;
 use super::raw;
 
 /// A type, which belongs to a [`Context`]. Equal types of one context compare equal, except for named structures.
@@ -83,15 +84,6 @@ impl AddressSpace {
     }
 }
 
-/// The approximate size and nesting depth of a type: LLVM computes with sizes in 64 bits, and recurses.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Extent {
-    bytes: u128,
-    depth: u32,
-}
-
-const LARGEST: u128 = 1 << 46;
-const DEEPEST: u32 = 200;
 /// LLVM's largest integer.
 const WIDEST: u32 = 1 << 23;
 
@@ -217,21 +209,6 @@ fn count(operation: &'static str, length: usize) -> Result<u32> {
     match u32::try_from(length) {
         Ok(count) if count < 1 << 24 => Ok(count),
         _ => Err(Error::invalid(operation, format!("{length} parts; at most {} are supported", (1 << 24) - 1))),
-    }
-}
-
-impl Extent {
-    fn check(self, operation: &'static str) -> Result<()> {
-        if self.bytes > LARGEST {
-            return Err(Error::invalid(
-                operation,
-                format!("a type of {} bytes; at most {LARGEST} are supported", self.bytes),
-            ));
-        }
-        if self.depth > DEEPEST {
-            return Err(Error::invalid(operation, format!("types nested more than {DEEPEST} deep")));
-        }
-        Ok(())
     }
 }
 

@@ -4,9 +4,8 @@ use std::fmt;
 
 use super::context::Context;
 use super::error::{Error, Mixed, Result};
-use super::metadata::Metadata;
-use super::raw;
 use super::types::{Type, TypeKind};
+use super::{later, raw};
 
 /// A value. It borrows its owner: a constant its context; a parameter, the result of an instruction or a global its
 /// module. Operations that could free values need exclusive access to the module (`&mut`), so no remaining value refers
@@ -180,7 +179,7 @@ impl<'m> Value<'m> {
     #[doc(alias = "LLVMSetFastMathFlags")]
     #[doc(alias = "LLVMCanValueUseFastMathFlags")]
     pub fn set_fast_math(self, flags: FastMath) -> Result<()> {
-        let (can, set) = (raw::LLVMCanValueUseFastMathFlags()?, raw::LLVMSetFastMathFlags()?);
+        let (can, set) = (later::LLVMCanValueUseFastMathFlags()?, later::LLVMSetFastMathFlags()?);
         // SAFETY: the value is live, and the second function is only called for instructions.
         let possible = unsafe { !raw::LLVMIsAInstruction(self.raw).is_null() && can(self.raw) != 0 };
         if !possible {
@@ -188,34 +187,6 @@ impl<'m> Value<'m> {
         }
         // SAFETY: the value is live and supports flags, and these are flags of LLVM.
         unsafe { set(self.raw, flags.0) };
-        Ok(())
-    }
-
-    /// Attaches metadata to an instruction, such as a node of kind `range` or `amdgpu.noclobber`.
-    ///
-    /// # Errors
-    /// [`Error::Invalid`] if the value is not an instruction, the metadata not a node, or the kind `dbg`, which a
-    /// [`Builder`](super::Builder) sets; [`Error::Mixed`].
-    #[doc(alias = "LLVMSetMetadata")]
-    #[doc(alias = "LLVMGetMDKindIDInContext")]
-    pub fn set_metadata(self, kind: &str, node: Metadata<'m>) -> Result<()> {
-        let operation = "set_metadata";
-        self.context.same(operation, node.context())?;
-        // SAFETY: the value is live.
-        if unsafe { raw::LLVMIsAInstruction(self.raw).is_null() } {
-            return Err(Error::invalid(operation, format!("`{self}` is not an instruction")));
-        }
-        if kind == "dbg" || kind.is_empty() || !node.is_node() {
-            return Err(Error::invalid(operation, "a node and the name of its kind are needed, and not `dbg`"));
-        }
-        self.owner.join(operation, node.owner())?;
-        let length = u32::try_from(kind.len()).map_err(|_| Error::invalid(operation, "the kind's name is too long"))?;
-        // SAFETY: the context, the value and the node are live, and of one context. The text is valid for its length.
-        unsafe {
-            let kind = raw::LLVMGetMDKindIDInContext(self.context.raw(), kind.as_ptr().cast(), length);
-            let node = raw::LLVMMetadataAsValue(self.context.raw(), node.raw());
-            raw::LLVMSetMetadata(self.raw, kind, node);
-        }
         Ok(())
     }
 }

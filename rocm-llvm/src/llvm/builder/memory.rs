@@ -3,6 +3,7 @@
 use rocm_llvm_sys::llvm as sys;
 
 use super::{Builder, Error, Result, Type, Value, raw};
+use crate::llvm::later;
 use crate::llvm::types::TypeKind;
 
 /// The ordering of an atomic operation.
@@ -268,7 +269,7 @@ impl<'m> Builder<'m> {
 
     fn scope(&self, scope: Scope<'_>) -> Result<Option<u32>> {
         let Scope::Named(name) = scope else { return Ok(None) };
-        let function = raw::LLVMGetSyncScopeID()?;
+        let function = later::LLVMGetSyncScopeID()?;
         let context = self.function().module().context().raw();
         // SAFETY: the context is live, and the text valid for its length and copied.
         Ok(Some(unsafe { function(context, name.as_ptr().cast(), name.len()) }))
@@ -300,7 +301,7 @@ impl<'m> Builder<'m> {
         }
         let raw = match self.scope(scope)? {
             Some(scope) => {
-                let build = raw::LLVMBuildAtomicRMWSyncScope()?;
+                let build = later::LLVMBuildAtomicRMWSyncScope()?;
                 // SAFETY: all are live and of one context; the pointer is a pointer, and the operation supports the value.
                 unsafe { build(self.raw, how.raw().0, pointer, raw, ordering.raw().0, scope) }
             }
@@ -359,7 +360,7 @@ impl<'m> Builder<'m> {
         }
         let raw = match self.scope(scope)? {
             Some(scope) => {
-                let build = raw::LLVMBuildFenceSyncScope()?;
+                let build = later::LLVMBuildFenceSyncScope()?;
                 // SAFETY: the builder is live, and a fence supports the ordering.
                 unsafe { build(self.raw, ordering.raw().0, scope, name.as_ptr()) }
             }
