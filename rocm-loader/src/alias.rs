@@ -13,7 +13,7 @@ use std::path::Path;
 
 use crate::c;
 use crate::elf::native;
-use crate::library::Scope;
+use crate::scope::Scope;
 use crate::sys;
 
 /// Makes the dynamic loader find the library that is loaded as `soname` under `name`, too.

@@ -8,10 +8,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::elf::Dynamic;
+use crate::folders::{names_in, system_library_dirs};
+use crate::look::look_at;
 use crate::mapped::{self, same_file};
-use crate::open::look_at;
 use crate::report::Reason;
-use crate::search::{names_in, system_library_dirs};
+
 use crate::tree::{Tree, clash, find_in, is_home, is_llvm, is_rocm, system_dirs};
 
 /// Returns the libraries that `library` opens by name (`dlopen`), by the parts of their names before `.so`.

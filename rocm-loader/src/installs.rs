@@ -5,7 +5,7 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use crate::search::versioned;
+use crate::folders::versioned;
 use crate::version::parse_release;
 
 /// The variable that names the folder of the installations, instead of the one in the user's data folder.

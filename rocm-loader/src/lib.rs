@@ -52,8 +52,12 @@ mod variables;
 pub mod elf;
 #[doc(hidden)]
 pub mod error;
+mod find;
 #[doc(hidden)]
-pub mod find;
+pub mod folders;
+#[doc(hidden)]
+pub mod found;
+mod installation;
 #[doc(hidden)]
 pub mod installs;
 #[doc(hidden)]
@@ -61,13 +65,18 @@ pub mod library;
 #[doc(hidden)]
 pub mod library_name;
 #[doc(hidden)]
+pub mod look;
+#[doc(hidden)]
 pub mod open;
 #[doc(hidden)]
 pub mod process;
 #[doc(hidden)]
 pub mod report;
+mod scope;
 #[doc(hidden)]
 pub mod search;
+#[doc(hidden)]
+pub mod set_uid;
 #[doc(hidden)]
 pub mod sys;
 #[doc(hidden)]
@@ -87,13 +96,15 @@ pub use sys_crate::{__symbol_error, Form};
 pub use {
     binding::{Binding, Missing, MissingSymbol, MissingValue, Provider},
     error::Error,
-    find::{FoundLibraries, FoundLibrary, SkipReason, Skipped, find_libraries},
-    library::{Library, Scope},
+    found::{FoundLibraries, FoundLibrary, SkipReason, Skipped},
+    installation::Installation,
+    library::Library,
     library_name::LibraryName,
-    process::{preload, preloaded, process_search, set_root, set_search},
+    process::{find_libraries, preload, preloaded, process_search, set_root, set_search},
     releases::{Abi, NEWEST_RELEASE, Releases},
     report::{Attempt, Origin, Reason, Report},
-    search::{Installation, Search},
+    scope::Scope,
+    search::Search,
     spec::{Group, LibrarySpec, Soname},
     variables::WrongVariable,
     version::{Numbering, Release, file_name_version, hip_of_rocm, hip_version, parse_release, release_at},

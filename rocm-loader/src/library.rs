@@ -10,21 +10,12 @@ use std::sync::{Arc, OnceLock};
 use crate::elf::Dynamic;
 use crate::error::Error;
 use crate::libraries::AMDHIP64;
-use crate::open::{Purpose, Trail};
 use crate::releases::{Abi, NEWEST_RELEASE};
 use crate::report::{Origin, Reason, Report};
+use crate::scope::Scope;
 use crate::spec::{LibrarySpec, Soname, soname_major};
 use crate::sys;
 use crate::version::{Release, release_of_file};
-
-/// The scope in which the symbols of an opened library are visible.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Scope {
-    /// Only through the library itself (`RTLD_LOCAL`). This suffices for every library of ROCm.
-    Local,
-    /// Also in every library opened later (`RTLD_GLOBAL`). On Windows the same as `Local`.
-    Global,
-}
 
 /// A shared library of ROCm. It stays open until the process ends, because ROCm's libraries start threads and keep
 /// state that closing would not undo.
@@ -57,22 +48,6 @@ impl Library {
         let runtime = needed.into_iter().find(|name| name.starts_with(AMDHIP64.unversioned()));
         let (release, abi) = (OnceLock::new(), OnceLock::new());
         Self { spec, handle, origin, opened_as, path, soname, runtime, release, abi, report }
-    }
-
-    /// Opens exactly the file `path` as the library `spec`.
-    ///
-    /// # Errors
-    /// [`Error::RelativePath`] if the path is not absolute; [`Error::NotFound`] and [`Error::Unusable`] as in a search.
-    pub fn open(spec: &'static LibrarySpec, path: impl AsRef<Path>, scope: Scope) -> Result<Self, Error> {
-        let path = path.as_ref();
-        if !path.is_absolute() {
-            return Err(Error::RelativePath { path: path.to_owned() });
-        }
-        let mut trail = Trail::new(spec, Purpose::Open(scope));
-        match trail.try_file(Origin::Explicit, path) {
-            Some(hit) => trail.into_library(hit),
-            None => Err(trail.into_error()),
-        }
     }
 
     /// Returns its names.

@@ -44,7 +44,7 @@ pub(crate) fn loader_directories() -> Vec<PathBuf> {
 
 #[cfg(target_os = "linux")]
 fn from_variable() -> Vec<PathBuf> {
-    let value = std::env::var_os("LD_LIBRARY_PATH").filter(|_| !crate::search::runs_set_uid()).unwrap_or_default();
+    let value = std::env::var_os("LD_LIBRARY_PATH").filter(|_| !crate::set_uid::runs_set_uid()).unwrap_or_default();
     std::env::split_paths(&value).filter(|dir| dir.is_absolute()).collect()
 }
 

@@ -1,16 +1,18 @@
 //! Tries one candidate after the other, and records each.
 
-use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::elf::{self, Dynamic};
+use crate::elf::Dynamic;
 use crate::error::Error;
-use crate::find::FoundLibrary;
+use crate::folders::names_in;
+use crate::found::FoundLibrary;
+use crate::installation::Installation;
 use crate::installs;
-use crate::library::{Library, Scope};
+use crate::library::Library;
+use crate::look::{check_versions, look_at, look_at_directory};
 use crate::report::{Attempt, Origin, Reason, Report};
-use crate::search::{Installation, names_in};
+use crate::scope::Scope;
 use crate::spec::{LibrarySpec, first_number, number_of_llvm, soname_major};
 use crate::sys;
 use crate::tree::{Tree, is_rocm};
@@ -366,6 +368,24 @@ impl Trail {
     }
 }
 
+impl Library {
+    /// Opens exactly the file `path` as the library `spec`.
+    ///
+    /// # Errors
+    /// [`Error::RelativePath`] if the path is not absolute; [`Error::NotFound`] and [`Error::Unusable`] as in a search.
+    pub fn open(spec: &'static LibrarySpec, path: impl AsRef<Path>, scope: Scope) -> Result<Self, Error> {
+        let path = path.as_ref();
+        if !path.is_absolute() {
+            return Err(Error::RelativePath { path: path.to_owned() });
+        }
+        let mut trail = Trail::new(spec, Purpose::Open(scope));
+        match trail.try_file(Origin::Explicit, path) {
+            Some(hit) => trail.into_library(hit),
+            None => Err(trail.into_error()),
+        }
+    }
+}
+
 impl Hit {
     /// Returns the installation that it belongs to, if it was opened and is a library of ROCm.
     pub(crate) fn tree(&self) -> Option<&Tree> {
@@ -480,50 +500,10 @@ fn open_file(path: &Path, scope: Scope, above: &mut Vec<PathBuf>) -> Result<libl
     Err(Reason::Loader { message: "it needs too many libraries that the loader does not find".to_owned() })
 }
 
-/// Checks whether the library needs a newer glibc than that of this process. The dynamic loader would look for the
-/// dependencies first.
-fn check_versions(path: &Path) -> Result<(), Reason> {
-    let Some(here) = sys::glibc() else { return Ok(()) };
-    let Ok(mut file) = File::open(path) else { return Ok(()) };
-    let newest = elf::versions::needed(&mut file)
-        .into_iter()
-        .filter_map(|(library, version)| Some((sys::glibc_number(version.strip_prefix("GLIBC_")?)?, library, version)))
-        .max();
-    match newest {
-        Some((number, library, version)) if number > here => Err(sys::too_old(&library, &version)),
-        _ => Ok(()),
-    }
-}
-
-/// Returns whether the C library of this process is new enough for a library.
-pub(crate) fn is_new_enough(path: &Path) -> bool {
-    check_versions(path).is_ok()
-}
-
 /// Adds the command that runs a program on the installation itself, if there is one.
 fn with_help(mut reason: Reason, origin: Origin, path: &Path) -> Reason {
     if let Reason::SystemTooOld { run, .. } = &mut reason {
         *run = installs::how_to_run(path, origin == Origin::Installed);
     }
     reason
-}
-
-/// Returns the dynamic section of a file that is a shared library for this machine.
-pub(crate) fn look_at(path: &Path) -> Result<Dynamic, Reason> {
-    let metadata = fs::metadata(path).map_err(elf::unreadable)?;
-    if !metadata.is_file() {
-        return Err(Reason::NotAFile);
-    }
-    let mut file = File::open(path).map_err(elf::unreadable)?;
-    if cfg!(any(windows, target_vendor = "apple")) {
-        return Ok(Dynamic::default());
-    }
-    elf::inspect(&mut file)
-}
-
-pub fn look_at_directory(path: &Path) -> Result<(), Reason> {
-    match fs::metadata(path).map_err(elf::unreadable)?.is_dir() {
-        true => Ok(()),
-        false => Err(Reason::NotADirectory),
-    }
 }

@@ -4,11 +4,16 @@ use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::error::Error;
-use crate::library::{Library, Scope};
+use crate::found::FoundLibraries;
+use crate::libraries::AMDHIP64;
+use crate::library::Library;
 use crate::library_name::LibraryName;
+use crate::look::is_new_enough;
+use crate::open::{Purpose, Trail};
+use crate::scope::Scope;
 use crate::search::Search;
 use crate::spec::LibrarySpec;
-use crate::tree::Tree;
+use crate::tree::{Tree, is_rocm};
 use crate::variables::warn_once;
 
 struct Process {
@@ -62,6 +67,27 @@ pub fn process_search() -> Search {
     lock().search.clone().unwrap_or_default()
 }
 
+/// Finds libraries by short name, or by their rows of the [table](crate::libraries), with the search of this process.
+/// Nothing is loaded.
+///
+/// Libraries that ROCm does not include on this platform, and missing optional ones, are
+/// [skipped](FoundLibraries::skipped).
+///
+/// # Errors
+/// [`Error::UnknownLibrary`] for an unknown name, before anything is searched; [`Error::NotFound`] or
+/// [`Error::Unusable`] if one library is missing, with the steps of the search; [`Error::Several`] if several are.
+///
+/// ```
+/// match rocm_loader::find_libraries(["amdhip64", "hipblas"]) {
+///     Ok(found) => found.libraries().iter().for_each(|l| println!("{} at {}", l.spec().name(), l.path().display())),
+///     Err(error) => println!("{error}"),
+/// }
+/// assert!(rocm_loader::find_libraries(["amdhip65"]).is_err());
+/// ```
+pub fn find_libraries<N: LibraryName>(names: impl IntoIterator<Item = N>) -> Result<FoundLibraries, Error> {
+    process_search().find_libraries(names)
+}
+
 pub fn open(spec: &'static LibrarySpec) -> Result<Library, Error> {
     open_with_scope(spec, Scope::Local)
 }
@@ -80,6 +106,37 @@ fn open_with_scope(spec: &'static LibrarySpec, scope: Scope) -> Result<Library, 
         *in_use = tree;
     }
     Ok(library)
+}
+
+impl Search {
+    /// Opens a library for a process that uses the installation `tree`. If there is none yet, the installation with the
+    /// HIP runtime that the search finds is tried first, so that the choice does not depend on the order of the first
+    /// calls. Returns the installation of the library, too.
+    fn open_within(
+        &self,
+        spec: &'static LibrarySpec,
+        scope: Scope,
+        tree: Option<&Tree>,
+    ) -> Result<(Library, Option<Tree>), Error> {
+        let of_runtime = match tree {
+            None if is_rocm(spec.unversioned()) && *spec != AMDHIP64 => self.find(&AMDHIP64).ok(),
+            _ => None,
+        };
+        let of_runtime =
+            of_runtime.filter(|found| is_new_enough(found.path())).map(|found| Tree::of_file(found.path()));
+        let mut trail = Trail::new(spec, Purpose::Open(scope)).within(tree);
+        let mut steps = self.steps();
+        if let Some(first) = tree.or(of_runtime.as_ref()) {
+            steps.sort_by_key(|step| !step.as_ref().is_ok_and(|installation| first.is_at(&installation.root)));
+        }
+        match self.follow_steps(steps, &mut trail) {
+            Some(hit) => {
+                let tree = hit.tree().cloned();
+                Ok((trail.into_library(hit)?, tree))
+            }
+            None => Err(trail.into_error()),
+        }
+    }
 }
 
 /// Returns the search, which can no longer be changed afterwards.

@@ -1,25 +1,22 @@
 //! The places where libraries are searched for, and their order.
 
-use std::cmp::Reverse;
 use std::ffi::OsString;
 use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use semver::Version;
-
 use crate::elf;
 use crate::error::Error;
+use crate::folders::{system_library_dirs, versioned, wheels_beside};
+use crate::installation::Installation;
 use crate::installs;
-use crate::libraries::AMDHIP64;
-use crate::library::{Library, Scope};
-use crate::open::{Hit, Purpose, Trail, is_new_enough};
+use crate::library::Library;
+use crate::open::{Hit, Purpose, Trail};
 use crate::report::{Attempt, Origin, Reason, Report};
+use crate::scope::Scope;
+use crate::set_uid::runs_set_uid;
 use crate::spec::LibrarySpec;
-use crate::text_file;
-use crate::tree::{Tree, is_rocm};
-use crate::version::{Release, parse_release, release_at};
 
 type Environment = Arc<dyn Fn(&str) -> Option<OsString> + Send + Sync>;
 
@@ -57,42 +54,6 @@ pub struct Search {
     system: bool,
     set_uid: bool,
 }
-
-/// A directory that may hold a ROCm installation.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Installation {
-    /// Its root, an absolute path.
-    pub root: PathBuf,
-    /// The step of the search that names it.
-    pub origin: Origin,
-}
-
-impl Installation {
-    /// Its release, as it states it.
-    pub fn release(&self) -> Option<Release> {
-        release_at(&self.root)
-    }
-
-    /// The directories that may contain its libraries. One with a loader comes first: an installation with a C library
-    /// of its own has the libraries there, and in others only links to them.
-    pub fn library_dirs(&self) -> impl Iterator<Item = PathBuf> + '_ {
-        let mut dirs: Vec<PathBuf> = LIBRARY_DIRS.iter().map(|dir| self.root.join(dir)).collect();
-        let others = |dir: &PathBuf| !dir.ends_with("lib64") && dir.join(crate::installs::LOADER).is_file();
-        if let Some(at) = dirs.iter().position(others) {
-            dirs[..=at].rotate_right(1);
-        }
-        dirs.into_iter()
-    }
-}
-
-#[cfg(windows)]
-const LIBRARY_DIRS: &[&str] = &["bin"];
-#[cfg(all(not(windows), target_arch = "x86_64"))]
-const LIBRARY_DIRS: &[&str] = &["lib", "lib64", "lib/x86_64-linux-gnu", "core/lib"];
-#[cfg(all(not(windows), target_arch = "aarch64"))]
-const LIBRARY_DIRS: &[&str] = &["lib", "lib64", "lib/aarch64-linux-gnu", "core/lib"];
-#[cfg(all(not(windows), not(any(target_arch = "x86_64", target_arch = "aarch64"))))]
-const LIBRARY_DIRS: &[&str] = &["lib", "lib64", "core/lib"];
 
 impl Search {
     /// Creates the search of [the list above](Search), with this process's environment.
@@ -277,41 +238,12 @@ impl Search {
         }
     }
 
-    /// Opens a library for a process that uses the installation `tree`. If there is none yet, the installation with the
-    /// HIP runtime that the search finds is tried first, so that the choice does not depend on the order of the first
-    /// calls. Returns the installation of the library, too.
-    pub(crate) fn open_within(
-        &self,
-        spec: &'static LibrarySpec,
-        scope: Scope,
-        tree: Option<&Tree>,
-    ) -> Result<(Library, Option<Tree>), Error> {
-        let of_runtime = match tree {
-            None if is_rocm(spec.unversioned()) && *spec != AMDHIP64 => self.find(&AMDHIP64).ok(),
-            _ => None,
-        };
-        let of_runtime =
-            of_runtime.filter(|found| is_new_enough(found.path())).map(|found| Tree::of_file(found.path()));
-        let mut trail = Trail::new(spec, Purpose::Open(scope)).within(tree);
-        let mut steps = self.steps();
-        if let Some(first) = tree.or(of_runtime.as_ref()) {
-            steps.sort_by_key(|step| !step.as_ref().is_ok_and(|installation| first.is_at(&installation.root)));
-        }
-        match self.follow_steps(steps, &mut trail) {
-            Some(hit) => {
-                let tree = hit.tree().cloned();
-                Ok((trail.into_library(hit)?, tree))
-            }
-            None => Err(trail.into_error()),
-        }
-    }
-
     /// Searches the places in order until one has the library.
     pub fn follow(&self, trail: &mut Trail) -> Option<Hit> {
         self.follow_steps(self.steps(), trail)
     }
 
-    fn follow_steps(&self, steps: Vec<Result<Installation, Attempt>>, trail: &mut Trail) -> Option<Hit> {
+    pub(crate) fn follow_steps(&self, steps: Vec<Result<Installation, Attempt>>, trail: &mut Trail) -> Option<Hit> {
         for step in steps {
             match step {
                 Err(refused) => trail.refuse(refused),
@@ -394,166 +326,4 @@ fn wheels(prefix: &Path) -> Vec<PathBuf> {
 /// Returns the package directory of a Python environment, for messages.
 fn sites(prefix: &Path) -> PathBuf {
     prefix.join(if cfg!(windows) { "Lib/site-packages" } else { "lib/python*/site-packages" })
-}
-
-/// Returns ROCm's wheels in a `site-packages`, the core before the libraries. A build may add a suffix to their names.
-pub fn wheels_beside(site: &Path) -> Vec<PathBuf> {
-    let of = |prefix: &str| {
-        let mut names = names_in(site, |name| name.starts_with(prefix));
-        names.sort();
-        names
-    };
-    let names = of("_rocm_sdk_core").into_iter().chain(of("_rocm_sdk_libraries"));
-    names.map(|name| site.join(name)).filter(|wheel| wheel.is_dir()).collect()
-}
-
-/// Returns the entries `PREFIXVERSION` of a directory, newest version first; entries without a valid version come last.
-pub fn versioned(directory: &Path, prefix: &str) -> Vec<PathBuf> {
-    let mut names = names_in(directory, |name| name.starts_with(prefix));
-    let version = |name: &str| -> Option<Version> { parse_release(&name[prefix.len()..]) };
-    names.sort_by_cached_key(|name| (Reverse(version(name)), name.clone()));
-    names.into_iter().map(|name| directory.join(name)).collect()
-}
-
-/// Returns the system's own library directories: those in `ld.so.conf`, then the loader's built-in ones; on Windows,
-/// the system directory.
-pub(crate) fn system_library_dirs(root: &Path, windows: Option<OsString>) -> Vec<PathBuf> {
-    if cfg!(windows) {
-        return windows.map(|root| PathBuf::from(root).join("System32")).into_iter().collect();
-    }
-    let mut dirs = Vec::new();
-    read_loader_configuration(root, &root.join("etc/ld.so.conf"), 0, &mut dirs);
-    let built_in = LIBRARY_DIRS.iter().filter(|dir| !dir.starts_with("core")).flat_map(|dir| [*dir, *dir]);
-    for (n, dir) in built_in.enumerate() {
-        dirs.push(if n % 2 == 0 { root.join(dir) } else { root.join("usr").join(dir) });
-    }
-    let mut once: Vec<PathBuf> = Vec::with_capacity(dirs.len());
-    for dir in dirs {
-        if !once.contains(&dir) && dir.is_dir() {
-            once.push(dir);
-        }
-    }
-    once
-}
-
-/// Reads `ld.so.conf`: one directory per line, `include` with a pattern in the last part of its path, `#` comments.
-fn read_loader_configuration(root: &Path, file: &Path, depth: u32, dirs: &mut Vec<PathBuf>) {
-    const DEEPEST: u32 = 4;
-    let Ok(text) = text_file::read(file) else { return };
-    for line in text.lines().map(|line| line.split('#').next().unwrap_or("").trim()) {
-        let under_root = |path: &str| Some(root.join(path.strip_prefix('/')?));
-        if let Some(pattern) = line.strip_prefix("include ").map(str::trim).filter(|_| depth < DEEPEST) {
-            let pattern = under_root(pattern).or_else(|| Some(file.parent()?.join(pattern)));
-            let Some((folder, name)) = pattern.as_deref().and_then(|p| Some((p.parent()?, p.file_name()?.to_str()?)))
-            else {
-                continue;
-            };
-            let mut names = names_in(folder, |candidate| matches_wildcards(name, candidate));
-            names.sort();
-            for name in names {
-                read_loader_configuration(root, &folder.join(name), depth + 1, dirs);
-            }
-        } else if let Some(dir) = under_root(line) {
-            dirs.push(dir);
-        }
-    }
-}
-
-/// Returns whether `text` matches `pattern`, in which `*` stands for any number of characters.
-pub fn matches_wildcards(pattern: &str, text: &str) -> bool {
-    let mut parts = pattern.split('*');
-    let first = parts.next().unwrap_or("");
-    let Some(mut rest) = text.strip_prefix(first) else { return false };
-    let mut parts = parts.peekable();
-    if parts.peek().is_none() {
-        return rest.is_empty();
-    }
-    while let Some(part) = parts.next() {
-        if parts.peek().is_none() {
-            return rest.ends_with(part);
-        }
-        match rest.find(part) {
-            Some(at) => rest = &rest[at + part.len()..],
-            None => return false,
-        }
-    }
-    true
-}
-
-/// Returns the Unicode names in a directory that `wanted` accepts, in no particular order; none if it cannot be read.
-pub fn names_in(directory: &Path, wanted: impl Fn(&str) -> bool) -> Vec<String> {
-    all_names(directory, &wanted)
-}
-
-fn all_names(directory: &Path, wanted: &dyn Fn(&str) -> bool) -> Vec<String> {
-    let entries = fs::read_dir(directory).into_iter().flatten().flatten();
-    entries.filter_map(|entry| entry.file_name().into_string().ok()).filter(|name| wanted(name)).collect()
-}
-
-/// Returns whether this process gained privileges when it was started, so that another user controls its environment.
-#[cfg(target_os = "linux")]
-pub fn runs_set_uid() -> bool {
-    // SAFETY: getauxval only reads the auxiliary vector.
-    unsafe { crate::c::getauxval(crate::c::AT_SECURE) != 0 }
-}
-
-#[cfg(all(unix, not(target_os = "linux")))]
-pub fn runs_set_uid() -> bool {
-    // SAFETY: these four only read the process's credentials.
-    unsafe { crate::c::getuid() != crate::c::geteuid() || crate::c::getgid() != crate::c::getegid() }
-}
-
-#[cfg(not(unix))]
-pub fn runs_set_uid() -> bool {
-    false
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn wildcards() {
-        for (pattern, text) in [
-            ("7.2.4", "7.2.4"),
-            ("7.*", "7.2.4"),
-            ("*", ""),
-            ("7.*.4*", "7.2.4rc1"),
-            ("*.conf", "a.conf"),
-            ("a*a", "aa"),
-        ] {
-            assert!(matches_wildcards(pattern, text), "{pattern} {text}");
-        }
-        for (pattern, text) in
-            [("7.2.4", "7.2.40"), ("7.2", "7.2.4"), ("7.*", "17.2"), ("*.conf", "a.conf~"), ("a*a", "a"), ("", "a")]
-        {
-            assert!(!matches_wildcards(pattern, text), "{pattern} {text}");
-        }
-    }
-
-    #[cfg(unix)]
-    #[test]
-    fn the_loaders_configuration() {
-        let root = tempfile::tempdir().unwrap();
-        let write = |name: &str, text: &str| {
-            let path = root.path().join(name);
-            fs::create_dir_all(path.parent().unwrap()).unwrap();
-            fs::write(path, text).unwrap();
-        };
-        write(
-            "etc/ld.so.conf",
-            "# first\ninclude /etc/ld.so.conf.d/*.conf\ninclude more.conf\n/srv/last # its own\nrelative\n",
-        );
-        write("etc/ld.so.conf.d/20-b.conf", "/srv/b\n/no/such/folder\ninclude /etc/deeper.conf\n");
-        write("etc/deeper.conf", "/srv/deeper\n");
-        write("etc/ld.so.conf.d/10-a.conf", "/srv/a\n");
-        write("etc/ld.so.conf.d/30-c.conf.old", "/srv/c\n");
-        write("etc/more.conf", "include more.conf\n/srv/more\n");
-        for dir in ["srv/a", "srv/b", "srv/c", "srv/more", "srv/last", "srv/deeper", "usr/lib", "usr/lib64", "lib"] {
-            fs::create_dir_all(root.path().join(dir)).unwrap();
-        }
-        let dirs = system_library_dirs(root.path(), None);
-        let names: Vec<&str> = dirs.iter().map(|d| d.strip_prefix(root.path()).unwrap().to_str().unwrap()).collect();
-        assert_eq!(names, ["srv/a", "srv/b", "srv/deeper", "srv/more", "srv/last", "lib", "usr/lib", "usr/lib64"]);
-    }
 }

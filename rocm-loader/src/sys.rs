@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use libloading::Library;
 
-use crate::library::Scope;
 use crate::report::Reason;
+use crate::scope::Scope;
 
 #[cfg(unix)]
 pub fn open_path(path: &Path, scope: Scope) -> Result<Library, String> {

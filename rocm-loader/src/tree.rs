@@ -4,8 +4,9 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use crate::folders::{names_in, system_library_dirs, wheels_beside};
+use crate::installation::Installation;
 use crate::report::Origin;
-use crate::search::{Installation, names_in, system_library_dirs, wheels_beside};
 
 /// The library directories of one installation. A process loads ROCm's libraries from one only.
 #[derive(Debug, Clone)]

@@ -6,7 +6,7 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::Once;
 
-use crate::open::look_at_directory;
+use crate::look::look_at_directory;
 use crate::report::Reason;
 use crate::search::Search;
 use crate::tree::{Tree, is_llvm, is_rocm};
