@@ -40,7 +40,7 @@ use loader::Loader;
 use machine::Machine;
 use problem::Problems;
 use rocm_loader::LibrarySpec;
-use rocm_loader::search::Search;
+use rocm_loader::Search;
 
 type Prober = Box<dyn Fn(&[&'static LibrarySpec]) -> Vec<Probe>>;
 

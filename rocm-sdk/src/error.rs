@@ -3,8 +3,8 @@
 use std::fmt;
 use std::path::PathBuf;
 
-use crate::family::DetectedGpus;
-use crate::initialize::VersionMismatch;
+use crate::gpu::DetectedGpus;
+use crate::version_check::VersionMismatch;
 use crate::{LoadError, Report};
 
 /// An error about an installation. It is cheap to clone, and carries the whole search (see [`Error::report`]).

@@ -7,11 +7,13 @@ use std::sync::Arc;
 use crate::LoadError;
 use crate::error::Error;
 use crate::libraries;
-use rocm_loader::open::{Purpose, Trail, look_at_directory, nothing_found};
+use rocm_loader::folders::{names_in, wheels_beside};
+use rocm_loader::look::look_at_directory;
+use rocm_loader::open::{Purpose, Trail, nothing_found};
 use rocm_loader::process::process_search;
 use rocm_loader::report::{Attempt, Origin, Reason, Report};
-use rocm_loader::search::{Installation, Search, names_in, wheels_beside};
 use rocm_loader::version::{Release, release_at};
+use rocm_loader::{Installation, Search};
 use rocm_loader::{LibrarySpec, number_of_llvm};
 
 /// The kind of an installation's layout.

@@ -52,6 +52,7 @@ mod distribution;
 pub mod doctor;
 mod error;
 mod family;
+mod gpu;
 mod initialize;
 #[cfg(feature = "install")]
 pub mod install;
@@ -59,14 +60,14 @@ mod layout;
 #[cfg(feature = "doctor")]
 pub mod probe;
 mod variables;
+mod version_check;
 
 #[cfg(feature = "distribution")]
 pub use distribution::Distribution;
 pub use error::Error;
-pub use family::{
-    DetectedGpus, FamilySource, GpuKind, GpuSource, GpuTarget, TargetDetection, TargetFamily, target_family,
-};
-pub use initialize::{InitializeProcess, Initialized, VersionCheck, VersionMismatch, initialize_process};
+pub use family::{FamilySource, TargetDetection, TargetFamily, target_family};
+pub use gpu::{DetectedGpus, GpuKind, GpuSource, GpuTarget};
+pub use initialize::{InitializeProcess, Initialized, initialize_process};
 pub use layout::{Layout, LayoutKind, SearchExt, layout, version};
 /// An error of finding or opening a library.
 pub use rocm_loader::Error as LoadError;
@@ -77,6 +78,7 @@ pub use rocm_loader::{
     set_search,
 };
 pub use variables::variables;
+pub use version_check::{VersionCheck, VersionMismatch};
 
 /// The README's example compiles and runs.
 #[cfg(doctest)]

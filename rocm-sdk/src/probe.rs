@@ -5,8 +5,8 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use rocm_loader::LibrarySpec;
+use rocm_loader::Search;
 use rocm_loader::report::{Attempt, Reason};
-use rocm_loader::search::Search;
 
 /// The result of a search for one library.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

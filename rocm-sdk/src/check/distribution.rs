@@ -1,7 +1,7 @@
 //! Checks `share/therock/dist_info.json`, which lists the GPUs that a distribution is built for.
 
-use super::Subject;
 use super::report::{Collector, Finding};
+use super::subject::Subject;
 use crate::distribution::Distribution;
 
 pub(super) fn check(subject: &Subject, collector: &mut Collector<'_>) {

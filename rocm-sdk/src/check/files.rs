@@ -5,7 +5,7 @@ use std::fs;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
-use super::{Package, Subject};
+use super::subject::{Package, Subject};
 use crate::layout::LayoutKind;
 use crate::libraries;
 

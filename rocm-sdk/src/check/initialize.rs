@@ -2,17 +2,14 @@
 
 use semver::VersionReq;
 
-use super::Subject;
 use super::report::{Collector, Finding};
-use super::task::{Task, in_short};
+use super::subject::Subject;
+use super::task::{PRELOADED, Task, in_short};
 use crate::LoadError;
 use crate::error::Error;
 use crate::initialize::{Initialized, initialize_process};
 use crate::libraries;
 use rocm_loader::version::Release;
-
-/// The variable that names libraries to preload.
-pub(super) const VARIABLE: &str = "ROCM_SDK_PRELOAD_LIBRARIES";
 
 const GROUP: &str = "initialize_process";
 const HIP: &str = "amdhip64";
@@ -59,7 +56,7 @@ pub(super) fn check(subject: &Subject, collector: &mut Collector<'_>) {
     let search = subject.layout.search();
     let absent = |names: &[&'static str]| names.iter().find(|name| search.find(**name).is_err()).copied();
     for case in CASES {
-        let variable = case.variable.map(|value| (VARIABLE, value));
+        let variable = case.variable.map(|value| (PRELOADED, value));
         collector.check(GROUP, case.name, || match absent(case.needs) {
             // An installation without the runtime is useless, but it can lack the run-time compiler.
             Some(name) if name != HIP => Finding::Skipped(format!("{name} is missing")),
@@ -103,7 +100,7 @@ fn variable_unheeded() -> Result<(), String> {
 
 fn wrong_variable() -> Result<(), String> {
     match initialize_process().run() {
-        Err(error @ Error::PreloadVariable { .. }) if error.to_string().contains(VARIABLE) => Ok(()),
+        Err(error @ Error::PreloadVariable { .. }) if error.to_string().contains(PRELOADED) => Ok(()),
         other => Err(unexpected(&other, "an error that names the variable")),
     }
 }

@@ -29,24 +29,27 @@ mod libraries;
 mod process;
 mod report;
 mod scripts;
+mod serve;
 mod structure;
+mod subject;
 mod task;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 pub use report::{Outcome, Report, Verdict};
-pub use task::serve;
+pub use serve::serve;
 
 use crate::doctor::loader::Loader;
 use crate::error::Error;
+use crate::layout::LayoutKind;
 use crate::layout::SearchExt as _;
-use crate::layout::{Layout, LayoutKind};
 use process::Starter;
 use report::Collector;
-use rocm_loader::search::Search;
+use rocm_loader::Search;
+use subject::{Subject, packages};
 
 /// A check of an installation. Configure it, then run it.
 #[derive(Clone)]
@@ -54,22 +57,6 @@ pub struct Check {
     search: Search,
     myself: Option<Arc<dyn Fn() -> Command + Send + Sync>>,
     time_limit: Duration,
-}
-
-/// The installation, as every part of the check uses it.
-struct Subject {
-    layout: Layout,
-    /// The directories of its packages: for wheels each wheel, otherwise the root.
-    packages: Vec<Package>,
-    starter: Starter,
-    loader: Loader,
-}
-
-/// A part of the installation.
-struct Package {
-    /// `core`, `libraries_gfx94X_dcgpu`, `devel`; `rocm` if there is only one.
-    name: String,
-    root: PathBuf,
 }
 
 impl Check {
@@ -135,39 +122,4 @@ impl Check {
 
 fn this_program() -> Command {
     Command::new(std::env::current_exe().unwrap_or_else(|_| "/proc/self/exe".into()))
-}
-
-impl Subject {
-    fn is_wheels(&self) -> bool {
-        self.layout.kind() == LayoutKind::Wheels
-    }
-
-    /// The `site-packages` directory, for wheels.
-    fn site_packages(&self) -> Option<&Path> {
-        self.layout.root().parent().filter(|_| self.is_wheels())
-    }
-
-    fn package(&self, name: &str) -> Option<&Package> {
-        self.packages.iter().find(|package| package.name == name)
-    }
-}
-
-fn packages(layout: &Layout) -> Vec<Package> {
-    if layout.kind() != LayoutKind::Wheels {
-        return vec![Package { name: "rocm".to_owned(), root: layout.root().to_owned() }];
-    }
-    let mut roots = layout.library_roots().to_vec();
-    // Includes the devel tree if it is expanded, and the profiler's wheel.
-    let site = layout.root().parent().unwrap_or(layout.root());
-    let profilers = rocm_loader::search::names_in(site, |name| name.starts_with("_rocm_profiler"));
-    roots.extend(profilers.into_iter().map(|name| site.join(name)));
-    if !roots.iter().any(|root| root == layout.root()) {
-        roots.push(layout.root().to_owned());
-    }
-    let name = |root: &Path| {
-        let name = root.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let short = name.strip_prefix("_rocm_sdk_").or(name.strip_prefix("_rocm_"));
-        short.unwrap_or(&name).to_owned()
-    };
-    roots.into_iter().filter(|root| root.is_dir()).map(|root| Package { name: name(&root), root }).collect()
 }

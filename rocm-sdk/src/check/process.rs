@@ -11,10 +11,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::report::Finding;
-use super::task::{MARK, ROOTS, SEPARATOR, TASK, Task, from_line, mark};
+use super::task::{MARK, PRELOADED, ROOTS, SEPARATOR, TASK, Task, from_line, mark};
 use crate::child;
 use crate::layout::Layout;
-use rocm_loader::search::names_in;
+use rocm_loader::folders::names_in;
 
 /// Starts processes for one installation.
 pub(super) struct Starter {
@@ -61,7 +61,7 @@ impl Starter {
         }
         let mark = mark();
         command.env(TASK, task.to_variable()).env(ROOTS, &self.roots).env(MARK, &mark);
-        command.env_remove(super::initialize::VARIABLE);
+        command.env_remove(PRELOADED);
         command.envs(variables.iter().copied());
         match run(command, self.limit) {
             Ok(ended) => ended.verdict(&mark),

@@ -2,9 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use super::Subject;
 use super::process::{Ended, How, ending};
 use super::report::{Collector, Finding};
+use super::subject::Subject;
 
 /// A program and its expected output.
 struct Script {

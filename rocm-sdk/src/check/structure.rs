@@ -5,8 +5,8 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use super::report::{Collector, Finding};
-use super::{Package, Subject};
-use rocm_loader::search::names_in;
+use super::subject::{Package, Subject};
+use rocm_loader::folders::names_in;
 
 const GROUP: &str = "layout";
 

@@ -1,18 +1,12 @@
-//! The tasks of the processes that a check starts.
+//! The tasks of the processes that a check starts, and their answers, as variables and lines of text.
 
-use std::ffi::{OsStr, OsString};
-use std::io::Write as _;
+use std::ffi::OsString;
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use super::initialize;
 use crate::LoadError;
-use rocm_loader::library::Scope;
-use rocm_loader::library_name::LibraryName;
-use rocm_loader::search::Search;
-use rocm_loader::{process, sys};
 
 /// The variable with the task; see [`Task`].
 pub(super) const TASK: &str = "ROCM_SDK_CHECK_TASK";
@@ -22,6 +16,9 @@ pub(super) const ROOTS: &str = "ROCM_SDK_CHECK_ROOTS";
 pub(super) const SEPARATOR: u8 = 0x1f;
 /// The variable with the mark before the answer; see [`mark`].
 pub(super) const MARK: &str = "ROCM_SDK_CHECK_MARK";
+
+/// The variable that names libraries to preload.
+pub(super) const PRELOADED: &str = "ROCM_SDK_PRELOAD_LIBRARIES";
 
 /// Returns a mark that nothing else writes: libraries may write anything to stdout.
 pub(super) fn mark() -> String {
@@ -56,7 +53,7 @@ impl Task {
         value
     }
 
-    fn parse(value: &OsString) -> Option<Self> {
+    pub(super) fn parse(value: &OsString) -> Option<Self> {
         let bytes = value.as_bytes();
         let colon = bytes.iter().position(|&b| b == b':')?;
         let rest = OsString::from_vec(bytes[colon + 1..].to_vec());
@@ -70,41 +67,8 @@ impl Task {
     }
 }
 
-/// Performs the task of a process that a check started, and ends the process; returns immediately in any other process.
-/// A program that runs a [`Check`](super::Check) calls it first, before it starts threads or writes output.
-///
-/// The task is in the variable `ROCM_SDK_CHECK_TASK`, which a set-uid program ignores.
-pub fn serve() {
-    let Some(value) = std::env::var_os(TASK) else { return };
-    if Search::standard().is_set_uid() {
-        return;
-    }
-    // A library that crashes is recognised by its signal. The core is not needed, and std's handlers, which detect stack overflows, would
-    // hide some signals.
-    let none = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
-    // SAFETY: the limit is valid for the read; the default action needs no handler.
-    unsafe {
-        libc::setrlimit(libc::RLIMIT_CORE, &raw const none);
-        libc::signal(libc::SIGSEGV, libc::SIG_DFL);
-        libc::signal(libc::SIGBUS, libc::SIG_DFL);
-    }
-    let answer = match Task::parse(&value) {
-        Some(task) => run(&task),
-        None => Err(format!("{TASK} is not understood")),
-    };
-    let text = match &answer {
-        Ok(()) => "ok".to_owned(),
-        Err(why) => format!("failed: {}", to_line(why)),
-    };
-    let mut stdout = std::io::stdout();
-    let mark = std::env::var(MARK).unwrap_or_default();
-    let _ = write!(stdout, "\n{mark}{text}\n").and_then(|()| stdout.flush());
-    // Not `_exit`: the code that libraries run at exit is part of the check.
-    std::process::exit(i32::from(answer.is_err()));
-}
-
 /// Returns the text without line ends; [`from_line`] reverses it.
-fn to_line(text: &str) -> String {
+pub(super) fn to_line(text: &str) -> String {
     text.replace('\\', "\\\\").replace('\n', "\\n").replace('\r', "\\r")
 }
 
@@ -125,44 +89,12 @@ pub(super) fn from_line(line: &str) -> String {
     text
 }
 
-fn run(task: &Task) -> Result<(), String> {
-    match task {
-        Task::Nothing => Ok(()),
-        Task::Open(path) => open(path),
-        Task::Preload(name) => {
-            set_search()?;
-            let spec = LibraryName::library(name).map_err(|e| e.to_string())?;
-            process::preload(spec, Scope::Global).map(|_| ()).map_err(|e| in_short(&e))
-        }
-        Task::Initialize(name) => {
-            set_search()?;
-            initialize::run(name)
-        }
-    }
-}
-
 /// Returns the message without the steps of a search that found the library.
 pub(super) fn in_short(error: &LoadError) -> String {
     match error {
         LoadError::Unusable { target, reason, .. } => format!("{target}: {reason}"),
         other => other.to_string(),
     }
-}
-
-fn open(path: &Path) -> Result<(), String> {
-    let library = sys::open_path(path, Scope::Local)?;
-    // It stays open until the process ends, as everywhere in this crate.
-    std::mem::forget(library);
-    Ok(())
-}
-
-/// Sets the search to the checked installation alone, with the variables that `initialize_process` reads.
-fn set_search() -> Result<(), String> {
-    let roots = std::env::var_os(ROOTS).unwrap_or_default();
-    let roots = roots.as_bytes().split(|&b| b == SEPARATOR).map(OsStr::from_bytes);
-    let search = roots.fold(Search::nowhere(), |search, root| search.root(root));
-    let heeded = |name: &str| std::env::var_os(name).filter(|_| name == initialize::VARIABLE);
-    process::set_search(search.environment(heeded)).map_err(|e| e.to_string())
 }
 
 #[cfg(test)]

@@ -2,10 +2,8 @@
 
 use std::process::ExitCode;
 
-use clap::CommandFactory as _;
 use clap_complete::Shell;
 
-use super::Cli;
 use super::output::{self, Outcome};
 
 /// Print a shell's completion script for this command
@@ -23,10 +21,11 @@ Examples:
   rocm-sdk completions zsh > ~/.zfunc/_rocm-sdk";
 
 impl Completions {
-    pub(crate) fn run(&self) -> Outcome {
+    /// Prints the script of `command`.
+    pub(crate) fn run(&self, mut command: clap::Command) -> Outcome {
         // Written to memory first: the generator would panic if the reader closed the pipe.
         let mut script = Vec::new();
-        clap_complete::generate(self.shell, &mut Cli::command(), "rocm-sdk", &mut script);
+        clap_complete::generate(self.shell, &mut command, "rocm-sdk", &mut script);
         output::bytes(&script)?;
         Ok(ExitCode::SUCCESS)
     }

@@ -20,7 +20,7 @@ mod version;
 
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory as _, Parser, Subcommand};
 
 use output::Outcome;
 use place::{Place, Strict};
@@ -135,7 +135,7 @@ impl Cli {
             Command::List(command) => command.run(),
             Command::Remove(command) => command.run(),
             Command::Run(command) => command.run(),
-            Command::Completions(command) => command.run(),
+            Command::Completions(command) => command.run(Cli::command()),
             Command::Open { name } => open::run(place, name),
         }
     }

@@ -30,6 +30,7 @@ mod device;
 mod error;
 mod lock;
 mod names;
+mod progress;
 mod record;
 mod unpack;
 mod wheel;
@@ -39,10 +40,12 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 pub use error::Error;
+pub use progress::{Progress, Skipped, Step};
 
 use lock::Lock;
 use record::Record;
-use rocm_loader::search::{Search, names_in};
+use rocm_loader::Search;
+use rocm_loader::folders::names_in;
 use unpack::Unpacked;
 use wheel::Wheel;
 
@@ -55,34 +58,6 @@ const REPLACED: &str = ".rocm_sdk_devel.replaced";
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Devel {
     site_packages: PathBuf,
-}
-
-/// Progress of [`Devel::expand`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Progress {
-    /// The current step.
-    pub step: Step,
-    /// The amount done.
-    pub done: u64,
-    /// The total: bytes of the archive's file while unpacking, otherwise files. 0 if unknown.
-    pub total: u64,
-}
-
-/// A step of [`Devel::expand`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Step {
-    /// Another process expands the same wheel.
-    Waiting,
-    /// Files of the archive are written.
-    Unpacking,
-    /// Links of the archive are made.
-    Linking,
-    /// The tree is recorded and put in its place.
-    Recording,
-    /// Files of device wheels are linked.
-    DeviceFiles,
 }
 
 /// The result of [`Devel::expand`].
@@ -106,15 +81,6 @@ pub struct Expansion {
     pub device_links: usize,
     /// The files and wheels that were skipped, with the reasons.
     pub skipped: Vec<Skipped>,
-}
-
-/// A wheel or file that was skipped.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Skipped {
-    /// The wheel, or the wheel and the file.
-    pub what: String,
-    /// Why, and what to do.
-    pub why: String,
 }
 
 impl Devel {

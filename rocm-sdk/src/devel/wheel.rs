@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use rocm_loader::search::names_in;
+use rocm_loader::folders::names_in;
 use rocm_loader::text_file;
 
 /// An installed wheel.

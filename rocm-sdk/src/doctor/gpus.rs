@@ -6,7 +6,7 @@ use super::driver::Driver;
 use super::machine::Machine;
 use super::places::Place;
 use super::problem::Problems;
-use crate::family::GpuTarget;
+use crate::gpu::GpuTarget;
 use crate::layout::Layout;
 
 /// A GPU, as the kernel driver describes it.

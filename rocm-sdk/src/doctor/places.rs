@@ -10,8 +10,8 @@ use crate::libraries;
 use rocm_loader::LibrarySpec;
 use rocm_loader::installs;
 use rocm_loader::report::{Origin, Reason};
-use rocm_loader::search::{Installation, Search};
 use rocm_loader::version::{Release, release_of_file};
+use rocm_loader::{Installation, Search};
 
 /// One place of the search, in its order.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]

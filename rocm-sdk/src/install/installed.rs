@@ -9,12 +9,15 @@ use std::process::Command;
 use super::command::find;
 use super::debian::{Contents, Tree};
 use super::error::{Error, Result, While as _};
-use super::installer::Installer;
-use super::progress::Silent;
 use rocm_loader::installs::{self, ROOT, STAMP};
-use rocm_loader::search::runs_set_uid;
+use rocm_loader::set_uid::runs_set_uid;
 use rocm_loader::text_file;
 use rocm_preload::Launcher;
+
+/// The set that every installation contains.
+pub(super) const BASE: &str = "hip";
+/// Folder of apt's state during an installation, in the folder of the installations.
+pub(super) const STATE: &str = ".apt";
 
 /// A complete installation, which searches find.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -53,7 +56,7 @@ impl Installed {
 
     /// Returns the libraries that were requested in addition to HIP.
     pub fn libraries(&self) -> impl Iterator<Item = &str> {
-        self.contents.sets.iter().map(String::as_str).filter(|set| *set != super::installer::BASE)
+        self.contents.sets.iter().map(String::as_str).filter(|set| *set != BASE)
     }
 
     /// Returns the installation of `release` in `folder`.
@@ -80,7 +83,7 @@ impl Installed {
     pub(super) fn find_in_any_state(folder: &Path, release: &str) -> Result<Self> {
         let tree = Tree::new(folder.join(release));
         let cut_off = || is_name(release) && !tree.folder().exists() && tree.has_leftovers();
-        let begun = |release: &str| super::release(release).is_ok() && folder.join(super::installer::STATE).exists();
+        let begun = |release: &str| super::release(release).is_ok() && folder.join(STATE).exists();
         match Self::find(folder, release) {
             Err(Error::Damaged { .. }) => {}
             Err(Error::NotInstalled { .. }) if cut_off() || (begun(release) && names(folder).is_empty()) => {}
@@ -161,7 +164,7 @@ pub fn directory() -> Result<PathBuf> {
 }
 
 /// Returns the complete installations in the user's directory ([`directory`]), newest release first. For another
-/// directory use [`Installer::installed`].
+/// directory use [`Installer::installed`](super::Installer::installed).
 ///
 /// # Errors
 /// [`Error::Setting`] if there is no such directory; [`Error::Damaged`]; [`Error::Io`].
@@ -182,14 +185,6 @@ fn check_readable(folder: &Path) -> Result<()> {
         }
         _ => Ok(()),
     }
-}
-
-/// Removes an installation from the user's directory.
-///
-/// # Errors
-/// The same as [`Installer::remove`].
-pub fn remove(release: &str) -> Result<Installed> {
-    Installer::standard()?.remove(release, &mut Silent)
 }
 
 /// The library that covers a program's children, which is installed next to the command `rocm-sdk`.

@@ -4,14 +4,10 @@ use std::path::{Path, PathBuf};
 
 use super::debian::{self, Archive, Fetch, Lock, Package, Tree, remove_all as clear};
 use super::error::{Error, Result, While as _};
-use super::installed::{Installed, directory, installed_in, names};
-use super::progress::Progress;
+use super::installed::{BASE, Installed, STATE, directory, installed_in, names};
+use super::progress::{Progress, Silent};
 use super::release::{self, DebianRelease, Standard};
 
-/// The set that every installation contains.
-pub(super) const BASE: &str = "hip";
-/// Folder of apt's state during an installation, in the folder of the installations.
-pub(super) const STATE: &str = ".apt";
 /// The lock of the folder of the installations.
 const LOCK: &str = ".lock";
 
@@ -188,4 +184,12 @@ impl Request {
 
 fn absolute(folder: &Path) -> Result<PathBuf> {
     std::path::absolute(folder).while_(|| format!("finding the folder {}", folder.display()))
+}
+
+/// Removes an installation from the user's directory.
+///
+/// # Errors
+/// The same as [`Installer::remove`].
+pub fn remove(release: &str) -> Result<Installed> {
+    Installer::standard()?.remove(release, &mut Silent)
 }

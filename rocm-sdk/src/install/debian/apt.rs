@@ -6,8 +6,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use super::lock::Lock;
 use super::sources::Archive;
-use super::tree::Lock;
 use super::uris::{self, Package};
 use crate::install::command::{capture, watch};
 use crate::install::error::{Error, Result, While as _};

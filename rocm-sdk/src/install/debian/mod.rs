@@ -9,17 +9,21 @@
 //! this module depends on ROCm.
 
 mod apt;
+mod lock;
 mod plan;
 mod sources;
 mod tree;
 mod uris;
+mod variables;
 
 pub use apt::{Apt, Selection, numbered};
+pub use lock::Lock;
 pub use plan::Plan;
-pub use sources::{Archive, KEYRING_VARIABLE, MIRROR_VARIABLE};
-pub use tree::{Contents, Fetch, Lock, Recipe, Stamp, Tree, Wanted};
+pub use sources::Archive;
+pub use tree::{Contents, Fetch, Recipe, Stamp, Tree, Wanted};
 pub(crate) use tree::{remove_all, replace};
 pub use uris::Package;
+pub use variables::{KEYRING_VARIABLE, MIRROR_VARIABLE};
 
 use super::command::find;
 use super::error::{Error, Result};

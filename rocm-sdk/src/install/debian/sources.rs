@@ -3,13 +3,8 @@
 
 use std::path::{Path, PathBuf};
 
+use super::variables::{KEYRING_VARIABLE, MIRROR_VARIABLE};
 use crate::install::error::{Error, Result, While as _};
-
-/// The variable that names a mirror, which overrides the machine's own sources. A snapshot of the archive works too,
-/// which provides packages that Debian has replaced by newer ones.
-pub const MIRROR_VARIABLE: &str = "ROCM_SDK_DEBIAN_MIRROR";
-/// The variable that names the file of the archive's keys, if it is not in the place of Debian's package.
-pub const KEYRING_VARIABLE: &str = "ROCM_SDK_DEBIAN_KEYRING";
 
 /// The source of packages, and the trusted keys.
 #[derive(Clone, Debug, PartialEq, Eq)]
