@@ -10,7 +10,7 @@ use hip_sys::{
 };
 use hipgraph_sys::*;
 
-use super::{at, functions, give, guard, run, take};
+use super::function::{at, functions, give, guard, run, take};
 use crate::graph::{Failure, FailureKind, Result, invalid};
 
 /// The type of an array's elements.

@@ -3,9 +3,9 @@
 use hipgraph_sys::*;
 
 use super::array::View;
+use super::function::{algorithms, at_or_null};
 use super::graph::{GraphObject, graph_at};
 use super::results::Outcome;
-use super::{algorithms, at_or_null};
 use crate::algorithms::betweenness;
 use crate::algorithms::centrality::{self, Iterated, PageRank};
 use crate::graph::{Failure, FailureKind, Result, invalid};

@@ -3,10 +3,10 @@
 use hipgraph_sys::*;
 
 use super::array::view;
+use super::function::{algorithms, at, at_or_null, guard};
 use super::graph::{GraphObject, graph_at};
 use super::resource::State;
 use super::results::Outcome;
-use super::{algorithms, at, at_or_null, guard};
 use crate::algorithms::community::{self, Clustering, Ensemble};
 use crate::algorithms::triangles;
 use crate::graph::{Result, invalid};

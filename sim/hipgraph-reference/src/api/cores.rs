@@ -2,9 +2,9 @@
 
 use hipgraph_sys::*;
 
+use super::function::{algorithms, at_or_null};
 use super::graph::graph_at;
 use super::results::Outcome;
-use super::{algorithms, at_or_null};
 use crate::algorithms::cores::Degree;
 use crate::algorithms::{components, cores, subgraphs};
 use crate::graph::{Result, invalid};

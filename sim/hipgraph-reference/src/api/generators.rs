@@ -8,7 +8,7 @@ use hipgraph_sys::*;
 
 use super::array::{DeviceArray, Kind, view_of};
 use super::community::with_random;
-use super::{algorithms, at, give, guard, take};
+use super::function::{algorithms, at, give, guard, take};
 use crate::algorithms::generators::{self, Rmat};
 use crate::graph::{Result, invalid};
 use crate::random::Random;

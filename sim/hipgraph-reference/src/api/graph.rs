@@ -3,8 +3,8 @@
 use hipgraph_sys::*;
 
 use super::array::{DeviceArray, Kind, View, view};
+use super::function::{at, at_or_null, functions, run, take};
 use super::results::Outcome;
-use super::{at, at_or_null, functions, run, take};
 use crate::graph::{EdgeList, Failure, FailureKind, Graph, Options, Result, invalid};
 
 /// What `hipgraph_graph_t` is here.

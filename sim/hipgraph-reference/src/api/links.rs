@@ -3,9 +3,9 @@
 use hipgraph_sys::*;
 
 use super::array::{View, view, view_of};
+use super::function::{algorithms, at, at_or_null, give, take};
 use super::graph::{GraphObject, graph_at};
 use super::results::Outcome;
-use super::{algorithms, at, at_or_null, give, take};
 use crate::algorithms::similarity::{self, Coefficient};
 use crate::algorithms::subgraphs;
 use crate::graph::{Result, invalid};

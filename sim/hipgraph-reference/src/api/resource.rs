@@ -5,7 +5,7 @@ use std::sync::Mutex;
 
 use hipgraph_sys::*;
 
-use super::{ErrorObject, at, functions, give, run, take};
+use super::function::{ErrorObject, at, functions, give, run, take};
 use crate::random::Random;
 
 /// What `hipgraph_resource_handle_t` is here.

@@ -3,7 +3,7 @@
 use hipgraph_sys::*;
 
 use super::array::{DeviceArray, view_of};
-use super::{at, functions, take};
+use super::function::{at, functions, take};
 
 /// What every result is here.
 #[derive(Default)]

@@ -7,10 +7,10 @@ use hipgraph_sys::*;
 
 use super::array::{DeviceArray, HostView, Kind, View, view};
 use super::community::with_random;
+use super::function::{algorithms, at, at_or_null, run, take};
 use super::graph::graph_at;
 use super::results::{LABEL_HOP_OFFSETS, Outcome};
 use super::traversal::NO_VERTEX;
-use super::{algorithms, at, at_or_null, run, take};
 use crate::algorithms::sampling::{self, Prior, Sampling, Step};
 use crate::graph::{Failure, FailureKind, Result, invalid};
 use crate::random::Random;

@@ -2,8 +2,8 @@
 
 use hipgraph_sys::*;
 
-use super::algorithms;
 use super::array::view;
+use super::function::algorithms;
 use super::graph::graph_at;
 use crate::algorithms::subgraphs;
 use crate::graph::{Result, invalid};

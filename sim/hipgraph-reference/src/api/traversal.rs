@@ -2,9 +2,9 @@
 
 use hipgraph_sys::*;
 
-use super::algorithms;
 use super::array::{DeviceArray, Kind, view};
-use super::at;
+use super::function::algorithms;
+use super::function::at;
 use super::graph::{GraphObject, graph_at};
 use super::results::Outcome;
 use crate::algorithms::traversal;
