@@ -5,7 +5,7 @@ use amdgpu_sim::{Agent, Arch, Gpu, Rights, Settings};
 use crate::abi::{
     HSA_STATUS_ERROR_FATAL, HSA_STATUS_ERROR_INVALID_AGENT, HSA_STATUS_ERROR_INVALID_ISA, hsa_agent_t, hsa_isa_t,
 };
-use crate::runtime::Result;
+use crate::result::Result;
 
 /// Agents that there can be: the CPU and 64 GPUs.
 pub(crate) const MAX_AGENTS: usize = 65;

@@ -13,13 +13,13 @@
 //!
 //! A thread that calls HIP anew while that takes itself down may still find nothing there. That is HIP's own.
 
-use std::cell::Cell;
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicI32, AtomicU8, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::events;
+use crate::exempt::{exempt, is_exempt};
 use crate::signal::Signal;
 
 /// How far the process's end has come: one of the three below.
@@ -54,8 +54,6 @@ const NAP: Duration = Duration::from_millis(1);
 thread_local! {
     /// This thread's place among those that have called HSA.
     static THREAD: Thread = Thread::new();
-    /// Whether this thread goes on whatever happens: the ending thread waits for it.
-    static EXEMPT: Cell<bool> = const { Cell::new(false) };
 }
 
 struct Thread(i32);
@@ -103,7 +101,7 @@ fn call_what_is_due(longest: Duration) {
     // SAFETY: asks for the number of the process.
     let forked = unsafe { libc::getpid() } != PROCESS.load(Ordering::SeqCst);
     // A thread of the library's own may be the one that calls them; a forked child has none of these threads.
-    if forked || EXEMPT.try_with(Cell::get).unwrap_or(true) {
+    if forked || is_exempt() {
         return;
     }
     if let Some(runtime) = crate::runtime::ever() {
@@ -111,14 +109,9 @@ fn call_what_is_due(longest: Duration) {
     }
 }
 
-/// Lets this thread, one of the library's own, go on whatever happens.
-pub(crate) fn exempt() {
-    let _ = EXEMPT.try_with(|exempt| exempt.set(true));
-}
-
 /// Whether this thread is to stay where it is, for now.
 fn is_held_up() -> bool {
-    let goes_on = this_thread() == LEAVER.load(Ordering::SeqCst) || EXEMPT.try_with(Cell::get).unwrap_or(true);
+    let goes_on = this_thread() == LEAVER.load(Ordering::SeqCst) || is_exempt();
     !goes_on && events::now() < HELD_UP.load(Ordering::SeqCst)
 }
 

@@ -26,15 +26,18 @@ mod api;
 mod config;
 mod driver;
 mod events;
+mod exempt;
 mod handles;
 mod image;
 mod info;
 mod leaving;
+mod life;
 mod loader;
 mod log;
 mod memory;
 mod observe;
 mod queue;
+mod result;
 mod runtime;
 mod signal;
 

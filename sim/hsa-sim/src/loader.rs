@@ -14,7 +14,7 @@ use crate::abi::{
 };
 use crate::agent::{AgentId, Agents};
 use crate::handles::Handles;
-use crate::runtime::Result;
+use crate::result::Result;
 
 /// Everything that code objects become.
 pub(crate) struct Loader {

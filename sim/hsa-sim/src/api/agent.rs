@@ -2,14 +2,15 @@
 
 use std::ffi::c_void;
 
-use super::{each, field, functions, put};
+use super::function::{each, field, functions, put};
 use crate::abi::*;
 use crate::agent::AgentId;
 use crate::driver;
 use crate::events;
 use crate::memory::Pool;
 use crate::queue;
-use crate::runtime::{Result, Runtime, runtime};
+use crate::result::Result;
+use crate::runtime::{Runtime, runtime};
 
 /// Called for an agent.
 type AgentCallback = Option<unsafe extern "C" fn(hsa_agent_t, *mut c_void) -> hsa_status_t>;
@@ -251,7 +252,7 @@ functions! {
         unsafe {
             match attribute {
                 HSA_CACHE_INFO_NAME_LENGTH => put(value, name.len() as u32),
-                HSA_CACHE_INFO_NAME => super::put_bytes(value, format!("{name}\0").as_bytes()),
+                HSA_CACHE_INFO_NAME => super::function::put_bytes(value, format!("{name}\0").as_bytes()),
                 HSA_CACHE_INFO_LEVEL => put(value, (level + 1) as u8),
                 HSA_CACHE_INFO_SIZE => put(value, size),
                 _ => Err(HSA_STATUS_ERROR_INVALID_ARGUMENT),

@@ -5,11 +5,12 @@ use std::fs::File;
 use std::mem::ManuallyDrop;
 use std::os::fd::FromRawFd as _;
 
-use super::{each, functions, name, put, put_bytes};
+use super::function::{each, functions, name, put, put_bytes};
 use crate::abi::*;
 use crate::agent::AgentId;
 use crate::loader::{Source, Symbol, What};
-use crate::runtime::{Result, runtime};
+use crate::result::Result;
+use crate::runtime::runtime;
 
 /// Called for a symbol.
 type SymbolCallback =

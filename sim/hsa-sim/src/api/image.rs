@@ -4,13 +4,14 @@ use std::ffi::c_void;
 
 use amdgpu_sim::image::{Layout, MOST_DEPTH, MOST_LAYERS, MOST_SIDE};
 
-use super::{functions, put};
+use super::function::{functions, put};
 use crate::abi::*;
 use crate::agent::AgentId;
 use crate::driver::VENDOR;
 use crate::image::{Box3, Image, Linear, capability, info, kind, linear, opaque, sampler};
 use crate::image::{clear, copy, export, import, layout_of_words};
-use crate::runtime::{Result, Runtime, runtime};
+use crate::result::Result;
+use crate::runtime::{Runtime, runtime};
 
 /// The extension's functions.
 pub(super) const TABLE: hsa_ext_images_1_pfn_t = hsa_ext_images_1_pfn_t {
@@ -85,7 +86,7 @@ unsafe fn create(
         return Err(HSA_STATUS_ERROR_INVALID_ARGUMENT);
     }
     let words = layout.words(data);
-    let handle = runtime.images.insert_image(runtime, Image { layout, data }, &words)?;
+    let handle = runtime.images.insert_image((&runtime.memory, &runtime.agents), Image { layout, data }, &words)?;
     // SAFETY: the caller vouches for it.
     unsafe { put(image, hsa_ext_image_t { handle }) }
 }
@@ -295,7 +296,7 @@ functions! {
         let hsa_ext_sampler_descriptor_t { coordinate_mode, filter_mode, address_mode } = unsafe { read(descriptor) }?;
         let address_modes = [address_mode; 3];
         let of = hsa_ext_sampler_descriptor_v2_t { coordinate_mode, filter_mode, address_modes };
-        let handle = runtime.images.insert_sampler(runtime, &self::sampler(&of)?.words())?;
+        let handle = runtime.images.insert_sampler((&runtime.memory, &runtime.agents), &self::sampler(&of)?.words())?;
         // SAFETY: the caller vouches for it.
         unsafe { put(sampler, hsa_ext_sampler_t { handle }) }
     }
@@ -312,7 +313,7 @@ functions! {
         }
         // SAFETY: the caller vouches for it.
         let of = unsafe { read(descriptor) }?;
-        let handle = runtime.images.insert_sampler(runtime, &self::sampler(&of)?.words())?;
+        let handle = runtime.images.insert_sampler((&runtime.memory, &runtime.agents), &self::sampler(&of)?.words())?;
         // SAFETY: the caller vouches for it.
         unsafe { put(sampler, hsa_ext_sampler_t { handle }) }
     }

@@ -4,10 +4,11 @@ use std::ffi::{c_int, c_void};
 use std::os::fd::IntoRawFd as _;
 use std::ptr;
 
-use super::{agents, functions, put};
+use super::function::{agents, functions, put};
 use crate::abi::*;
 use crate::memory::pointer;
-use crate::runtime::{Result, runtime};
+use crate::result::Result;
+use crate::runtime::runtime;
 
 /// # Safety
 /// `descriptor` and `offset` must be null or valid for a write.

@@ -2,7 +2,7 @@
 
 use std::ffi::c_void;
 
-use super::{agents, all_agents, functions, put};
+use super::function::{agents, all_agents, functions, put};
 use crate::abi::*;
 use crate::memory::{RawHandle, pointer, signal_handle, signal_name};
 use crate::runtime::runtime;

@@ -2,7 +2,7 @@
 
 use std::ffi::{c_char, c_void};
 
-use super::{each, functions, name, put, put_bytes};
+use super::function::{each, functions, name, put, put_bytes};
 use crate::abi::*;
 use crate::runtime::runtime;
 
@@ -14,7 +14,7 @@ type WavefrontCallback = Option<unsafe extern "C" fn(hsa_wavefront_t, *mut c_voi
 /// The only kind of wavefront: 64 lanes.
 const WAVEFRONT: hsa_wavefront_t = hsa_wavefront_t { handle: 0x4753_5700_0000_0040 };
 
-unsafe fn info(isa: hsa_isa_t, attribute: u32, value: *mut c_void) -> crate::runtime::Result<()> {
+unsafe fn info(isa: hsa_isa_t, attribute: u32, value: *mut c_void) -> crate::result::Result<()> {
     let runtime = runtime()?;
     runtime.agents.of_isa(isa)?;
     let name = runtime.agents.isa_name();

@@ -3,11 +3,12 @@
 use std::ffi::{c_int, c_void};
 
 use super::executable::read_file;
-use super::{Export, each, guard, put, put_bytes};
+use super::function::{Export, each, guard, put, put_bytes};
 use crate::abi::*;
 use crate::loader::Loaded;
 use crate::memory::pointer;
-use crate::runtime::{Result, runtime};
+use crate::result::Result;
+use crate::runtime::runtime;
 
 /// The extension's table is how programs get at its functions; none is exported by name.
 pub(super) const FUNCTIONS: &[Export] = &[];

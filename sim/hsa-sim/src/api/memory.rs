@@ -2,11 +2,12 @@
 
 use std::ffi::{c_int, c_void};
 
-use super::{agents, all_agents, each, functions, list, put};
+use super::function::{agents, all_agents, each, functions, list, put};
 use crate::abi::*;
 use crate::agent::AgentSet;
 use crate::memory::{Copy, Deallocated, GRANULE, Pool, PoolKind, Rect, copy_bytes, fill_words, pointer};
-use crate::runtime::{Result, Runtime, runtime};
+use crate::result::Result;
+use crate::runtime::{Runtime, runtime};
 use crate::signal::Signal;
 
 /// Called for a pool.

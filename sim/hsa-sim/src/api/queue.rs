@@ -5,7 +5,7 @@ use std::ffi::c_void;
 use std::sync::PoisonError;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 
-use super::{Export, export, functions, guard_or, list, put};
+use super::function::{Export, export, functions, guard_or, list, put};
 use crate::abi::*;
 use crate::events;
 use crate::queue::{Units, Wanted};
@@ -36,7 +36,7 @@ functions! {
         }
         runtime.agents.alive(agent)?;
         let callback = callback.map(|function| (function, data as u64));
-        let queue = runtime.queues.create(runtime, &Wanted { agent, size, kind, callback })?;
+        let queue = crate::queue::create(runtime, &Wanted { agent, size, kind, callback })?;
         // SAFETY: the caller vouches for it.
         unsafe { put(result, queue.pointer()) }
     }

@@ -4,11 +4,12 @@ use std::ffi::c_void;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst};
 use std::time::{Duration, Instant};
 
-use super::{Export, agents, export, functions, guard_or, list, put};
+use super::function::{Export, agents, export, functions, guard_or, list, put};
 use crate::abi::*;
 use crate::events;
 use crate::leaving;
-use crate::runtime::{Result, Runtime, runtime};
+use crate::result::Result;
+use crate::runtime::{Runtime, runtime};
 use crate::signal::{Condition, Pending, Signal};
 
 /// What a signal's value is without the signal.

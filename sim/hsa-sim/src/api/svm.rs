@@ -2,11 +2,12 @@
 
 use std::ffi::c_void;
 
-use super::{functions, list, put};
+use super::function::{functions, list, put};
 use crate::abi::*;
 use crate::agent::{AgentId, Agents};
 use crate::memory::{Access, Attributes, Pages, pages};
-use crate::runtime::{Result, Runtime, runtime};
+use crate::result::Result;
+use crate::runtime::{Runtime, runtime};
 use crate::signal::{Pending, Signal};
 
 /// A change of attributes.

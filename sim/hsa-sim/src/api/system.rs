@@ -2,10 +2,12 @@
 
 use std::ffi::{c_char, c_void};
 
-use super::{functions, put, put_bytes};
+use super::function::{functions, put, put_bytes};
 use crate::abi::*;
 use crate::events;
-use crate::runtime::{self, runtime};
+use crate::life;
+use crate::result::Result;
+use crate::runtime::runtime;
 
 /// Version of the HSA specification.
 const VERSION: (u16, u16) = (1, 1);
@@ -22,7 +24,7 @@ fn extension(number: u16) -> Option<(&'static std::ffi::CStr, u16, u16)> {
 }
 
 /// Checks that a number is that of an extension, which need not be there.
-fn is_extension(number: u16) -> runtime::Result<()> {
+fn is_extension(number: u16) -> Result<()> {
     match u32::from(number) {
         HSA_EXTENSION_FINALIZER..=HSA_EXTENSION_PROFILING_EVENTS
         | HSA_EXTENSION_AMD_PROFILER..=HSA_EXTENSION_AMD_PC_SAMPLING => Ok(()),
@@ -31,7 +33,7 @@ fn is_extension(number: u16) -> runtime::Result<()> {
 }
 
 /// Writes the first `len` bytes of an extension's table.
-unsafe fn table(number: u16, major: u16, len: usize, place: *mut c_void) -> runtime::Result<()> {
+unsafe fn table(number: u16, major: u16, len: usize, place: *mut c_void) -> Result<()> {
     is_extension(number)?;
     let Some((_, version, _)) = extension(number) else { return Err(HSA_STATUS_ERROR) };
     if version != major {
@@ -54,12 +56,12 @@ unsafe fn table(number: u16, major: u16, len: usize, place: *mut c_void) -> runt
 functions! {
     /// Starts the runtime, or counts one more user of it.
     fn hsa_init() {
-        runtime::init()
+        life::init()
     }
 
     /// Counts one user less; the last ends queues, executables, signals and memory.
     fn hsa_shut_down() {
-        runtime::shut_down()
+        life::shut_down()
     }
 
     /// The text for a status.

@@ -1,6 +1,6 @@
 //! Functions that the software GPU does not have. Each says so, whatever it is given.
 
-use super::{Export, export};
+use super::function::{Export, export};
 use crate::abi::{HSA_STATUS_ERROR_NOT_SUPPORTED, hsa_status_t};
 
 /// Defines functions that answer `HSA_STATUS_ERROR_NOT_SUPPORTED`. What they are called with is not looked at, so that their

@@ -2,11 +2,12 @@
 
 use std::ffi::{c_int, c_void};
 
-use super::{functions, list, put};
+use super::function::{functions, list, put};
 use crate::abi::*;
 use crate::agent::AgentId;
 use crate::memory::{Pool, PoolKind, pointer};
-use crate::runtime::{Result, runtime};
+use crate::result::Result;
+use crate::runtime::runtime;
 
 unsafe fn reserve(result: *mut *mut c_void, size: usize, wanted: u64, align: u64, flags: u64) -> Result<()> {
     let runtime = runtime()?;

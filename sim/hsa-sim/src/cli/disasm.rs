@@ -8,7 +8,7 @@ use amdgpu_sim::{Arch as SimArch, CodeObject, Config, Gpu, Kernel, isa};
 use anyhow::{Context as _, Result, bail};
 use clap::Args;
 
-use super::Arch;
+use super::gpu::Arch;
 
 /// `hip-sim disasm`.
 #[derive(Debug, Args)]

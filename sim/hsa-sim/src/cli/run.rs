@@ -9,8 +9,8 @@ use anyhow::{Context as _, Result};
 use clap::{Args, ValueEnum};
 use rocm_preload::Launcher;
 
+use super::gpu::{Gpu, name};
 use super::place::{Rocm, driver_folder, driver_library, fallback_folder, library_folder};
-use super::{Gpu, name};
 
 /// `hip-sim run`.
 #[derive(Debug, Args)]

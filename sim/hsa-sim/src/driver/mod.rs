@@ -6,43 +6,18 @@
 //! - `topology`: `/sys/class/kfd`, the compute driver's nodes and links. `pci`: PCI devices and graphics cards.
 //! - `tree`: files and links, and writing them to a folder.
 
+mod identity;
 mod pci;
 mod topology;
 mod tree;
 
-use std::fmt::Write as _;
-
 use amdgpu_sim::Settings;
 
-use crate::agent::{AgentId, Agents};
+use crate::agent::Agents;
 use crate::config;
 
+pub(crate) use identity::{PCI_DOMAIN, VENDOR, location, unique_id};
 pub use tree::DriverFiles;
-
-/// The PCI domain of the GPUs: one that no device of the machine has, so that their addresses are not those of real ones.
-pub(crate) const PCI_DOMAIN: u32 = 0x5349;
-/// AMD, as PCI knows it.
-pub(crate) const VENDOR: u32 = 0x1002;
-
-/// Where a GPU is on the PCI bus, as the kernel packs it: bus, device, function. A bus of its own each.
-pub(crate) fn location(gpu: AgentId) -> u32 {
-    u32::from(gpu.0) << 8
-}
-
-/// A number that no other GPU of the machine has.
-pub(crate) fn unique_id(gpu: AgentId) -> u64 {
-    u64::from(gpu.0)
-}
-
-/// The number by which the compute driver knows a GPU, which is not 0.
-fn gpu_id(gpu: AgentId) -> u32 {
-    0x1000 + u32::from(gpu.0)
-}
-
-/// The number of a GPU's device for rendering.
-fn render_minor(gpu: AgentId) -> u32 {
-    127 + u32::from(gpu.0)
-}
 
 /// The files for the GPUs that the environment asks for.
 ///
@@ -66,15 +41,6 @@ fn of(settings: &Settings) -> DriverFiles {
     topology::add(&mut tree, &agents);
     pci::add(&mut tree, &agents);
     tree
-}
-
-/// Lines of a name and a number each.
-fn properties(lines: &[(&str, u64)]) -> String {
-    lines.iter().fold(String::new(), |mut text, (name, value)| {
-        // A string takes everything.
-        let _ = writeln!(text, "{name} {value}");
-        text
-    })
 }
 
 #[cfg(test)]

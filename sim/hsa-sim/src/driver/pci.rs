@@ -1,6 +1,7 @@
 //! The GPUs as PCI devices and graphics cards.
 
-use super::{PCI_DOMAIN, VENDOR, location, render_minor, tree::DriverFiles, unique_id};
+use super::identity::{PCI_DOMAIN, VENDOR, location, render_minor, unique_id};
+use super::tree::DriverFiles;
 use crate::agent::Agents;
 
 /// A display controller that shows nothing.

@@ -1,6 +1,9 @@
 //! What the compute driver (KFD) says: a node for the CPU and each GPU, and the links between them.
 
-use super::{PCI_DOMAIN, VENDOR, gpu_id, location, properties, render_minor, tree::DriverFiles, unique_id};
+use std::fmt::Write as _;
+
+use super::identity::{PCI_DOMAIN, VENDOR, gpu_id, location, render_minor, unique_id};
+use super::tree::DriverFiles;
 use crate::agent::{AgentId, Agents};
 use crate::memory::host_memory;
 
@@ -160,4 +163,13 @@ fn link(from: AgentId, to: AgentId) -> String {
         ("recommended_sdma_engine_id_mask", 0),
         ("flags", 1),
     ])
+}
+
+/// Lines of a name and a number each.
+fn properties(lines: &[(&str, u64)]) -> String {
+    lines.iter().fold(String::new(), |mut text, (name, value)| {
+        // A string takes everything.
+        let _ = writeln!(text, "{name} {value}");
+        text
+    })
 }

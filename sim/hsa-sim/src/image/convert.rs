@@ -3,7 +3,7 @@
 use amdgpu_sim::image::{AddressMode, ChannelOrder, ChannelType, Format, ImageError, Kind, Layout, Sampler};
 
 use crate::abi::*;
-use crate::runtime::Result;
+use crate::result::Result;
 
 /// The kind of a geometry.
 pub(crate) fn kind(geometry: u32) -> Result<Kind> {

@@ -4,7 +4,7 @@ use amdgpu_sim::image::Layout;
 
 use super::{linear, opaque};
 use crate::abi::{HSA_EXT_STATUS_ERROR_IMAGE_FORMAT_UNSUPPORTED, hsa_ext_image_descriptor_t};
-use crate::runtime::Result;
+use crate::result::Result;
 
 /// Bytes of a texel of a data format, by its number in AMD's CDNA2 ISA manual.
 fn texel_bytes(data: u32) -> Option<usize> {

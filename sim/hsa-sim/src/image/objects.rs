@@ -6,9 +6,9 @@ use std::sync::{Mutex, PoisonError};
 use amdgpu_sim::image::{IMAGE_WORDS, Layout, SAMPLER_WORDS};
 
 use crate::abi::HSA_STATUS_ERROR_INVALID_ARGUMENT;
-use crate::agent::AgentId;
-use crate::memory::{GRANULE, Pool, PoolKind, pointer};
-use crate::runtime::{Result, Runtime};
+use crate::agent::{AgentId, Agents};
+use crate::memory::{GRANULE, Memories, Pool, PoolKind, pointer};
+use crate::result::Result;
 
 /// Bytes that a descriptor has.
 const PLACE: u64 = 64;
@@ -43,20 +43,29 @@ struct State {
 
 impl Objects {
     /// Makes an image of these words.
-    pub(crate) fn insert_image(&self, runtime: &Runtime, image: Image, words: &[u32; IMAGE_WORDS]) -> Result<u64> {
-        self.insert(runtime, Object::Image(image), words)
+    pub(crate) fn insert_image(
+        &self,
+        (memory, agents): (&Memories, &Agents),
+        image: Image,
+        words: &[u32; IMAGE_WORDS],
+    ) -> Result<u64> {
+        self.insert((memory, agents), Object::Image(image), words)
     }
 
     /// Makes a sampler of these words.
-    pub(crate) fn insert_sampler(&self, runtime: &Runtime, words: &[u32; SAMPLER_WORDS]) -> Result<u64> {
-        self.insert(runtime, Object::Sampler, words)
+    pub(crate) fn insert_sampler(
+        &self,
+        (memory, agents): (&Memories, &Agents),
+        words: &[u32; SAMPLER_WORDS],
+    ) -> Result<u64> {
+        self.insert((memory, agents), Object::Sampler, words)
     }
 
-    fn insert(&self, runtime: &Runtime, object: Object, words: &[u32]) -> Result<u64> {
+    fn insert(&self, (memory, agents): (&Memories, &Agents), object: Object, words: &[u32]) -> Result<u64> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         if state.free.is_empty() {
             let pool = Pool { agent: AgentId::CPU, kind: PoolKind::HostKernarg };
-            let page = runtime.memory.allocate(&runtime.agents, pool, GRANULE)?;
+            let page = memory.allocate(agents, pool, GRANULE)?;
             state.free.extend((0..GRANULE / PLACE).rev().map(|n| page + n * PLACE));
         }
         let Some(place) = state.free.pop() else { return Err(HSA_STATUS_ERROR_INVALID_ARGUMENT) };

@@ -6,7 +6,7 @@ use amdgpu_sim::image::Kind;
 use super::Image;
 use crate::abi::*;
 use crate::memory::copy_bytes;
-use crate::runtime::Result;
+use crate::result::Result;
 
 /// A box of texels of an image.
 #[derive(Clone, Copy, Debug)]

@@ -6,7 +6,8 @@ use amdgpu_sim::{AllocKind, Memory};
 
 use super::pointer;
 use crate::abi::{HSA_STATUS_ERROR_INVALID_ALLOCATION, HSA_STATUS_ERROR_INVALID_ARGUMENT};
-use crate::runtime::{Result, Runtime};
+use crate::result::Result;
+use crate::runtime::Runtime;
 use crate::signal::{Pending, Signal};
 
 /// Bytes from an address on that are known to the GPUs, in allocations that touch each other; 0 where there is none. Memory that is

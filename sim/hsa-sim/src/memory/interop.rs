@@ -13,7 +13,7 @@ use crate::abi::{
     HSA_STATUS_ERROR_INVALID_ALLOCATION, HSA_STATUS_ERROR_INVALID_ARGUMENT, HSA_STATUS_ERROR_OUT_OF_RESOURCES,
 };
 use crate::agent::{AgentSet, Agents};
-use crate::runtime::Result;
+use crate::result::Result;
 
 impl Memories {
     /// A descriptor of the memory of a GPU around an address, from which on `size` bytes are wanted, and where in it that address is.

@@ -7,15 +7,10 @@ use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use amdgpu_sim::{AllocKind, MemoryError, Physical, SharedName};
+use amdgpu_sim::{Physical, SharedName};
 
-use super::{GRANULE, Memories, Pool, PoolKind, Record, status_of};
-use crate::abi::{
-    HSA_EXT_POINTER_TYPE_HSA, HSA_EXT_POINTER_TYPE_IPC, HSA_STATUS_ERROR_INVALID_ARGUMENT,
-    HSA_STATUS_ERROR_OUT_OF_RESOURCES, hsa_status_t,
-};
-use crate::agent::{AgentId, AgentSet, Agents};
-use crate::runtime::Result;
+use super::pool::{Pool, PoolKind};
+use crate::agent::AgentId;
 
 /// A handle as programs pass it on: `hsa_amd_ipc_memory_t`.
 pub(crate) type RawHandle = [u32; 8];
@@ -26,13 +21,13 @@ const SIGNAL: u32 = 0x4753_4953;
 
 /// What the handle of memory says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Handle {
-    name: SharedName,
-    pool: Pool,
+pub(super) struct Handle {
+    pub(super) name: SharedName,
+    pub(super) pool: Pool,
 }
 
 impl Handle {
-    fn write(&self) -> RawHandle {
+    pub(super) fn write(&self) -> RawHandle {
         let kind = match self.pool.kind {
             PoolKind::DeviceFine => 1,
             _ => 0,
@@ -41,7 +36,7 @@ impl Handle {
     }
 
     /// The handle, if these are the words of one.
-    fn read(raw: &RawHandle) -> Option<Self> {
+    pub(super) fn read(raw: &RawHandle) -> Option<Self> {
         let (name, pool) = unseal(MEMORY, raw)?;
         let kind = if pool & 0xff == 1 { PoolKind::DeviceFine } else { PoolKind::DeviceCoarse };
         let pool = Pool { agent: AgentId(u8::try_from(pool >> 8).ok()?), kind };
@@ -86,7 +81,7 @@ fn check(raw: &RawHandle) -> u32 {
 pub(super) struct Shared(Mutex<BTreeMap<u64, Arc<Physical>>>);
 
 impl Shared {
-    fn insert(&self, base: u64, physical: Arc<Physical>) {
+    pub(super) fn insert(&self, base: u64, physical: Arc<Physical>) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(base, physical);
     }
 
@@ -97,59 +92,6 @@ impl Shared {
 
     pub(super) fn clear(&self) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clear();
-    }
-}
-
-/// The status for memory that can't be shared or mapped.
-fn refused(error: &MemoryError) -> hsa_status_t {
-    match error {
-        MemoryError::NoPages { .. } => HSA_STATUS_ERROR_OUT_OF_RESOURCES,
-        other => status_of(other),
-    }
-}
-
-impl Memories {
-    /// A handle by which another process can have the `size` bytes at `address`: a whole allocation of a GPU's memory.
-    pub(crate) fn share(&self, agents: &Agents, address: u64, size: u64) -> Result<RawHandle> {
-        let invalid = HSA_STATUS_ERROR_INVALID_ARGUMENT;
-        let record = self.find(address).filter(|record| record.base == address).ok_or(invalid)?;
-        let whole = record.size.next_multiple_of(GRANULE);
-        let all = size > 0 && size.checked_next_multiple_of(GRANULE) == Some(whole);
-        if record.kind != HSA_EXT_POINTER_TYPE_HSA || record.pool.agent.is_cpu() || !all {
-            return Err(invalid);
-        }
-        let physical = agents.space().share(address).map_err(|error| refused(&error))?;
-        let name = physical.name().map_err(|error| refused(&error))?;
-        let handle = Handle { name, pool: record.pool };
-        self.shared.insert(address, physical);
-        Ok(handle.write())
-    }
-
-    /// Maps the memory of a handle, `size` bytes, for these agents; the address.
-    pub(crate) fn attach(&self, agents: &Agents, raw: &RawHandle, size: u64, access: AgentSet) -> Result<u64> {
-        let invalid = HSA_STATUS_ERROR_INVALID_ARGUMENT;
-        let handle = Handle::read(raw).ok_or(invalid)?;
-        let owner = handle.pool.agent.gpu().ok_or(invalid)?;
-        agents.gpu(handle.pool.agent).map_err(|_| invalid)?;
-        let file = handle.name.open().ok_or(invalid)?;
-        let space = agents.space();
-        let physical = space.import_physical(file, Some(owner)).map_err(|_| invalid)?;
-        if size == 0 || size.checked_next_multiple_of(GRANULE) != Some(physical.size()) {
-            return Err(invalid);
-        }
-        let access = access.with(handle.pool.agent);
-        self.svm.forget_unmapped(space);
-        let attached = space.attach(&physical, AllocKind::Device, access.rights());
-        let base = attached.map_err(|error| refused(&error))?;
-        let kind = HSA_EXT_POINTER_TYPE_IPC;
-        self.record(Record { base, size, pool: handle.pool, kind, access, user_data: 0, callbacks: Vec::new() });
-        Ok(base)
-    }
-
-    /// Undoes [`attach`](Self::attach).
-    pub(crate) fn detach(&self, agents: &Agents, address: u64) -> Result<()> {
-        self.take_out(address, HSA_EXT_POINTER_TYPE_IPC).ok_or(HSA_STATUS_ERROR_INVALID_ARGUMENT)?;
-        agents.space().free(address).map_err(|error| status_of(&error))
     }
 }
 

@@ -4,7 +4,7 @@ use amdgpu_sim::{AllocKind, Memory};
 
 use super::{pointer, status_of};
 use crate::abi::{HSA_STATUS_ERROR_INVALID_ALLOCATION, HSA_STATUS_ERROR_INVALID_ARGUMENT};
-use crate::runtime::Result;
+use crate::result::Result;
 
 /// Ranges that are locked.
 #[derive(Default)]

@@ -3,31 +3,32 @@
 //! A device address is the host address of the same byte. [`amdgpu_sim::Memory`] decides what kernels may touch; the records here
 //! say what the program needs to know of it.
 
+mod address;
 mod copy;
 mod interop;
 mod ipc;
 mod lock;
 mod pool;
+mod shared;
 mod svm;
 mod vmem;
 
 use std::collections::BTreeMap;
 use std::ffi::c_void;
-use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError, RwLock};
 
-use amdgpu_sim::{AllocKind, MemoryError, Request};
+use amdgpu_sim::{AllocKind, Request};
 
 use crate::abi::{
     HSA_ACCESS_PERMISSION_RW, HSA_EXT_POINTER_TYPE_GRAPHICS, HSA_EXT_POINTER_TYPE_HSA, HSA_EXT_POINTER_TYPE_HSA_VMEM,
     HSA_EXT_POINTER_TYPE_IPC, HSA_EXT_POINTER_TYPE_LOCKED, HSA_EXT_POINTER_TYPE_RESERVED_ADDR,
     HSA_STATUS_ERROR_INVALID_ALLOCATION, HSA_STATUS_ERROR_INVALID_ARGUMENT, HSA_STATUS_ERROR_OUT_OF_RESOURCES,
-    hsa_status_t,
 };
 use crate::agent::{AgentId, AgentSet, Agents};
-use crate::runtime::Result;
+use crate::result::Result;
 
+pub(crate) use address::{pointer, reserve_for_good, status_of};
 pub(crate) use copy::{Copy, Rect, copy_bytes, fill_words};
 pub(crate) use ipc::{RawHandle, signal_handle, signal_name};
 use lock::Locks;
@@ -66,15 +67,6 @@ pub(crate) struct Memories {
     shared: ipc::Shared,
     /// Bytes of the host's memory in use. The GPUs count theirs themselves.
     host_used: AtomicU64,
-}
-
-/// The status for a request that the software GPU's memory refused.
-pub(crate) fn status_of(error: &MemoryError) -> hsa_status_t {
-    match error {
-        MemoryError::OutOfMemory { .. } | MemoryError::OutOfHostMemory { .. } => HSA_STATUS_ERROR_OUT_OF_RESOURCES,
-        MemoryError::Empty | MemoryError::Alignment { .. } => HSA_STATUS_ERROR_INVALID_ARGUMENT,
-        _ => HSA_STATUS_ERROR_INVALID_ALLOCATION,
-    }
 }
 
 impl Memories {
@@ -329,16 +321,3 @@ fn tell_of_freed(address: u64, size: u64) {
 
 /// Uses of freed memory that are told of.
 const MOST_TOLD: u64 = 20;
-
-/// Zeroed memory that is never given back and takes none before it is written; `None` if the host gives no address space.
-pub(crate) fn reserve_for_good(bytes: usize) -> Option<NonNull<u8>> {
-    let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
-    // SAFETY: a new private mapping.
-    let base = unsafe { libc::mmap(std::ptr::null_mut(), bytes, libc::PROT_READ | libc::PROT_WRITE, flags, -1, 0) };
-    if base == libc::MAP_FAILED { None } else { NonNull::new(base.cast()) }
-}
-
-/// An address as C's pointer.
-pub(crate) fn pointer(address: u64) -> *mut c_void {
-    std::ptr::with_exposed_provenance_mut(address as usize)
-}

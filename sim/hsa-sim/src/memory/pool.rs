@@ -6,7 +6,7 @@ use crate::abi::{
     hsa_amd_memory_pool_t,
 };
 use crate::agent::{AgentId, Agents};
-use crate::runtime::Result;
+use crate::result::Result;
 
 /// What the handles of pools begin with.
 const POOL: u64 = 0x4753_5000_0000_0000;

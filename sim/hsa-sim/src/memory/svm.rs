@@ -15,7 +15,7 @@ use crate::abi::{
     HSA_STATUS_ERROR_OUT_OF_RESOURCES,
 };
 use crate::agent::{AgentId, AgentSet};
-use crate::runtime::Result;
+use crate::result::Result;
 
 /// How many pages are moved at once, as a power of two: what the driver begins with, and the most (1 GiB).
 const GRANULARITY: (u8, u8) = (9, 18);

@@ -17,7 +17,7 @@ use crate::abi::{
 };
 use crate::agent::{AgentId, Agents};
 use crate::handles::Handles;
-use crate::runtime::Result;
+use crate::result::Result;
 
 /// Memory without an address.
 pub(crate) struct Backing {

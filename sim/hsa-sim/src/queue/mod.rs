@@ -20,12 +20,13 @@ use crate::abi::{
     HSA_QUEUE_FEATURE_KERNEL_DISPATCH, HSA_QUEUE_TYPE_COOPERATIVE, HSA_STATUS_ERROR_INVALID_ARGUMENT,
     HSA_STATUS_ERROR_INVALID_QUEUE, HSA_STATUS_ERROR_OUT_OF_RESOURCES, amd_queue_v2_t, hsa_queue_t, hsa_status_t,
 };
-use crate::agent::AgentId;
+use crate::agent::{AgentId, Agents};
 use crate::memory::pointer;
-use crate::runtime::{Result, Runtime};
-use crate::signal::Signal;
+use crate::result::Result;
+use crate::signal::{Signal, Signals};
 pub(crate) use places::Indices;
 use places::Places;
+pub(crate) use processor::create;
 pub(crate) use units::{Masks, Units};
 
 /// Packets that a queue may have room for at most.
@@ -47,7 +48,7 @@ pub(crate) type Callback = unsafe extern "C" fn(hsa_status_t, *mut hsa_queue_t, 
 /// A queue. What the program can write (the `amd_queue_t` and the ring of packets) is never trusted: sizes and addresses
 /// are here.
 pub(crate) struct Queue {
-    runtime: &'static Runtime,
+    agents: &'static Agents,
     pub(crate) agent: AgentId,
     pub(crate) id: u64,
     /// Address of the `amd_queue_t`.
@@ -95,8 +96,14 @@ impl Queues {
         self.places.range()
     }
 
-    /// A new queue, its thread started.
-    pub(crate) fn create(&self, runtime: &'static Runtime, wanted: &Wanted) -> Result<Arc<Queue>> {
+    /// A new queue without a thread.
+    fn add(
+        &self,
+        agents: &'static Agents,
+        signals: &'static Signals,
+        masks: &Mutex<Masks>,
+        wanted: &Wanted,
+    ) -> Result<Arc<Queue>> {
         let size = wanted.size;
         if !size.is_power_of_two() || wanted.kind > HSA_QUEUE_TYPE_COOPERATIVE {
             return Err(HSA_STATUS_ERROR_INVALID_ARGUMENT);
@@ -111,11 +118,11 @@ impl Queues {
             return Err(no_more);
         }
         drop(all);
-        let space = runtime.agents.space();
+        let space = agents.space();
         let bytes = u64::from(size) * PACKET;
         let request = Request { align: 4096, ..Request::new(bytes, AllocKind::Host, None) };
         let ring = space.allocate(&request).map_err(|_| no_more)?;
-        let doorbell = runtime.signals.create(-1);
+        let doorbell = signals.create(-1);
         let id = self.next_id.fetch_add(1, Ordering::Relaxed);
         let placed = doorbell.and_then(|doorbell| {
             let public = hsa_queue_t {
@@ -139,11 +146,11 @@ impl Queues {
             let _ = space.free(ring);
             return Err(no_more);
         };
-        let masks = runtime.masks.lock().unwrap_or_else(PoisonError::into_inner);
-        let units = masks.at_first(wanted.agent.index() - 1, runtime.agents.chip.compute_units);
+        let masks = masks.lock().unwrap_or_else(PoisonError::into_inner);
+        let units = masks.at_first(wanted.agent.index() - 1, agents.chip.compute_units);
         drop(masks);
         let queue = Arc::new(Queue {
-            runtime,
+            agents,
             agent: wanted.agent,
             id,
             address,
@@ -161,17 +168,6 @@ impl Queues {
             queue.header(packet).store(packet::INVALID, Ordering::Relaxed);
         }
         self.all.write().unwrap_or_else(PoisonError::into_inner).insert(address, Arc::clone(&queue));
-        let worker = Arc::clone(&queue);
-        let thread = std::thread::Builder::new()
-            .name(format!("hsa-sim-queue-{}", queue.id))
-            .spawn(move || processor::run(runtime, &worker));
-        match thread {
-            Ok(thread) => *queue.thread.lock().unwrap_or_else(PoisonError::into_inner) = Some(thread),
-            Err(_) => {
-                self.forget(&queue);
-                return Err(no_more);
-            }
-        }
         Ok(queue)
     }
 
@@ -219,7 +215,7 @@ impl Queues {
 impl Drop for Queue {
     fn drop(&mut self) {
         // It was allocated when the queue was made, and nobody looks at it any more.
-        let _ = self.runtime.agents.space().free(self.ring);
+        let _ = self.agents.space().free(self.ring);
     }
 }
 

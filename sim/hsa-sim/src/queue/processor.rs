@@ -1,16 +1,20 @@
 //! The thread of a queue: it takes packets in order and carries each out before the next.
 
-use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 
 use amdgpu_sim::{FaultKind, Packet};
 
-use super::Queue;
 use super::packet::{self, Request};
-use crate::abi::{HSA_STATUS_ERROR_INVALID_PACKET_FORMAT, HSA_STATUS_ERROR_INVALID_SIGNAL, hsa_signal_t, hsa_status_t};
+use super::{Queue, Wanted};
+use crate::abi::{
+    HSA_STATUS_ERROR_INVALID_PACKET_FORMAT, HSA_STATUS_ERROR_INVALID_SIGNAL, HSA_STATUS_ERROR_OUT_OF_RESOURCES,
+    hsa_signal_t, hsa_status_t,
+};
 use crate::events;
 use crate::memory::pointer;
+use crate::result::Result;
 use crate::runtime::Runtime;
 use crate::signal::Signal;
 
@@ -29,9 +33,25 @@ enum End {
     Told(hsa_status_t),
 }
 
+/// A new queue, its thread started.
+pub(crate) fn create(runtime: &'static Runtime, wanted: &Wanted) -> Result<Arc<Queue>> {
+    let queue = runtime.queues.add(&runtime.agents, &runtime.signals, &runtime.masks, wanted)?;
+    let worker = Arc::clone(&queue);
+    let thread =
+        std::thread::Builder::new().name(format!("hsa-sim-queue-{}", queue.id)).spawn(move || run(runtime, &worker));
+    match thread {
+        Ok(thread) => *queue.thread.lock().unwrap_or_else(PoisonError::into_inner) = Some(thread),
+        Err(_) => {
+            runtime.queues.forget(&queue);
+            return Err(HSA_STATUS_ERROR_OUT_OF_RESOURCES);
+        }
+    }
+    Ok(queue)
+}
+
 /// Carries out packets until the queue ends.
-pub(super) fn run(runtime: &'static Runtime, queue: &Queue) {
-    crate::leaving::exempt();
+fn run(runtime: &'static Runtime, queue: &Queue) {
+    crate::exempt::exempt();
     let mut index = 0;
     loop {
         let ready = || {

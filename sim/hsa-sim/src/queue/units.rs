@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use amdgpu_sim::ComputeUnits;
 
 use crate::abi::{HSA_STATUS_CU_MASK_REDUCED, HSA_STATUS_ERROR_INVALID_ARGUMENT};
-use crate::runtime::Result;
+use crate::result::Result;
 
 /// Masks for all queues of a GPU, as `HSA_CU_MASK` gives them.
 #[derive(Debug, Default)]

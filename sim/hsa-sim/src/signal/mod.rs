@@ -7,8 +7,10 @@
 //! A signal that processes share has a page of its own behind the others, where the same memory is mapped in each process. A process that
 //! is told of a change in another looks for it itself, as it does for what kernels store.
 
+mod condition;
 mod shared;
 mod wait;
+mod wakers;
 mod watch;
 
 use std::collections::{HashMap, VecDeque};
@@ -21,8 +23,8 @@ use amdgpu_sim::Physical;
 use crate::abi::{AMD_SIGNAL_KIND_USER, amd_signal_t, hsa_signal_t};
 use crate::memory::reserve_for_good;
 
-pub(crate) use wait::Condition;
-use wait::Wakers;
+pub(crate) use condition::Condition;
+use wakers::Wakers;
 pub(crate) use watch::{Pending, Watch};
 
 /// Signals that there can be.

@@ -67,7 +67,7 @@ impl Watch {
     }
 
     fn work(&self, signals: &Signals) {
-        crate::leaving::exempt();
+        crate::exempt::exempt();
         let mut list: Vec<Box<dyn Pending>> = Vec::new();
         // Threads have other waits than queues, and than each other.
         let (place, mut step) = (u64::MAX - self.name.len() as u64, 0);
