@@ -13,6 +13,8 @@ pub(crate) struct Package {
     pub(crate) name: String,
     pub(crate) version: String,
     pub(crate) folder: PathBuf,
+    /// The files that its library and its programs begin with.
+    pub(crate) roots: Vec<PathBuf>,
     /// Whether it is published to the registry.
     pub(crate) published: bool,
     /// In alphabetical order, without `default`.
@@ -78,10 +80,15 @@ fn one(package: &Value) -> Option<Package> {
         names
     };
     let (examples, tests) = (targets("example"), targets("test"));
+    let beside = ["test", "bench", "example", "custom-build"];
+    let own = package["targets"].as_array().into_iter().flatten();
+    let own = own.filter(|target| !beside.iter().any(|kind| target["kind"][0] == *kind));
+    let roots = own.filter_map(|target| Some(PathBuf::from(target["src_path"].as_str()?))).collect();
     Some(Package {
         name: text("name")?,
         version: text("version")?,
         folder: PathBuf::from(text("manifest_path")?).parent()?.to_owned(),
+        roots,
         // `publish = false` is an empty list of registries.
         published: package["publish"].is_null(),
         features,
@@ -99,13 +106,14 @@ mod tests {
         let metadata = r#"{"packages":[
             {"name":"x-sys","version":"1.0.0","manifest_path":"/w/x-sys/Cargo.toml","publish":null,
              "features":{"default":["b"],"b":[],"a":[]},
-             "targets":[{"kind":["lib"],"name":"x"},{"kind":["example"],"name":"vector_add"},{"kind":["test"],"name":"gpu"}]},
+             "targets":[{"kind":["lib"],"name":"x","src_path":"/w/x-sys/src/lib.rs"},{"kind":["example"],"name":"vector_add"},{"kind":["test"],"name":"gpu"}]},
             {"name":"xtask","version":"1.0.0","manifest_path":"/w/xtask/Cargo.toml","publish":[],"features":{}}]}"#;
         let packages = parse(metadata).unwrap();
         let expected = Package {
             name: "x-sys".into(),
             version: "1.0.0".into(),
             folder: "/w/x-sys".into(),
+            roots: vec!["/w/x-sys/src/lib.rs".into()],
             published: true,
             features: vec!["a".into(), "b".into()],
             examples: vec!["vector_add".into()],

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
 
-use super::quiet;
+use crate::process::quiet;
 use crate::workspace;
 
 /// A crate whose cold build is timed.

@@ -2,9 +2,9 @@
 //!
 //! Build times and sizes are measured here; everything else is a criterion bench of its crate.
 
-use std::process::{Command, Stdio};
+use std::process::Command;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, ensure};
 
 use crate::cargo::{checked_cargo, feature, packages};
 use crate::hsa::{self, Profile};
@@ -115,13 +115,5 @@ fn on_rocm(package: &str, bench: &str) -> Result<()> {
     hsa::run_on(&mut cargo, release, Profile::Release);
     let status = cargo.status().context("starting cargo bench")?;
     ensure!(status.success(), "cargo bench -p {package} --bench {bench}: {status}");
-    Ok(())
-}
-
-fn quiet(command: &mut Command) -> Result<()> {
-    let output = command.stdin(Stdio::null()).output().with_context(|| format!("starting {command:?}"))?;
-    if !output.status.success() {
-        bail!("{command:?}: {}\n{}", output.status, String::from_utf8_lossy(&output.stderr));
-    }
     Ok(())
 }

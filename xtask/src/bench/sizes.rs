@@ -6,8 +6,7 @@ use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
 
-use super::quiet;
-use crate::process::cargo;
+use crate::process::{cargo, quiet};
 use crate::workspace::{self, Package};
 
 /// Lines per function of cudarc 0.19's 16 `sys` modules: 119,300 lines, without documentation, for 3,330 functions.

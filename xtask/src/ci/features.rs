@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 
-use super::checking;
+use crate::cargo::checking;
 use crate::steps::Step;
 use crate::turn::Turn;
 use crate::workspace;

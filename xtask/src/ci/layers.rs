@@ -1,14 +1,14 @@
 //! The layers of the crate `hip`: imports go down only.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 use std::process::{Command, ExitCode};
 
 use anyhow::{Context, Result, bail, ensure};
-use proc_macro2::{Delimiter, TokenStream, TokenTree};
 use syn::{Item, UseTree};
 
+use super::code::{Code, Named};
 use crate::paths;
 use crate::process::cargo;
 
@@ -107,12 +107,8 @@ fn violations(layers: &[&str], files: &[(String, String)]) -> Result<Vec<String>
         let Some(own) = rank(layer) else {
             bail!("hip/src/{file} is in no layer: xtask/src/ci/layers.rs has their order")
         };
-        let tokens: TokenStream = text.parse().map_err(|error| anyhow::anyhow!("hip/src/{file}: {error}"))?;
-        let mut paths = Vec::new();
-        let module = module_of(file);
-        collect(tokens, &module, &mut paths);
-        paths.sort();
-        paths.dedup();
+        let code = Code::read(text, &module_of(file)).with_context(|| format!("hip/src/{file}"))?;
+        let paths: BTreeSet<_> = code.named.iter().filter_map(Named::at_root).filter(|path| !path.is_empty()).collect();
         for path in paths {
             let Some(target) = root.get(&path[0]) else {
                 found.push(format!("{file}: crate::{} is not known at the root of the crate", path.join("::")));
@@ -183,102 +179,8 @@ fn names(tree: &UseTree, of: Option<&str>, layers: &[&str], root: &mut Root) {
     }
 }
 
-/// Adds the paths from the root of the crate that code names, in macros too. Items that exist only for tests and
-/// documentation are skipped.
-fn collect(tokens: TokenStream, module: &[String], paths: &mut Vec<Vec<String>>) {
-    let tokens: Vec<TokenTree> = tokens.into_iter().collect();
-    let mut at = 0;
-    while at < tokens.len() {
-        match &tokens[at] {
-            TokenTree::Punct(punct) if punct.as_char() == '#' && is_left_out(tokens.get(at + 1)) => {
-                // Skips to the end of the item.
-                at += 2;
-                while at < tokens.len() && !ends_item(&tokens[at]) {
-                    at += 1;
-                }
-            }
-            TokenTree::Ident(ident) if ident == "mod" => {
-                if let (Some(TokenTree::Ident(name)), Some(TokenTree::Group(body))) =
-                    (tokens.get(at + 1), tokens.get(at + 2))
-                {
-                    let inner: Vec<String> = module.iter().cloned().chain([name.to_string()]).collect();
-                    collect(body.stream(), &inner, paths);
-                    at += 2;
-                }
-            }
-            TokenTree::Ident(ident) if ident == "crate" && is_separator(&tokens, at + 1) => {
-                tails(&tokens, at + 3, &mut Vec::new(), paths);
-            }
-            TokenTree::Ident(ident) if ident == "super" && is_separator(&tokens, at + 1) => {
-                let mut base = module.to_vec();
-                base.pop();
-                at += 3;
-                while matches!(tokens.get(at), Some(TokenTree::Ident(ident)) if ident == "super") {
-                    base.pop();
-                    at += 3;
-                }
-                tails(&tokens, at, &mut base, paths);
-                continue;
-            }
-            TokenTree::Group(group) => collect(group.stream(), module, paths),
-            _ => {}
-        }
-        at += 1;
-    }
-}
-
-/// Returns whether `::` is at an index.
-fn is_separator(tokens: &[TokenTree], at: usize) -> bool {
-    let colon = |at: usize| matches!(tokens.get(at), Some(TokenTree::Punct(punct)) if punct.as_char() == ':');
-    colon(at) && colon(at + 1)
-}
-
-/// Adds the paths that begin with `base` and continue at an index, where a `use` may have a group of several.
-fn tails(tokens: &[TokenTree], mut at: usize, base: &mut Vec<String>, paths: &mut Vec<Vec<String>>) {
-    let depth = base.len();
-    loop {
-        match tokens.get(at) {
-            Some(TokenTree::Ident(ident)) => {
-                base.push(ident.to_string());
-                if is_separator(tokens, at + 1) {
-                    at += 3;
-                    continue;
-                }
-                paths.push(base.clone());
-            }
-            Some(TokenTree::Group(group)) if group.delimiter() == Delimiter::Brace => {
-                let inner: Vec<TokenTree> = group.stream().into_iter().collect();
-                for part in inner.split(|token| matches!(token, TokenTree::Punct(punct) if punct.as_char() == ',')) {
-                    tails(part, 0, base, paths);
-                }
-            }
-            // A glob, generic arguments, or a macro variable.
-            _ if !base.is_empty() => paths.push(base.clone()),
-            _ => {}
-        }
-        base.truncate(depth);
-        return;
-    }
-}
-
-/// Returns whether an attribute excludes its item from the library: `cfg(test)`, `cfg(doc)`.
-fn is_left_out(attribute: Option<&TokenTree>) -> bool {
-    let text = attribute.map(ToString::to_string).unwrap_or_default().replace(' ', "");
-    text == "[cfg(test)]" || text == "[cfg(doc)]" || text.starts_with("[cfg(all(test,")
-}
-
-fn ends_item(token: &TokenTree) -> bool {
-    match token {
-        TokenTree::Punct(punct) => punct.as_char() == ';',
-        TokenTree::Group(group) => group.delimiter() == Delimiter::Brace,
-        _ => false,
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeSet;
-
     use regex::Regex;
 
     use super::*;

@@ -5,12 +5,15 @@ use std::process::Command;
 
 use anyhow::{Context, Result};
 
+mod circles;
+mod code;
 mod features;
 mod layers;
+mod modules;
 mod package;
 mod variants;
 
-use crate::cargo::checked_cargo;
+use crate::cargo::checking;
 use crate::process::cargo;
 use crate::rocm::{RELEASES, Release};
 use crate::steps::{self, Selection, Step};
@@ -70,7 +73,8 @@ fn steps(tasks: &[String], named: &[&'static Release], turn: Option<Turn>) -> Re
         }),
         test::crates(false),
     ];
-    steps.push(Step::call("layers", "imports of `hip` run down, layer by layer", layers::check));
+    let about = "imports of `hip` run down, layer by layer, and the files of no crate import each other in a circle";
+    steps.push(Step::call("layers", about, || layers::check().and_then(|()| circles::check())));
     let about = "each layer of `hip` compiles with those below it alone";
     steps.push(Step::call("layers alone", about, layers::check_alone));
     steps.push(Step::command("clippy", "lints of every crate, with all features", {
@@ -106,14 +110,6 @@ fn steps(tasks: &[String], named: &[&'static Release], turn: Option<Turn>) -> Re
     let sample = turn.is_some();
     steps.push(Step::call("msrv", about, move || msrv::run(&msrv::Args { offline: false, sample })));
     Ok(steps.into_iter().map(|step| if step.name().starts_with("fetch") { step } else { step.by_compiler() }).collect())
-}
-
-/// Returns `cargo TASK` for code that is not run: it uses the committed kernels in Rust, since compiling them takes a
-/// minute.
-fn checking(task: &str) -> Command {
-    let mut command = checked_cargo(task, false);
-    command.env("HIP_KERNEL_BUILD", "committed");
-    command
 }
 
 /// Checks that `workspace-hack` works: all tests together build crates from the registry once or twice.

@@ -7,7 +7,7 @@ use std::fs;
 use anyhow::{Context, Result, ensure};
 use regex::Regex;
 
-use super::rust_files;
+use super::files::rust_files;
 use crate::paths;
 
 /// Functions that the crates only call internally: no item wraps them.

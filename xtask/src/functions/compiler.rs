@@ -13,7 +13,7 @@ use anyhow::{Context, Result, ensure};
 use regex::Regex;
 use syn::{Attribute, ImplItem, Item, Type, Visibility};
 
-use super::rust_files;
+use super::files::rust_files;
 use crate::paths;
 
 /// A library and the module over it.

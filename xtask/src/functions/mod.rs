@@ -6,6 +6,7 @@
 
 mod aliases;
 mod compiler;
+mod files;
 mod graph;
 #[cfg(test)]
 mod hip_tests;
@@ -16,13 +17,14 @@ mod sparse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
 use regex::Regex;
 use syn::{Attribute, Expr, ImplItem, Item, Lit, Meta, Type, Visibility};
 
 use crate::paths;
+use files::rust_files;
 
 /// Write hip/HIP_FUNCTIONS.md again, and the pages of the math and compiler libraries: each function with its
 /// counterpart in the safe crates, or the reason why it has none.
@@ -93,20 +95,6 @@ fn functions() -> Result<Vec<(String, Vec<Function>)>> {
     }
     let functions = |names: BTreeMap<String, String>| names.into_iter().map(|(name, since)| Function { name, since });
     Ok(topics.into_iter().map(|(topic, names)| (topic.to_owned(), functions(names).collect())).collect())
-}
-
-fn rust_files(folder: &Path) -> Result<Vec<PathBuf>> {
-    let mut files = Vec::new();
-    for entry in fs::read_dir(folder).with_context(|| format!("reading {}", folder.display()))? {
-        let path = entry?.path();
-        if path.is_dir() {
-            files.extend(rust_files(&path)?);
-        } else if path.extension().is_some_and(|extension| extension == "rs") {
-            files.push(path);
-        }
-    }
-    files.sort();
-    Ok(files)
 }
 
 impl Safe {

@@ -4,7 +4,7 @@
 use std::collections::VecDeque;
 use std::io::IsTerminal as _;
 use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
 
@@ -14,140 +14,25 @@ mod cpu;
 mod lane;
 mod libtest;
 mod progress;
+mod report;
+mod selection;
+mod step;
 mod summary;
 mod watch;
 
-pub(crate) use lane::{Lane, Selection};
 pub(crate) use libtest::Counts;
 use progress::{Heartbeat, Place, wrote};
+use report::{Outcome, Report};
+pub(crate) use selection::Selection;
+use step::Work;
+pub(crate) use step::{Got, Step};
 pub(crate) use summary::Summary;
 use watch::Patience;
 
 /// Number of last lines shown of a command that failed without a failed test.
 const LAST: usize = 20;
 
-/// A condition: satisfied, or the reason why the step cannot run here.
-type Ready = Box<dyn Fn() -> Result<(), String>>;
-/// Work done in this process.
-type Call = Box<dyn FnOnce() -> Result<()>>;
-
-/// The result of fetching something that the mirror may lack.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Got {
-    /// All of it.
-    All,
-    /// All but what these lines name.
-    Without(Vec<String>),
-    /// Nothing, for this reason.
-    Nothing(String),
-}
-
-/// One step.
-pub(crate) struct Step {
-    name: String,
-    about: String,
-    ready: Ready,
-    work: Work,
-    /// Its lane; `None` if it is in both.
-    lane: Option<Lane>,
-}
-
-enum Work {
-    /// Each command is one check, unless it reports tests in libtest's format.
-    Commands(Vec<Command>),
-    /// One check; its error is a failure.
-    Call(Call),
-    /// One check, which is skipped or partly skipped if the mirror lacks something. It is retried once after an error.
-    Fetch(Box<dyn FnMut() -> Result<Got>>),
-}
-
-/// The result of a step.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Outcome {
-    Passed,
-    Failed(Vec<String>),
-    Skipped(String),
-}
-
-/// The record of a step.
-#[derive(Debug)]
-pub(crate) struct Report {
-    name: String,
-    outcome: Outcome,
-    counts: Counts,
-    /// The parts that the mirror lacks.
-    lacking: Vec<String>,
-    took: Duration,
-    /// Processor time, on all processors.
-    cpu: Duration,
-}
-
 impl Step {
-    fn new(name: String, about: String, work: Work, lane: Option<Lane>) -> Self {
-        Self { name, about, ready: Box::new(|| Ok(())), work, lane }
-    }
-
-    /// Creates a step of commands.
-    pub(crate) fn commands(name: impl Into<String>, about: impl Into<String>, commands: Vec<Command>) -> Self {
-        Self::new(name.into(), about.into(), Work::Commands(commands), Some(Lane::Libraries))
-    }
-
-    /// Creates a step of one command.
-    pub(crate) fn command(name: impl Into<String>, about: impl Into<String>, command: Command) -> Self {
-        Self::commands(name, about, vec![command])
-    }
-
-    /// Creates a step that runs in this process.
-    pub(crate) fn call(
-        name: impl Into<String>,
-        about: impl Into<String>,
-        call: impl FnOnce() -> Result<()> + 'static,
-    ) -> Self {
-        Self::new(name.into(), about.into(), Work::Call(Box::new(call)), Some(Lane::Libraries))
-    }
-
-    /// Creates a step that fetches, in both lanes: parts that the mirror lacks are skipped and listed in the summary.
-    /// It is tried twice, since networks sometimes fail.
-    pub(crate) fn fetch(
-        name: impl Into<String>,
-        about: impl Into<String>,
-        call: impl FnMut() -> Result<Got> + 'static,
-    ) -> Self {
-        Self::new(name.into(), about.into(), Work::Fetch(Box::new(call)), None)
-    }
-
-    /// Runs the step only if `ready` finds nothing missing. It is called when the step's turn comes.
-    pub(crate) fn when(mut self, ready: impl Fn() -> Result<(), String> + 'static) -> Self {
-        self.ready = Box::new(ready);
-        self
-    }
-
-    /// Moves the step to the lane of the compiler.
-    pub(crate) fn by_compiler(self) -> Self {
-        Self { lane: Some(Lane::Compiler), ..self }
-    }
-
-    /// Puts the step into both lanes: other steps in each need it.
-    pub(crate) fn in_both_lanes(self) -> Self {
-        Self { lane: None, ..self }
-    }
-
-    /// Returns its commands; none if it runs in this process.
-    pub(crate) fn commands_of(&self) -> &[Command] {
-        match &self.work {
-            Work::Commands(commands) => commands,
-            Work::Call(_) | Work::Fetch(_) => &[],
-        }
-    }
-
-    pub(crate) fn name(&self) -> &str {
-        &self.name
-    }
-
-    pub(crate) fn about(&self) -> &str {
-        &self.about
-    }
-
     fn run(self) -> Report {
         let (start, cpu) = (Instant::now(), cpu::used());
         let (mut counts, mut lacking) = (Counts::default(), Vec::new());

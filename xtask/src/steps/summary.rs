@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use super::{Outcome, Report};
+use super::report::{Outcome, Report};
 
 /// The reports of all steps.
 #[derive(Debug)]

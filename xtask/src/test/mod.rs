@@ -9,6 +9,7 @@ use std::process::Command;
 
 use anyhow::Result;
 
+mod all;
 mod cuda;
 pub(crate) mod examples;
 mod fetch;
@@ -21,12 +22,14 @@ mod repeat;
 mod rust_kernels;
 
 use crate::amd_tests;
-use crate::cargo::{NEWEST, checked_cargo, packages, programs};
+use crate::cargo::{checked_cargo, packages, programs};
 use crate::hsa::hsa_ready;
 use crate::rocm::{self, RELEASES, Release};
 use crate::steps::{self, Selection, Step};
 use crate::turn::Turn;
 use crate::{leaks, workspace};
+use all::COMPILER;
+pub(crate) use all::all_crates;
 use cuda::{cuda, cuda_ranks};
 pub(crate) use fetch::{FETCHED, crates, fetches};
 use fetch::{fetch, fetched_here, tested};
@@ -36,9 +39,6 @@ pub(crate) use libraries::LIBRARIES;
 use libraries::library;
 pub(crate) use rccl::RCCL;
 use rccl::rccl;
-
-/// The crate that is independent of GPUs.
-const COMPILER: &str = "rocm-llvm";
 
 /// Tests of the main crates, on the software GPU and on ROCm 7.2's own HIP runtime; with `--all`, every test that this
 /// machine can run.
@@ -278,17 +278,6 @@ fn hsa_sim_tests(turn: Option<Turn>, offline: bool) -> Result<Step> {
         }
     }
     Ok(Step::command("hsa-sim", "ROCm's libraries on the software GPU", command))
-}
-
-/// Returns a command for every crate except those that are built separately, with the features for tests: the software
-/// GPU is on, since the examples use it.
-pub(crate) fn all_crates(offline: bool) -> Command {
-    let mut command = checked_cargo("test", offline);
-    command.args(["--no-fail-fast", "--workspace", "--features", &format!("hip/{NEWEST}")]);
-    rust_kernels::PACKAGES.iter().chain([&COMPILER]).for_each(|name| {
-        command.args(["--exclude", name]);
-    });
-    command
 }
 
 #[cfg(test)]
