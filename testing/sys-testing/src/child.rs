@@ -50,11 +50,11 @@ fn run_with(path: &str, tree: &str, files: &[&str], stand_in: Option<&str>) -> b
     if std::env::var_os(INSIDE).is_some() {
         return false;
     }
-    let libraries = crate::trees().join(tree).join("usr/lib/x86_64-linux-gnu");
+    let libraries = crate::trees::trees().join(tree).join("usr/lib/x86_64-linux-gnu");
     let lacking = ["ld-linux-x86-64.so.2"].iter().chain(files).find(|file| !libraries.join(file).exists());
     if let Some(file) = lacking {
         let command = format!("cargo xtask rocm fetch {tree} --with bindings,LIBRARY");
-        crate::skipped(format_args!("no {file} in {} (`{command}`)", libraries.display()));
+        crate::trees::skipped(format_args!("no {file} in {} (`{command}`)", libraries.display()));
         return true;
     }
     let folder = tempfile::tempdir().expect("a temporary folder");

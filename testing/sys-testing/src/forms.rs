@@ -5,7 +5,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use rocm_loader::{Abi, Binding};
 
-use crate::{Bindings, Call, Changed, child};
+use crate::child;
+use crate::coverage::{Bindings, Call, Changed};
+use crate::trees::skipped;
 
 /// Compares all forms with each real library that is at hand, each in a process of its own.
 ///
@@ -26,11 +28,7 @@ pub fn compare(bindings: &Bindings, binding: &'static Binding, changed: Vec<Chan
 
 fn in_library(bindings: &Bindings, binding: &'static Binding, changed: Vec<Changed>, tree: &str) {
     let Some(abi) = binding.abi() else {
-        return crate::skipped(format_args!(
-            "{} of {tree} cannot be opened: {:?}",
-            bindings.name,
-            binding.check().err()
-        ));
+        return skipped(format_args!("{} of {tree} cannot be opened: {:?}", bindings.name, binding.check().err()));
     };
     let mut refused = 0;
     let mut fitting = Vec::new();

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use crate::{Bindings, covered};
+use crate::coverage::{Bindings, covered};
 
 /// Releases in the table, as levels.
 const LEVELS: [(&str, (u32, u32)); 8] = [

@@ -5,7 +5,9 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use crate::trees;
+use object::{Object, ObjectSymbol};
+
+use crate::trees::trees;
 
 /// The kinds of inputs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -113,7 +115,7 @@ impl Input {
             Kind::Symbols => {
                 let data = std::fs::read(folder.join(self.parts.first()?)).ok()?;
                 // Mangled names are the implementation's.
-                let names = crate::symbols::defined(&data);
+                let names = defined(&data);
                 names.iter().filter(|name| !name.starts_with("_Z")).for_each(|name| digest.add(name.as_bytes()));
                 Some(digest.text())
             }
@@ -130,7 +132,7 @@ impl Input {
         };
         let parts = parts.split(' ').map(str::to_owned).collect();
         let [name, folder, digest] = [name, folder, digest].map(str::to_owned);
-        Self { kind, name, level: crate::level(level), folder, parts, digest }
+        Self { kind, name, level: crate::coverage::level(level), folder, parts, digest }
     }
 
     fn row(&self) -> String {
@@ -173,6 +175,16 @@ impl Digest {
     fn text(&self) -> String {
         format!("{:016x}", self.0)
     }
+}
+
+/// The dynamic symbols that a library defines.
+///
+/// # Panics
+/// If it is no library.
+pub fn defined(data: &[u8]) -> BTreeSet<String> {
+    let library = object::File::parse(data).expect("an ELF file");
+    let symbols = library.dynamic_symbols().filter(|symbol| symbol.is_definition());
+    symbols.filter_map(|symbol| symbol.name().ok().map(str::to_owned)).collect()
 }
 
 #[cfg(test)]

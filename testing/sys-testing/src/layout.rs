@@ -5,8 +5,9 @@ use std::fmt::Write as _;
 use std::path::Path;
 use std::process::Command;
 
+use crate::coverage::Bindings;
 use crate::inputs::{Kind, changed};
-use crate::{Bindings, skipped, trees};
+use crate::trees::{skipped, trees};
 
 pub use crate::{bit, field};
 

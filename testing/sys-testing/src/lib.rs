@@ -4,8 +4,8 @@
 //!
 //! A crate's test is one call of [`bindings!`] beside its `mod generated;`.
 
-use std::ffi::c_void;
-use std::path::{Path, PathBuf};
+mod coverage;
+mod trees;
 
 pub mod child;
 pub mod forms;
@@ -16,42 +16,10 @@ pub mod missing;
 pub mod misuse;
 pub mod symbols;
 
-/// A row of a crate's table: function, the first release that has it, the first that has it no more.
-pub type Row = (&'static str, &'static str, Option<&'static str>);
+use std::ffi::c_void;
 
-/// A real library: level, fetched tree, file.
-pub type Binary = ((u32, u32), &'static str, &'static str);
-
-/// The functions that a crate has at a level, with their addresses.
-pub type Declared = ((u32, u32), Vec<(&'static str, *const ())>);
-
-/// The form of functions that a module has and that is not the same at every level, with calls: the first level, and for each
-/// function whether a call with zeros for arguments is refused. A form that fits the library is called in a process of its
-/// own, which the library may end: C allows no null pointers in many places.
-pub type Changed = ((u32, u32), Vec<Call>);
-
-/// A function and its call.
-pub type Call = (&'static str, fn() -> bool);
-
-/// What a crate says of its bindings.
-pub struct Bindings {
-    /// The library's name in `api/presence.tsv`.
-    pub name: &'static str,
-    /// `coverage::FUNCTIONS`.
-    pub functions: &'static [Row],
-    /// `coverage::COUNTS`.
-    pub counts: &'static [(u32, u32, usize)],
-    /// `coverage::FORMS`.
-    pub forms: &'static [rocm_loader::Form],
-    /// `coverage::NOT_EXPORTED`.
-    pub not_exported: &'static [(&'static str, &'static [&'static str])],
-    /// The functions of each level that the crate has by its features.
-    pub declared: Vec<Declared>,
-    /// Functions in which the crate and AMD's packages differ, and why.
-    pub exceptions: &'static [(&'static str, &'static str)],
-    /// The real libraries.
-    pub binaries: &'static [Binary],
-}
+pub use coverage::{Binary, Bindings, Call, Changed, Declared, Row, covered};
+pub use trees::{skipped, trees};
 
 /// Name and address of each function.
 #[macro_export]
@@ -168,31 +136,6 @@ macro_rules! bindings {
             }, symbol_error);
         }
     };
-}
-
-/// Where `cargo xtask rocm fetch` unpacks: `ROCM_RS_TREES`, else `target/rocm` of the workspace.
-pub fn trees() -> PathBuf {
-    let folder = std::env::var_os("ROCM_RS_TREES").map(PathBuf::from);
-    folder.unwrap_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/rocm"))
-}
-
-/// Says so past the test harness, which keeps the output of tests that pass to itself.
-pub fn skipped(why: impl std::fmt::Display) {
-    use std::io::Write as _;
-    let _ = std::io::stdout().write_all(format!("SKIPPED: {why}\n").as_bytes());
-}
-
-/// `(6, 4)` of `6.4`.
-pub(crate) fn level(text: &str) -> (u32, u32) {
-    let (major, minor) = text.split_once('.').expect("MAJOR.MINOR");
-    (major.parse().expect("a number"), minor.parse().expect("a number"))
-}
-
-/// The functions of a level, by the table in the crate.
-pub fn covered(functions: &[Row], at: (u32, u32)) -> std::collections::BTreeSet<&'static str> {
-    let there =
-        functions.iter().filter(|(_, first, gone)| level(first) <= at && gone.is_none_or(|gone| at < level(gone)));
-    there.map(|(name, ..)| *name).collect()
 }
 
 /// An address that is never read.

@@ -2,10 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use object::{Object, ObjectSymbol};
-
-use crate::inputs::{Kind, changed};
-use crate::{Bindings, covered, skipped, trees};
+use crate::coverage::{Bindings, covered};
+use crate::inputs::{Kind, changed, defined};
+use crate::trees::{skipped, trees};
 
 /// What a library of a fetched tree exports; `None`, and a word on it, where it is not there.
 ///
@@ -19,16 +18,6 @@ pub fn exported(tree: &str, file: &str) -> Option<BTreeSet<String>> {
     }
     let data = std::fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     Some(defined(&data))
-}
-
-/// The dynamic symbols that a library defines.
-///
-/// # Panics
-/// If it is no library.
-pub fn defined(data: &[u8]) -> BTreeSet<String> {
-    let library = object::File::parse(data).expect("an ELF file");
-    let symbols = library.dynamic_symbols().filter(|symbol| symbol.is_definition());
-    symbols.filter_map(|symbol| symbol.name().ok().map(str::to_owned)).collect()
 }
 
 /// Compares every real library that is at hand: a declared function is
