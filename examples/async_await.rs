@@ -1,4 +1,4 @@
-//! Work on the GPU in async functions, with no runtime: any executor will do, this one is twenty lines.
+//! Work on the GPU in async functions, without an async runtime: any executor works, this one has twenty lines.
 //!
 //! `cargo run --example async_await`
 
@@ -11,7 +11,7 @@ use std::thread::{self, Thread};
 use hip::{Device, DeviceBuffer, Kernel, LaunchConfig, Stream};
 use rocm_examples::{Result, check, kernels, open_device};
 
-/// The squares of the numbers up to `n`, halved.
+/// Returns the squares of the numbers up to `n`, halved.
 async fn half_squares(device: &Device, kernels: (&Kernel, &Kernel), n: usize) -> hip::Result<Vec<f32>> {
     let stream = Stream::new(device)?;
     let mut squares = DeviceBuffer::<f32>::zeroed(device, n)?;
@@ -22,7 +22,7 @@ async fn half_squares(device: &Device, kernels: (&Kernel, &Kernel), n: usize) ->
         kernels.0.launch(&stream, config, (&mut squares, n as u32))?;
         kernels.1.launch(&stream, config, (&squares, &mut scaled, 0.5f32, n as u32))?;
     }
-    // Others run on this thread while the GPU is busy.
+    // Other tasks can run on this thread while the GPU is busy.
     stream.completion()?.await?;
     scaled.to_vec()
 }
@@ -54,7 +54,7 @@ fn main() -> Result {
     let (fill, scale) = (module.kernel("fill_squares")?, module.kernel("scale")?);
 
     let values = block_on(async {
-        // One after the other; the join of any executor runs them at a time.
+        // One after the other; the `join` of an executor would run them concurrently.
         let first = half_squares(&device, (&fill, &scale), 1000);
         let second = half_squares(&device, (&fill, &scale), 2000);
         Ok::<_, hip::Error>((first.await?, second.await?))

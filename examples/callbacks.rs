@@ -20,7 +20,7 @@ fn main() -> Result {
         // SAFETY: the kernel writes N elements and checks its index.
         unsafe { fill_squares.launch(&stream, LaunchConfig::for_elements(N, 256), (&mut squares, N as u32))? };
         let sender = sender.clone();
-        // It must not call HIP: it tells the thread that does.
+        // It must not call HIP, so it notifies the thread that does.
         stream.launch_host_function(move || {
             let _ = sender.send(batch);
         })?;
@@ -28,13 +28,13 @@ fn main() -> Result {
     }
     drop(sender);
     for batch in finished {
-        // This batch is done, whatever the stream does now.
+        // This batch is complete, whatever the stream does now.
         let squares = batches[batch].to_vec()?;
         check(squares[100] == 10_000.0, format!("batch {batch}"))?;
         println!("callbacks: batch {batch} is done");
     }
 
-    // A panic is an error of the next call that waits.
+    // A panic becomes an error of the next call that waits.
     stream.launch_host_function(|| panic!("on purpose"))?;
     let error = stream.synchronize().expect_err("the function panicked");
     check(matches!(error, Error::HostFunctionPanicked { .. }), &error)?;

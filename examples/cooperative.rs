@@ -1,4 +1,4 @@
-//! A cooperative launch: all of its blocks run at a time, or it is refused.
+//! A cooperative launch: all of its blocks run at the same time, or it is rejected.
 //!
 //! `cargo run --example cooperative`
 
@@ -25,9 +25,9 @@ fn main() -> Result {
     }
     check(squares.to_vec()?[300] == 90_000.0, "300 squared")?;
 
-    // One more would wait for a place that it never gets.
+    // One more block would wait forever for a free place.
     let more = LaunchConfig::new(most + 1, BLOCK);
-    // SAFETY: as above; it is refused.
+    // SAFETY: as above; the launch is rejected.
     let error = unsafe { fill_squares.launch_cooperative(&stream, more, (&mut squares, n as u32)) };
     let error = error.expect_err("one block too many");
     check(matches!(error, Error::Geometry { .. }), &error)?;

@@ -1,4 +1,4 @@
-//! What the GPUs of this machine are and can do.
+//! Prints the properties and capabilities of this machine's GPUs.
 //!
 //! `cargo run --example device_info`
 

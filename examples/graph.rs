@@ -17,7 +17,7 @@ fn main() -> Result {
     let mut scaled = DeviceBuffer::<f32>::zeroed(&device, N)?;
     let config = LaunchConfig::for_elements(N, 256);
 
-    // What a stream would do, put into a graph.
+    // The operations that a stream would run, put into a graph.
     let captured = stream.capture(|stream| {
         // SAFETY: both kernels check their index against N, which is the length of the buffers, in every launch of the graph.
         unsafe {
@@ -33,11 +33,11 @@ fn main() -> Result {
     }
     println!("graph: captured {} nodes, launched 3 times", captured.nodes()?.len());
 
-    // The same, node by node, with a result that the graph copies.
+    // The same graph, built node by node, with a result that the graph copies.
     let mut result = DeviceBuffer::<f32>::zeroed(&device, N)?;
     let mut graph = Graph::new(&device)?;
     let clear = graph.add_fill(&[], GraphFill::new(&mut scaled, 0.0))?;
-    // SAFETY: as above; the edges order what uses the same buffers.
+    // SAFETY: as above; the edges order the nodes that use the same buffers.
     let half = unsafe {
         let fill = graph.add_kernel(&[], &fill_squares, config, (&mut squares, N as u32))?;
         graph.add_kernel(&[clear, fill], &scale, config, (&squares, &mut scaled, 0.5f32, N as u32))?
@@ -48,10 +48,10 @@ fn main() -> Result {
     exec.launch(&stream)?;
     check(result.to_vec()?[100] == 5000.0, "half of 100 squared")?;
 
-    // Another factor, without building it again.
+    // Changes the factor without building the graph again.
     // SAFETY: as above.
     unsafe { exec.set_kernel(half, &scale, config, (&squares, &mut scaled, 2.0f32, N as u32))? };
-    // The graph keeps the memory of buffers that are gone.
+    // The graph keeps the memory of dropped buffers.
     drop((squares, scaled));
     exec.launch(&stream)?;
     check(result.to_vec()?[100] == 20_000.0, "twice 100 squared")?;

@@ -1,6 +1,7 @@
 //! Arguments of mixed sizes and a struct by value, laid out by C's rules.
 //!
-//! An `int`, a struct of three floats and an `int` are at 0, 4 and 16: aligned to their type, not to their size.
+//! An `int`, a struct of three floats and an `int` are at the offsets 0, 4 and 16: aligned to their type, not to their
+//! size.
 //!
 //! `cargo run --example hiprtc_args`
 
@@ -28,7 +29,7 @@ fn main() -> Result {
 
     let mut out = DeviceBuffer::<f64>::zeroed(&device, 8)?;
     let v = Vec3 { x: 1.5, y: -2.25, z: 1e-3 };
-    // SAFETY: the kernel writes eight doubles, all of which `out` has.
+    // SAFETY: the kernel writes eight doubles, and `out` has as many.
     unsafe {
         mixed.launch(&stream, LaunchConfig::new(1, 1), (-7i32, v, 1 << 30, &mut out, 200u8, -300i16, 0.1f64))?;
     }
@@ -36,7 +37,7 @@ fn main() -> Result {
     let want = [-7.0, 1.5, -2.25, f64::from(1e-3f32), f64::from(1 << 30), 200.0, -300.0, 0.1];
     check(got == want, format!("got {got:?}, want {want:?}"))?;
 
-    // What does not fit the kernel is an error before the launch.
+    // Arguments that do not match the kernel are an error before the launch.
     // SAFETY: as above, and nothing is launched.
     let refused = unsafe { mixed.launch(&stream, LaunchConfig::new(1, 1), (-7i32, v)) };
     let error = refused.err().ok_or("two arguments of seven were accepted")?;

@@ -11,7 +11,7 @@ fn main() -> Result {
     let stream = Stream::new(&device)?;
 
     const N: usize = 500_000;
-    // The square of a uniform number: small values are common, so many lanes meet in one bin.
+    // The square of a uniform number: small values are common, so many lanes add to the same bin.
     let data: Vec<u8> = numbers(8).take(N).map(|x| (x * x * 256.0) as u8).collect();
     let data_dev = DeviceBuffer::from_slice(&device, &data)?;
     let mut bins_dev = DeviceBuffer::<u32>::zeroed(&device, 256)?;

@@ -15,7 +15,7 @@ fn main() -> Result {
     if std::env::args().nth(1).as_deref() == Some("second") { second() } else { first() }
 }
 
-/// Shares a buffer, and waits until the other process is done with it.
+/// Shares a buffer, and waits until the other process has finished with it.
 fn first() -> Result {
     let device = open_device()?;
     let numbers: Vec<u32> = (0..LEN as u32).collect();
@@ -23,7 +23,7 @@ fn first() -> Result {
     let Some(handle) = if_supported(buffer.ipc_handle())? else { return Ok(()) };
 
     let mut other = this_program()?.arg("second").stdin(Stdio::piped()).spawn()?;
-    // Closed when it is dropped, here.
+    // The pipe is closed when it is dropped here.
     other.stdin.take().ok_or("no pipe")?.write_all(handle.as_bytes())?;
     check(other.wait()?.success(), "the second process")?;
 
@@ -33,8 +33,8 @@ fn first() -> Result {
     Ok(())
 }
 
-/// This program again, without arguments. `rocm-sdk run` and `hip-sim run` start programs through the loader of ROCm's packages: then
-/// that loader is the program that runs, and what it was told is needed again.
+/// Returns a command for this program without arguments. `rocm-sdk run` and `hip-sim run` start programs through the
+/// loader of ROCm's packages: then that loader is the executable, and its own arguments are needed again.
 fn this_program() -> Result<Command> {
     let mut command = Command::new(std::env::current_exe()?);
     let own = std::env::args().skip(1).count();
@@ -52,7 +52,7 @@ fn second() -> Result {
     let device = open_device()?;
     let mut bytes = [0; 64];
     std::io::stdin().read_exact(&mut bytes)?;
-    // SAFETY: the handle of a buffer of as many elements, which the first process leaves alone until this one has ended.
+    // SAFETY: the handle is that of a buffer with as many elements, which the first process does not use until this one has ended.
     let mut shared = unsafe { DeviceBuffer::<u32>::open_ipc(&device, &IpcMemoryHandle::from_bytes(bytes), LEN)? };
     let doubled: Vec<u32> = shared.to_vec()?.iter().map(|number| 2 * number).collect();
     shared.copy_from_slice(&doubled)?;

@@ -1,11 +1,12 @@
-//! The Laplace equation on a square plate by Jacobi iteration: hundreds of launches, and the residual now and then.
+//! The Laplace equation on a square plate by Jacobi iteration: hundreds of launches, with the residual from time to
+//! time.
 //!
 //! `cargo run --release --example jacobi`
 
 use hip::{DeviceBuffer, LaunchConfig, Stream};
 use rocm_examples::{Result, check, kernels, larger, open_device};
 
-/// Points along an edge of the plate, with the border.
+/// Points along an edge of the plate, including the border.
 const N: usize = 64;
 const SWEEPS: usize = 600;
 

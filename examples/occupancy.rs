@@ -1,4 +1,4 @@
-//! How many threads in a block keep the device busy.
+//! Finds the number of threads in a block that keeps the device busy.
 //!
 //! `cargo run --example occupancy`
 

@@ -13,7 +13,7 @@ fn main() -> Result {
         return Ok(());
     };
 
-    // A copy needs no access: the runtime finds a way.
+    // A copy needs no peer access: the runtime chooses a path.
     let here = DeviceBuffer::from_slice(&first, &[5.0f32; LEN])?;
     let mut there = DeviceBuffer::<f32>::zeroed(&second, LEN)?;
     there.copy_from_device(&here)?;

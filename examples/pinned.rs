@@ -1,4 +1,4 @@
-//! Pinned memory of the host: copies that go beside other work, and memory that the device uses in place.
+//! Pinned host memory: copies that overlap with other work, and memory that the device uses in place.
 //!
 //! `cargo run --example pinned`
 
@@ -11,7 +11,7 @@ fn main() -> Result {
     let device = open_device()?;
     let stream = Stream::new(&device)?;
 
-    // There and back, without a wait in between.
+    // To the device and back, without a wait in between.
     let mut input = PinnedBuffer::<u32>::zeroed(&device, LEN)?;
     input.as_mut_slice()?.iter_mut().zip(0..).for_each(|(element, number)| *element = number);
     let mut buffer = DeviceBuffer::<u32>::uninit(&device, LEN)?;
@@ -19,7 +19,7 @@ fn main() -> Result {
     buffer.copy_from_pinned_async(&stream, &input)?;
     buffer.copy_to_pinned_async(&stream, &mut output)?;
     println!("pinned: both copies are queued, done: {}", stream.is_idle()?);
-    // Waits for the copy. To write to `input` now would wait for the other one.
+    // Waits for the copy. Writing to `input` now would wait for the other one.
     check(output.as_slice()? == input.as_slice()?, "what came back")?;
 
     // In place: the device writes to the host's memory.

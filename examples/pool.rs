@@ -1,4 +1,4 @@
-//! Scratch memory in the order of a stream, from a pool: no wait for the device, and the same memory again and again.
+//! Stream-ordered scratch memory from a pool: it does not wait for the device, and reuses the same memory.
 //!
 //! `cargo run --example pool`
 
@@ -12,7 +12,7 @@ fn main() -> Result {
     let device = open_device()?;
     let stream = Stream::new(&device)?;
     let Some(pool) = if_supported(MemoryPool::new(&device, PoolOptions::new()))? else { return Ok(()) };
-    pool.set_release_threshold(u64::MAX)?; // keep what was freed for the next
+    pool.set_release_threshold(u64::MAX)?; // keep freed memory for later allocations
 
     let mut results = DeviceBuffer::<u32>::zeroed(&device, ROUNDS as usize)?;
     for round in 0..ROUNDS {
@@ -20,7 +20,7 @@ fn main() -> Result {
         scratch.fill_async(&stream, round)?;
         let at = round as usize;
         results.slice_mut(at..=at)?.copy_from_device_async(&stream, scratch.slice(LEN - 1..)?)?;
-    } // each is freed on the stream, behind its work
+    } // each is freed on the stream, after its work
     check(results.to_vec()? == (0..ROUNDS).collect::<Vec<_>>(), "the last element of each round's scratch memory")?;
 
     let usage = pool.usage()?;

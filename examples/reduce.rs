@@ -1,4 +1,4 @@
-//! A sum: shuffles within a wave, LDS between waves, one atomic a block.
+//! A sum: shuffles within a wave, LDS between waves, one atomic operation per block.
 //!
 //! `cargo run --release --example reduce`
 

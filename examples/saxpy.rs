@@ -1,4 +1,4 @@
-//! y = alpha x + y, timed with events: how many bytes a second pass through the kernel.
+//! y = alpha x + y, timed with events: the number of bytes per second that the kernel reads and writes.
 //!
 //! `cargo run --release --example saxpy`
 
@@ -19,7 +19,7 @@ fn main() -> Result {
 
     let (start, stop) = (Event::new(&device)?, Event::new(&device)?);
     start.record(&stream)?;
-    // A quarter of the threads that the vector has elements: each thread takes four strides.
+    // A quarter as many threads as elements: each thread takes four strides.
     let config = LaunchConfig::for_elements(N / 4, 256);
     // SAFETY: the kernel reads N elements of x, updates N elements of y, and checks its index against N.
     unsafe { saxpy.launch(&stream, config, (ALPHA, &x_dev, &mut y_dev, N as u32))? };

@@ -21,13 +21,13 @@ fn main() -> Result {
     // SAFETY: the kernel writes N elements and checks its index.
     unsafe { fill_squares.launch(&producer, config, (&mut squares, N as u32))? };
     let produced = producer.record()?;
-    // `hip` would put this wait in by itself, since it knows that `squares` was last written on the other stream.
+    // `hip` would also insert this wait automatically, since it knows that `squares` was last written on the other stream.
     consumer.wait_event(&produced)?;
     // SAFETY: the kernel reads and writes N elements and checks its index.
     unsafe { scale.launch(&consumer, config, (&squares, &mut scaled, FACTOR, N as u32))? };
     scaled.copy_to_pinned_async(&consumer, &mut result)?;
 
-    // Looking at the pinned memory waits for the copy into it.
+    // Reading the pinned memory waits for the copy into it.
     let result = result.as_slice()?;
     let wrong = (0..N).filter(|&i| result[i] != (i as f32) * (i as f32) * FACTOR).count();
     check(wrong == 0, format!("{wrong} of {N} values are wrong"))?;

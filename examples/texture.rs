@@ -1,4 +1,4 @@
-//! An image as a texture: turned by an angle, each pixel blended by the device from the four nearest.
+//! An image as a texture: rotated by an angle, each pixel blended by the device from the four nearest.
 //!
 //! `cargo run --example texture`
 
@@ -9,7 +9,7 @@ use rocm_examples::{Result, check, if_supported, kernels, open_device};
 
 const SIDE: usize = 64;
 
-/// A pixel of a smooth image that is dark at its edges.
+/// Returns a pixel of a smooth image that is dark at its edges.
 fn pixel(x: f64, y: f64) -> f64 {
     let (u, v) = (x / SIDE as f64, y / SIDE as f64);
     let bump = (u * (1.0 - u) * v * (1.0 - v) * 16.0).max(0.0);
@@ -22,7 +22,7 @@ fn main() -> Result {
         (0..SIDE * SIDE).map(|i| pixel((i % SIDE) as f64 + 0.5, (i / SIDE) as f64 + 0.5) as f32).collect();
     let shape = ArrayShape::D2(SIDE, SIDE);
     let Some(array) = if_supported(Array::from_slice(&device, shape, &image))? else { return Ok(()) };
-    // Outside of the image is black.
+    // Pixels outside of the image are black.
     let options = TextureOptions::new().filter(FilterMode::Linear).address(AddressMode::Border);
     let texture = Texture::from_array(&array, options)?;
 
@@ -45,7 +45,7 @@ fn main() -> Result {
             worst = worst.max((f64::from(got) - pixel(x, y)).abs());
         }
     }
-    // Blending four pixels is not the smooth image itself.
+    // Blending four pixels does not exactly give the smooth image.
     check(worst < 0.02, format_args!("a pixel is off by {worst}"))?;
     println!("texture: turned {SIDE} x {SIDE} pixels by {angle} rad, at most {worst:.4} off: all right");
     Ok(())

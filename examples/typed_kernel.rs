@@ -10,14 +10,14 @@ hip::kernel! {
     struct FillSquares: fn fill_squares(out: *mut f32, n: u32);
     /// `out[i] = in[i] * factor`.
     struct Scale: fn scale(input: *const f32, out: *mut f32, factor: f32, n: u32);
-    /// As above, but for a slip: the code object says that the number is an `unsigned`.
+    /// Like the first, but with a mistake: the code object says that the number is an `unsigned`.
     struct Slip: fn fill_squares(out: *mut f32, n: u64);
 }
 
 fn main() -> Result {
     let device = open_device()?;
     let module = kernels!("streams").load(&device)?;
-    // The only place where names, counts, sizes and places of parameters are looked at.
+    // Names, numbers, sizes and offsets of parameters are only checked here.
     let (fill_squares, scale) = (FillSquares::load(&module)?, Scale::load(&module)?);
     let slip = Slip::load(&module).map(drop).expect_err("a u64 is no unsigned");
     println!("typed_kernel: a wrong signature is found out when it is loaded: {slip}");

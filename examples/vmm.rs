@@ -1,4 +1,4 @@
-//! A buffer that grows in place: addresses for all that it may become, and memory mapped to them as it is needed.
+//! A buffer that grows in place: addresses for its maximum size, and memory that is mapped to them as needed.
 //!
 //! `cargo run --example vmm`
 
@@ -11,12 +11,12 @@ fn main() -> Result {
     let Some(first) = if_supported(PhysicalMemory::new(&device, 1 << 16))? else { return Ok(()) };
     let piece = first.byte_len();
     let stream = Stream::new(&device)?;
-    // Addresses cost nothing: room for 64 pieces.
+    // Addresses cost nothing: reserve them for 64 pieces.
     let range = AddressRange::reserve(&device, 64 * piece)?;
     let mut pieces = vec![first];
 
     for round in 0..8u32 {
-        // The same address each time; what was there before is there still.
+        // The address is the same each time, and the old content remains.
         let mut numbers = range.map::<u32>(0, &pieces.iter().collect::<Vec<_>>())?;
         let half = numbers.len() - piece / 4;
         numbers.slice_mut(half..)?.fill_async(&stream, round)?;

@@ -1,5 +1,5 @@
-//! The bindings on the real AMD SMI, on a machine with or without a GPU. Each release has structures of its own: of the
-//! fetched libraries one is of ROCm 10, and one is younger than ROCm 5.7 and good for a call.
+//! The bindings on the real AMD SMI, on a machine with or without a GPU. The structures differ between releases: one of
+//! the fetched libraries belongs to ROCm 10, and one is newer than ROCm 5.7 and only suitable for a call.
 
 #[cfg(feature = "rocm-5-7")]
 mod rocm_5_7 {

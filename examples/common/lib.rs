@@ -55,8 +55,8 @@ impl Kernels {
     }
 }
 
-/// Returns the result of a call, or `None` if the runtime or the device does not support it. Prints the reason to stderr: this
-/// is not a failure of the example.
+/// Returns the result of a call, or `None` if the runtime or the device does not support it. Prints the reason to
+/// stderr: this is not a failure of the example.
 pub fn if_supported<T>(result: hip::Result<T>) -> Result<Option<T>> {
     match result {
         Ok(value) => Ok(Some(value)),
@@ -72,7 +72,8 @@ pub fn if_supported<T>(result: hip::Result<T>) -> Result<Option<T>> {
     }
 }
 
-/// Returns the largest relative difference between the computed and the expected values; NaN if a computed value is NaN.
+/// Returns the largest relative difference between the computed and the expected values; NaN if a computed value is
+/// NaN.
 pub fn max_relative_error(got: &[f32], want: impl IntoIterator<Item = f64>) -> f64 {
     got.iter()
         .zip(want)
@@ -104,7 +105,7 @@ pub fn check(right: bool, what: impl std::fmt::Display) -> Result {
 
 #[cfg(test)]
 mod tests {
-    /// A NaN among the results must not pass for a small error.
+    /// A NaN among the results must not count as a small error.
     #[test]
     fn what_is_not_a_number_is_no_small_error() {
         let error = super::max_relative_error(&[1.0, f32::NAN, 3.0], [1.0, 2.0, 3.0]);

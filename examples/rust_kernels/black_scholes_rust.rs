@@ -1,4 +1,4 @@
-//! Prices of options by a generic kernel in Rust, in single and in double precision. The CPU calls the same function.
+//! Prices options with a generic kernel in Rust, in single and in double precision. The CPU calls the same function.
 //!
 //! `cargo run --release --example black_scholes_rust`
 
@@ -42,7 +42,7 @@ pub(crate) fn main() -> Result {
     Ok(())
 }
 
-/// The largest difference, in units of the currency.
+/// Returns the largest difference, in units of the currency.
 fn error(got: impl IntoIterator<Item = f64>, want: &[f64]) -> f64 {
     got.into_iter().zip(want).map(|(got, want)| (got - want).abs()).fold(0.0, larger)
 }

@@ -1,4 +1,4 @@
-//! Compiles the kernels, or takes the committed bundle.
+//! Compiles the kernels, or uses the committed bundle.
 
 fn main() -> hip_kernel_build::Result<()> {
     let archs = ["gfx90a", "gfx942", "gfx1100", "gfx1201"];

@@ -1,4 +1,4 @@
-//! A histogram by a kernel in Rust with atomic operations in shared memory.
+//! A histogram with a kernel in Rust that uses atomic operations in shared memory.
 //!
 //! `cargo run --example histogram_rust`
 

@@ -1,4 +1,4 @@
-//! The Mandelbrot set by a kernel in Rust, as a picture. The CPU calls the same function for each pixel.
+//! The Mandelbrot set as a picture, with a kernel in Rust. The CPU calls the same function for each pixel.
 //!
 //! `cargo run --release --example mandelbrot_rust [FILE.ppm]`
 

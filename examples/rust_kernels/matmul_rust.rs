@@ -1,4 +1,5 @@
-//! C = A B with tiles in shared memory, by a kernel in Rust, on shapes that no tile divides, against a CPU reference in f64.
+//! C = A B with tiles in shared memory, with a kernel in Rust, on shapes that no tile divides, against a CPU reference
+//! in f64.
 //!
 //! `cargo run --release --example matmul_rust`
 

@@ -1,4 +1,5 @@
-//! Bodies that attract each other, by a kernel in Rust with tiles in shared memory, against a CPU reference in f64.
+//! Bodies that attract each other, with a kernel in Rust that uses tiles in shared memory, against a CPU reference in
+//! f64.
 //!
 //! `cargo run --release --example nbody_rust`
 
@@ -39,7 +40,7 @@ pub(crate) fn main() -> Result {
     Ok(())
 }
 
-/// The positions after some steps.
+/// Returns the positions after some steps.
 fn reference(bodies: &[Body], steps: usize) -> Vec<[f64; 3]> {
     let mut positions: Vec<[f64; 3]> = bodies.iter().map(|body| body.position.map(f64::from)).collect();
     let mut velocities = vec![[0.0f64; 3]; bodies.len()];

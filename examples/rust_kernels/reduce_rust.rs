@@ -1,4 +1,4 @@
-//! A sum by a kernel in Rust: operations between the lanes of a wave, shared memory, one atomic addition a block.
+//! A sum with a kernel in Rust: operations between the lanes of a wave, shared memory, one atomic addition per block.
 //!
 //! `cargo run --example reduce_rust`
 

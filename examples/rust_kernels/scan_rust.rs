@@ -1,4 +1,4 @@
-//! Running sums of three types of number, by one generic kernel in Rust.
+//! Prefix sums of three number types, with one generic kernel in Rust.
 //!
 //! `cargo run --example scan_rust`
 
@@ -7,7 +7,7 @@ use hip_kernel::Kernels;
 use rocm_examples::{Result, check, open_device};
 use rust_kernels::kernels::scan::{AddBefore, BLOCK, ScanBlocks};
 
-/// The running sums of `x`: those of each block, those of the blocks' sums, and both added.
+/// Returns the prefix sums of `x`: computes those of each block, those of the blocks' sums, and adds both.
 macro_rules! scan {
     ($type:ty, $module:expr, $stream:expr, $x:expr) => {{
         let (module, stream, x): (&Kernels, &Stream, &[$type]) = ($module, $stream, $x);
@@ -35,7 +35,7 @@ pub(crate) fn main() -> Result {
     same(&scan!(u32, &module, &stream, &unsigned), &unsigned, |a, b| a + b)?;
     let signed: Vec<i64> = (0..N as i64).map(|i| (i * 7919 % 101 - 50) << 32).collect();
     same(&scan!(i64, &module, &stream, &signed), &signed, |a, b| a + b)?;
-    // Small multiples of 1/4: their sums have no error, in any order.
+    // Small multiples of 1/4: their sums are exact, in any order.
     let floats: Vec<f32> = (0..N).map(|i| (i * 31 % 41) as f32 * 0.25 - 5.0).collect();
     same(&scan!(f32, &module, &stream, &floats), &floats, |a, b| a + b)?;
     println!("scan_rust: running sums of {N} numbers of types u32, i64 and f32, all equal to the CPU's");

@@ -197,7 +197,8 @@ impl Build {
     /// Compiles, and returns the code. `folder` is for temporary files; `cache` is for files that all builds share.
     ///
     /// # Errors
-    /// - [`Error::Unavailable`] if kernels in Rust cannot be built and there is no committed bundle for the architectures.
+    /// - [`Error::Unavailable`] if kernels in Rust cannot be built and there is no committed bundle for the
+    ///   architectures.
     /// - [`Error::Stale`] if kernels in Rust cannot be built and the committed bundle was compiled from another source,
     ///   or with other features, `cfg`s or another edition, if the source refers to them.
     /// - [`Error::Compilation`] if the source does not compile, [`Error::Missing`] if it calls a function that the
@@ -371,8 +372,8 @@ impl Build {
 /// The reason for a bundle without a manifest.
 const UNSAID: &str = "it does not say what source it is of";
 
-/// Returns why a committed bundle differs from the current compilation. One that was made with other unused `cfg`s, or
-/// by another compiler, is not stale.
+/// Returns why a committed bundle differs from the current compilation. One that was made with other `cfg`s, or by
+/// another compiler, is not stale.
 fn stale(bundle: &[u8], now: &Manifest, architectures: &[String]) -> Option<String> {
     let Some(then) = Manifest::of(bundle) else { return Some(UNSAID.to_owned()) };
     let has = bundle::architectures(bundle).unwrap_or_default();

@@ -31,11 +31,11 @@ const OLDEST: u32 = 95;
 pub(crate) const VARIABLES: [&str; 2] = ["HIP_KERNEL_RUSTC", "HIP_KERNEL_RUST_SRC"];
 
 impl Toolchain {
-    /// Finds the first of these that is complete: `HIP_KERNEL_RUSTC`; the compiler of this build (`RUSTC`) or on the path; rustup's
-    /// `nightly`.
+    /// Finds the first of these that is complete: `HIP_KERNEL_RUSTC`; the compiler of this build (`RUSTC`) or on the
+    /// path; rustup's `nightly`.
     ///
-    /// The source of `core` is that of `HIP_KERNEL_RUST_SRC`, of rustup (`rustup component add rust-src`), or of Debian (the package
-    /// `rust-src`), whose release must be the compiler's.
+    /// The source of `core` is that of `HIP_KERNEL_RUST_SRC`, of rustup (`rustup component add rust-src`), or of Debian
+    /// (the package `rust-src`), whose release must be the compiler's.
     ///
     /// # Errors
     /// The missing requirement of each compiler that was found, and what to do.

@@ -65,8 +65,8 @@ impl<const N: u32> Tile<N> {
         wave::shuffle(value, self.number() * N + rank % N)
     }
 
-    /// Combines the values of all lanes of the tile; all get the result: `cooperative_groups::reduce`. The operation must be associative
-    /// and commutative.
+    /// Combines the values of all lanes of the tile; all get the result: `cooperative_groups::reduce`. The operation
+    /// must be associative and commutative.
     #[inline(always)]
     #[must_use]
     pub fn reduce<T: Lane>(self, value: T, combine: impl Fn(T, T) -> T) -> T {

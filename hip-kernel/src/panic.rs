@@ -11,7 +11,7 @@ use crate::{block_idx, raw, thread_idx};
 const FILE: usize = 208;
 const MESSAGE: usize = 248;
 
-/// What the host reads: `hip/src/stream/panic_record.rs` has the same structure.
+/// The record that the host reads: `hip/src/stream/panic_record.rs` has the same structure.
 #[repr(C)]
 struct Record {
     /// 0: none; 1: a thread is writing it; 2: it is complete.

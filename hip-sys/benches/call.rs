@@ -1,8 +1,8 @@
-//! What a call through the bindings costs over the same C function through a plain function pointer.
+//! Compares the cost of a call through the bindings with that of the same C function through a plain function pointer.
 //!
-//! `cargo bench -p hip-sys`. Uses the HIP library of this machine, else the one that `cargo xtask rocm fetch 7.2`
-//! unpacked (run through that tree's own loader, which its glibc needs), else a library of one function built with
-//! `cc`; it says which.
+//! `cargo bench -p hip-sys`. Uses the HIP library of this machine, otherwise the one that `cargo xtask rocm fetch 7.2`
+//! unpacked (run through that tree's own loader, because of its glibc), otherwise a library of one function built with
+//! `cc`. It prints which.
 
 use std::ffi::{CStr, c_char, c_void};
 use std::hint::black_box;
@@ -15,18 +15,18 @@ use hip_sys::{BINDING, hipError_t, hipErrorNoDevice, hipGetErrorName};
 
 const NAME: &CStr = c"hipGetErrorName";
 const STUB: &str = "const char *hipGetErrorName(int error) { return error == 100 ? \"hipErrorNoDevice\" : \"?\"; }\n";
-/// Set in the process that runs through the loader of a tree.
+/// Set in the process that runs through a tree's loader.
 const INSIDE: &str = "HIP_SYS_BENCH_INSIDE";
 
 type Function = unsafe extern "C" fn(hipError_t) -> *const c_char;
 
 fn pointer() -> Function {
     let address = BINDING.symbol(NAME).expect("hipGetErrorName");
-    // SAFETY: the library has it under this name with this signature.
+    // SAFETY: the library has a function of this name with this signature.
     unsafe { std::mem::transmute::<NonNull<c_void>, Function>(address) }
 }
 
-/// The fetched tree of ROCm 7.2: its loader and its libraries.
+/// Returns the loader and the libraries of the fetched tree of ROCm 7.2.
 fn tree() -> Option<(PathBuf, PathBuf)> {
     let trees = std::env::var_os("ROCM_RS_TREES").map(PathBuf::from);
     let trees = trees.unwrap_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/rocm"));
@@ -35,7 +35,7 @@ fn tree() -> Option<(PathBuf, PathBuf)> {
     (loader.exists() && libraries.join("libamdhip64.so.7").exists()).then_some((loader, libraries))
 }
 
-/// Puts a library of one function where the bindings find it.
+/// Builds a library of one function in a directory that the bindings search.
 fn build_stub(root: &Path) {
     let folder = root.join("lib");
     std::fs::create_dir_all(&folder).expect("a folder");
@@ -75,7 +75,7 @@ fn measure() {
 }
 
 fn main() -> ExitCode {
-    // A search of its own, since the bindings remember what they found.
+    // A separate search, since the bindings cache the result of theirs.
     match (rocm_loader::Search::standard().open(&rocm_loader::libraries::AMDHIP64), tree()) {
         (Ok(library), _) => println!("library: {}", library.opened_as()),
         (Err(_), Some((loader, libraries))) if std::env::var_os(INSIDE).is_none() => {

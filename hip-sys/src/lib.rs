@@ -28,11 +28,12 @@
 //! it is not.
 //!
 //! # API levels
-//! A feature `rocm-MAJOR-MINOR` adds the module `rocm_MAJOR_MINOR`, which has the interface of that ROCm release, all of
-//! it and nothing else. The features `rocm-5-7` to `rocm-10-0` each enable those before it, and `rocm-6-4` is the default.
-//! The root has what is the same in every release since it was added. What AMD changed or removed is in the modules only;
-//! such a function checks the library, and does not call one of another release: [`symbol_error`] then returns the
-//! module to use. [`coverage`] lists the functions of each release and the sources of their declarations.
+//! A feature `rocm-MAJOR-MINOR` adds the module `rocm_MAJOR_MINOR`, which declares exactly the interface of that ROCm
+//! release. The features `rocm-5-7` to `rocm-10-0` each enable those before it, and `rocm-6-4` is the default.
+//! The root contains the items that are the same in every release since they were added. Items that AMD changed or
+//! removed are only in the modules; such a function checks the library, and does not call one of another release:
+//! [`symbol_error`] then returns the module to use. [`coverage`] lists the functions of each release and the sources of
+//! their declarations.
 //!
 //! # Types
 //! - C enums are integers with named constants ([`hipError_t`] and its constants, such as [`hipSuccess`]), not Rust
@@ -42,8 +43,8 @@
 //! - `float4` and similar types have C's layout, in which `float4` is aligned to 4 bytes. In device code it is aligned
 //!   to 16 bytes.
 //! - All structs that C can fill implement `Default`, all zeros.
-//! - If C's headers rename an item by macro, both names are declared: in the modules of 6.2 and newer, `hipDeviceProp_t` is
-//!   `hipDeviceProp_tR0600` and `hipGetDeviceProperties` is `hipGetDevicePropertiesR0600`.
+//! - If C's headers rename an item by macro, both names are declared: in the modules of 6.2 and newer,
+//!   `hipDeviceProp_t` is `hipDeviceProp_tR0600` and `hipGetDeviceProperties` is `hipGetDevicePropertiesR0600`.
 //!
 //! # Safety
 //! These are C functions: the caller must ensure that pointers are valid for the function's reads and writes, that

@@ -1,13 +1,13 @@
-//! Facts about levels that no header at hand proves, and about how types behave.
+//! Facts about levels that no available header proves, and the behaviour of types.
 
 #![allow(non_upper_case_globals, reason = "names are C's")]
 
 use hip_sys::*;
 
-/// Each level has its own, and a feature takes nothing away.
+/// Each level has its own version, and a feature removes nothing.
 #[test]
 fn a_level_has_its_version() {
-    // HIP numbers itself after ROCm, until 10.0, where it is still 7.
+    // HIP's major number is that of ROCm, except in 10.0, where it is still 7.
     macro_rules! levels {
         ($($feature:literal $level:ident;)*) => {$(
             #[cfg(feature = $feature)]
@@ -30,12 +30,12 @@ fn a_level_has_its_version() {
 #[test]
 #[cfg(feature = "rocm-7-0")]
 fn launch_attribute_grew_with_7_0() {
-    // The attribute of a kernel node; AMD's packages of 7.0 are the first with the padding to 64 bytes.
+    // The attribute of a kernel node. AMD's packages of 7.0 are the first with the padding to 64 bytes.
     assert_eq!(size_of::<hip_sys::rocm_6_4::hipLaunchAttributeValue>(), 32);
     assert_eq!(size_of::<hip_sys::rocm_7_0::hipLaunchAttributeValue>(), 64);
 }
 
-/// What is the same is one type and one function, whichever module names it.
+/// An item that is the same in several levels is one type or function, whichever module names it.
 #[test]
 #[cfg(feature = "rocm-6-4")]
 fn levels_share_what_is_the_same() {
@@ -68,7 +68,7 @@ fn enums_are_open() {
     assert_eq!(format!("{unknown:?}"), "hipError_t(4294967295)");
     assert_ne!(unknown, hipErrorUnknown);
     assert!(matches!(hipError_t(0), hipSuccess));
-    // Of two names for a value the older prints.
+    // If a value has two names, the older one is printed.
     assert_eq!(
         format!("{:?} {:?}", hipErrorInvalidDevicePointer, hipErrorOutOfMemory),
         "hipErrorInvalidDevicePointer hipErrorOutOfMemory"

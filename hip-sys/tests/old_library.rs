@@ -1,11 +1,12 @@
-//! A library that lacks functions: what it has works, what it lacks answers 302, and says which release it needs.
+//! A library that lacks functions: existing functions work, and missing ones return 302 and name the release that they
+//! need.
 
 use std::path::Path;
 use std::process::Command;
 
 use hip_sys::*;
 
-/// Stands in for an old HIP: three functions, one of which answers a value that no release has a name for.
+/// Acts as an old HIP: three functions, one of which returns a value that has no name in any release.
 const OLD_HIP: &str = r"
 int hipGetDeviceCount(int *count) { *count = 3; return 0; }
 int hipInit(unsigned flags) { return 4242; }

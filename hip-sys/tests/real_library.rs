@@ -26,7 +26,7 @@ mod rocm_7_2 {
     include!("real/library.rs");
 }
 
-/// Functions that the libraries export and that are not here, by release, and why.
+/// Functions that the libraries export and that the crate lacks, by release, and why.
 const NOT_HERE: [(&str, &[&str], &str); 8] = [
     ("hipChooseDevice", &["6.4", "7.2"], "from 6.2 on for the struct of ROCm 5; in C a macro hides it"),
     ("hipGetDeviceProperties", &["6.4", "7.2"], "likewise"),
@@ -38,7 +38,7 @@ const NOT_HERE: [(&str, &[&str], &str); 8] = [
     ("hipRegisterTracerCallback", &["5.7", "6.4", "7.2"], "likewise"),
 ];
 
-/// In every fetched tree, whatever the level: no function of HIP is left out unawares.
+/// Checks every fetched tree, whatever the level: no function of HIP is missing unintentionally.
 #[test]
 fn exported_functions_that_are_not_here_are_listed() {
     let mut needed = BTreeSet::new();

@@ -1,5 +1,5 @@
-//! The bindings are held to C's headers, to AMD's packages and to the real libraries; a missing library or function is
-//! a status.
+//! Compares the bindings with C's headers, AMD's packages and the real libraries; a missing library or function gives a
+//! status.
 
 #[rustfmt::skip]
 mod generated;

@@ -26,11 +26,12 @@
 //! whether a function is available, [`symbol_error`] why it is not.
 //!
 //! # API levels
-//! A feature `rocm-MAJOR-MINOR` adds the module `rocm_MAJOR_MINOR`, which has the interface of that ROCm release, all of
-//! it and nothing else. The features `rocm-5-7` to `rocm-10-0` each enable those before it, and `rocm-6-4` is the default.
-//! The root has what is the same in every release since it was added. What AMD changed or removed is in the modules only;
-//! such a function checks the library, and does not call one of another release: [`symbol_error`] then returns the
-//! module to use. [`coverage`] lists the functions of each release and the sources of their declarations.
+//! A feature `rocm-MAJOR-MINOR` adds the module `rocm_MAJOR_MINOR`, which declares exactly the interface of that ROCm
+//! release. The features `rocm-5-7` to `rocm-10-0` each enable those before it, and `rocm-6-4` is the default.
+//! The root contains the items that are the same in every release since they were added. Items that AMD changed or
+//! removed are only in the modules; such a function checks the library, and does not call one of another release:
+//! [`symbol_error`] then returns the module to use. [`coverage`] lists the functions of each release and the sources of
+//! their declarations.
 //!
 //! # Types
 //! C enums are integers with named constants, not Rust enums: a newer library may return a value without a name here.

@@ -1,5 +1,5 @@
-//! The bindings on the real hipRAND. Its host generators compute on the CPU, but take their memory from HIP, which gives
-//! none without a GPU: the tests that generate have C functions that stand in for those of HIP.
+//! The bindings on the real hipRAND. Its host generators compute on the CPU, but allocate memory with HIP, which fails
+//! without a GPU: the tests that generate numbers use C functions as a stand-in for HIP.
 
 #[cfg(feature = "rocm-5-7")]
 mod rocm_5_7 {

@@ -1,4 +1,4 @@
-//! A provider in the library's place.
+//! A provider that replaces the library.
 
 use std::ffi::{CStr, c_int, c_void};
 use std::ptr::NonNull;

@@ -56,8 +56,8 @@ impl Bitcode {
         self.inner.origin()
     }
 
-    /// Returns the name of an expression that was passed to [`Program::name_expression`](crate::Program::name_expression):
-    /// as [`Code::lowered_name`].
+    /// Returns the name of an expression that was passed to
+    /// [`Program::name_expression`](crate::Program::name_expression): as [`Code::lowered_name`].
     ///
     /// # Errors
     /// [`Error::UnknownName`](crate::Error::UnknownName) if the expression was not requested.

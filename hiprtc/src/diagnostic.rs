@@ -30,7 +30,8 @@ impl fmt::Display for Severity {
     }
 }
 
-/// A message of the compiler. [`Display`](fmt::Display) shows it as the compiler does, with the source line and a caret.
+/// A message of the compiler. [`Display`](fmt::Display) shows it as the compiler does, with the source line and a
+/// caret.
 ///
 /// ```
 /// use hiprtc::{Diagnostic, Severity};
@@ -50,8 +51,8 @@ impl fmt::Display for Severity {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Diagnostic {
-    /// The file, as the compiler names it: the program's name, a header's, or a path. `None` for messages without a place,
-    /// such as those about options.
+    /// The file, as the compiler names it: the program's name, a header's, or a path. `None` for messages without a
+    /// place, such as those about options.
     pub file: Option<String>,
     /// The line, from 1.
     pub line: Option<u32>,

@@ -31,8 +31,8 @@
 //! | compile if a compiler is available, otherwise use a bundle | [`compile_or_bundle`] | |
 //!
 //! Kernels are compiled for the current device, or for a named architecture, which needs no device. Invalid input is an
-//! error before HIPRTC is called. The compiler's messages are in [`Error::Compilation`] and [`Code::log`], and as values in
-//! [`Error::diagnostics`] and [`Code::diagnostics`].
+//! error before HIPRTC is called. The compiler's messages are in [`Error::Compilation`] and [`Code::log`], and as
+//! values in [`Error::diagnostics`] and [`Code::diagnostics`].
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 

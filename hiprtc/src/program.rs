@@ -135,7 +135,8 @@ impl Program {
     }
 
     /// Compiles to LLVM bitcode, for a [`Linker`](crate::Linker): device functions may be declared here and defined in
-    /// another program. The bitcode is for the architecture set with [`arch`](Self::arch), otherwise for the current device's.
+    /// another program. The bitcode is for the architecture set with [`arch`](Self::arch), otherwise for the current
+    /// device's.
     ///
     /// # Errors
     /// The same as [`compile`](Self::compile).
@@ -165,8 +166,8 @@ impl Program {
     /// ```
     ///
     /// # Errors
-    /// The same as [`compile`](Self::compile), but the default architecture is that of `device`; [`Error::Hip`] if the runtime
-    /// or its checks reject the code.
+    /// The same as [`compile`](Self::compile), but the default architecture is that of `device`; [`Error::Hip`] if the
+    /// runtime or its checks reject the code.
     pub fn load(&self, device: &Device) -> Result<Loaded> {
         self.check()?;
         let given = self.given_arch()?;

@@ -1,8 +1,8 @@
-//! Makes a code object of assembly or of LLVM IR with Comgr, ROCm's own assembler, code generator and linker.
+//! Makes a code object from assembly or LLVM IR with Comgr, ROCm's own assembler, code generator and linker.
 //!
 //! `cargo run -p rocm-llvm-sys --example assemble -- kernel.s kernel.co gfx90a`
 //!
-//! What starts with a dash is an option for the linker, such as `-Wl,--unresolved-symbols=ignore-all`.
+//! Arguments that start with a dash are options for the linker, such as `-Wl,--unresolved-symbols=ignore-all`.
 
 use std::ffi::{CString, c_char};
 use std::path::Path;
@@ -22,7 +22,7 @@ fn main() -> Result<()> {
     }
     let path = Path::new(source);
     let text = std::fs::read(path).map_err(|error| format!("cannot read {source}: {error}"))?;
-    // The file's name without its folder: what is made must not depend on where it lies.
+    // The file's name without its folder: the output must not depend on where the file lies.
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let isa = format!("amdgcn-amd-amdhsa--{processor}");
     let relocatable = match path.extension().and_then(|extension| extension.to_str()) {
@@ -31,7 +31,7 @@ fn main() -> Result<()> {
             act(AMD_COMGR_ACTION_ASSEMBLE_SOURCE_TO_RELOCATABLE, AMD_COMGR_LANGUAGE_NONE, &isa, &[], set)?
         }
         Some("ll") => {
-            // Text is as good as bitcode.
+            // Comgr accepts IR as text instead of bitcode.
             let set = set_of(AMD_COMGR_DATA_KIND_BC, &name, &text)?;
             act(AMD_COMGR_ACTION_CODEGEN_BC_TO_RELOCATABLE, AMD_COMGR_LANGUAGE_LLVM_IR, &isa, &[], set)?
         }
@@ -49,11 +49,11 @@ fn check(what: &str, status: amd_comgr_status_t) -> Result<()> {
     if status == AMD_COMGR_STATUS_SUCCESS { Ok(()) } else { Err(format!("{what}: {status:?}").into()) }
 }
 
-/// A data set with one data object in it. Sets and objects live as long as the program: it is short.
+/// Creates a data set with one data object. Sets and objects live as long as the program, which is short.
 fn set_of(kind: amd_comgr_data_kind_t, name: &str, bytes: &[u8]) -> Result<amd_comgr_data_set_t> {
     let (mut set, mut data) = (amd_comgr_data_set_t::default(), amd_comgr_data_t::default());
     let name = CString::new(name)?;
-    // SAFETY: places are valid for the writes, handles live, and the name and the bytes are copied.
+    // SAFETY: pointers are valid for the writes, handles are alive, and the name and the bytes are copied.
     unsafe {
         check("amd_comgr_create_data_set", amd_comgr_create_data_set(&mut set))?;
         check("amd_comgr_create_data", amd_comgr_create_data(kind, &mut data))?;
@@ -64,7 +64,7 @@ fn set_of(kind: amd_comgr_data_kind_t, name: &str, bytes: &[u8]) -> Result<amd_c
     Ok(set)
 }
 
-/// Does an action on a data set; gives what came of it.
+/// Runs an action on a data set, and returns the result.
 fn act(
     action: amd_comgr_action_kind_t,
     language: amd_comgr_language_t,
@@ -77,7 +77,7 @@ fn act(
     let options =
         options.iter().map(|option| CString::new(option.as_str())).collect::<std::result::Result<Vec<_>, _>>()?;
     let mut pointers: Vec<*const c_char> = options.iter().map(|option| option.as_ptr()).collect();
-    // SAFETY: places are valid for the writes, handles live, texts and their count are those of the vector, and all are copied.
+    // SAFETY: pointers are valid for the writes, handles are alive, strings and their count are those of the vector, and all are copied.
     unsafe {
         check("amd_comgr_create_data_set", amd_comgr_create_data_set(&mut result))?;
         check("amd_comgr_create_action_info", amd_comgr_create_action_info(&mut info))?;
@@ -96,10 +96,10 @@ fn act(
     Ok(result)
 }
 
-/// What the first data object of a kind in a set holds.
+/// Returns the content of the first data object of a kind in a set.
 fn contents(set: amd_comgr_data_set_t, kind: amd_comgr_data_kind_t) -> Result<Vec<u8>> {
     let (mut data, mut size) = (amd_comgr_data_t::default(), 0);
-    // SAFETY: the set lives, places are valid for the writes, and the vector has the size that was told.
+    // SAFETY: the set is alive, pointers are valid for the writes, and the vector has the size that Comgr returned.
     unsafe {
         check("amd_comgr_action_data_get_data", amd_comgr_action_data_get_data(set, kind, 0, &mut data))?;
         check("amd_comgr_get_data", amd_comgr_get_data(data, &mut size, std::ptr::null_mut()))?;

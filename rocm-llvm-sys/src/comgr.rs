@@ -1,7 +1,7 @@
 //! Comgr, the code object manager: compiles, links, disassembles and inspects code for AMD GPUs.
 //!
-//! Build for the level that is installed: Comgr 3 (ROCm 6.4 and later) gives the constants of `amd_comgr_action_kind_t`
-//! other values than Comgr 2 before it, and takes one action for another without an error.
+//! Use the level of the installed Comgr: Comgr 3 (ROCm 6.4 and later) gives the constants of `amd_comgr_action_kind_t`
+//! other values than Comgr 2, and accepts the old values for other actions without an error.
 
 #[rustfmt::skip]
 #[allow(missing_docs, reason = "not every item has a comment in C's headers")]

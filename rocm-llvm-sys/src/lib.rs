@@ -29,12 +29,13 @@
 //! first.
 //!
 //! # API levels
-//! A feature `rocm-MAJOR-MINOR` adds the module `rocm_MAJOR_MINOR`, which has the interface of that ROCm release, all of
-//! it and nothing else. The features `rocm-5-7` to `rocm-10-0` each enable those before it, and `rocm-6-4` is the default.
-//! The root of each library's module has what is the same in every release since it was added. What AMD changed or
-//! removed is in the modules of the releases only; such a function checks the library, and returns a status or nothing if
-//! the library is of another release. LLVM's and libclang's functions of a release are those that AMD's packages of that
-//! release name, declared as in the nearest LLVM release whose headers are available (17, 19, 22, 23): see `coverage`.
+//! A feature `rocm-MAJOR-MINOR` adds the module `rocm_MAJOR_MINOR`, which declares exactly the interface of that ROCm
+//! release. The features `rocm-5-7` to `rocm-10-0` each enable those before it, and `rocm-6-4` is the default. The root
+//! of each library's module contains the items that are the same in every release since they were added. Items that AMD
+//! changed or removed are only in the modules of the releases; such a function checks the library, and returns a status
+//! or nothing if the library belongs to another release. LLVM's and libclang's functions of a release are those that
+//! AMD's packages of that release name, declared as in the nearest LLVM release whose headers are available (17, 19,
+//! 22, 23): see `coverage`.
 //!
 //! # Safety
 //! These are C functions: the caller must ensure that pointers are valid for the function's reads and writes, and that

@@ -27,7 +27,7 @@ pub(crate) fn add(name: &str, soname: &str) -> Result<(), String> {
     let file = memory_file().ok_or("no file in memory can be made")?;
     let mut file = file;
     file.write_all(&library(name, soname)).map_err(|error| error.to_string())?;
-    // The descriptor stays open: the dynamic loader identifies the library by its inode, and a later file must not get the same one.
+    // The descriptor stays open: the dynamic loader knows the library by this path, so a later library must not get the same number.
     let path = format!("/proc/self/fd/{}", file.into_raw_fd());
     let alias = sys::open_path(Path::new(&path), Scope::Local)?;
     std::mem::forget(alias);

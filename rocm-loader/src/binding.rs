@@ -289,8 +289,8 @@ impl Binding {
         self.missing.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Returns whether the library's functions have the ABI of these releases. Opens it if necessary; false if it cannot
-    /// be opened.
+    /// Returns whether the library's functions have the ABI of these releases. Opens it if necessary; false if it
+    /// cannot be opened.
     pub fn fits(&'static self, releases: Releases) -> bool {
         self.abi().is_some_and(|abi| releases.contain(abi))
     }

@@ -108,9 +108,9 @@ impl Library {
         self.release().filter(|release| release.rocm() > (u64::from(major), u64::from(minor)))
     }
 
-    /// Returns the releases whose ABI it has: those that use its soname, and of them the one that it is of, by
-    /// [`release`](Self::release) or by the HIP runtime beside it that it needs. A release newer than any known counts
-    /// as the newest. It is determined once.
+    /// Returns the releases whose ABI it has: those that use its soname, restricted to its own release, which is taken
+    /// from [`release`](Self::release) or from the HIP runtime next to it that it depends on. A release newer than any
+    /// known counts as the newest. It is determined once.
     pub fn abi(&self) -> Abi {
         *self.abi.get_or_init(|| {
             let known = |name: &str| self.spec.sonames().iter().find(|soname| soname.file == name);

@@ -21,8 +21,8 @@ impl Soname {
         Self { file, first, last, abi: None }
     }
 
-    /// Marks a name that stands for the ABI of the releases `first` to `last` (major, minor), inclusive, whatever the
-    /// release beside it.
+    /// Marks a name that stands for the ABI of the releases `first` to `last` (major, minor), inclusive, whatever
+    /// release is installed next to it.
     pub const fn with_abi_of(mut self, first: (u32, u32), last: (u32, u32)) -> Self {
         self.abi = Some(Abi { first, last });
         self

@@ -60,9 +60,9 @@ impl fmt::Display for WrongVariable {
 
 impl Search {
     /// Returns which of `ROCM_PATH` and `HIP_PATH` name no ROCm installation: an empty or relative value, a path that
-    /// does not exist or is a file, a directory that contains nothing of ROCm. The search passes them over, so a program
-    /// that uses another installation than its user meant should say so. A search without environment variables, and
-    /// that of a set-uid program, has none.
+    /// does not exist or is a file, a directory that contains nothing of ROCm. The search passes them over, so a
+    /// program that uses another installation than its user meant should say so. A search without environment
+    /// variables, and that of a set-uid program, has none.
     ///
     /// ```
     /// use rocm_loader::Search;

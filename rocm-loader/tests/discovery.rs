@@ -253,7 +253,8 @@ fn the_system_loader_comes_last_and_tells_the_path() {
     assert_eq!((newest.origin, newest.failure.as_ref()), (Origin::System, Some(&Reason::NotThere)));
 }
 
-/// An empty entry of `LD_LIBRARY_PATH`, easily made by `$LD_LIBRARY_PATH:/x`, is the current directory to the system loader.
+/// An empty entry of `LD_LIBRARY_PATH`, easily made by `$LD_LIBRARY_PATH:/x`, is the current directory to the system
+/// loader.
 #[test]
 #[cfg(target_env = "gnu")]
 fn the_system_loader_is_not_led_to_the_current_directory() {

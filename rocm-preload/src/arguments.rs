@@ -1,21 +1,21 @@
-//! Argument lists that are put together without allocating: a child of `vfork` shares its parent's heap.
+//! Argument lists that are built without allocating: a child of `vfork` shares its parent's heap.
 
 use std::ffi::{c_char, c_int, c_void};
 use std::ptr::null;
 
-/// Words that fit without further memory.
+/// The number of words that fit without additional memory.
 const FEW: usize = 512;
 
-/// A list of C strings, at whose end a null pointer is put.
+/// A list of C strings, terminated by a null pointer.
 pub(crate) struct Arguments {
     few: [*const c_char; FEW],
-    /// Pages of the kernel's, for longer lists, and their size in bytes.
+    /// Mapped pages for longer lists, and their size in bytes.
     many: Option<(*mut *const c_char, usize)>,
     len: usize,
 }
 
 impl Arguments {
-    /// An empty list with room for `count` words; `None` if there is no memory.
+    /// Creates an empty list with room for `count` words; `None` if there is no memory.
     pub(crate) fn with_room(count: usize) -> Option<Self> {
         let mut many = None;
         if count >= FEW {
@@ -32,7 +32,7 @@ impl Arguments {
         Some(Self { few: [null(); FEW], many, len: 0 })
     }
 
-    /// Adds a word. The caller has made room for it.
+    /// Adds a word. The caller must have made room for it.
     pub(crate) fn push(&mut self, word: *const c_char) {
         match self.many {
             // SAFETY: there is room for `count` words and the null pointer, and no more than that are added.
@@ -42,9 +42,9 @@ impl Arguments {
         self.len += 1;
     }
 
-    /// The list as `exec` takes it.
+    /// The list in the form that `exec` takes.
     pub(crate) fn as_ptr(&self) -> *const *const c_char {
-        // What was never written is null: the pages are zero at first.
+        // Unwritten entries are null: mapped pages are zeroed.
         self.many.map_or(self.few.as_ptr(), |(words, _)| words.cast_const())
     }
 }
@@ -52,7 +52,7 @@ impl Arguments {
 impl Drop for Arguments {
     fn drop(&mut self) {
         if let Some((words, size)) = self.many {
-            // SAFETY: the pages of `with_room`, which nobody has any more.
+            // SAFETY: the pages of `with_room`, which nothing uses any more.
             unsafe { libc::munmap(words.cast::<c_void>(), size) };
         }
     }

@@ -1,7 +1,7 @@
-//! How programs are started: as the C library's functions do, but through the loader of this process.
+//! Starts programs like the C library's functions, but through the loader of this process.
 //!
-//! A program that the loader cannot start, and every program of a process that has no loader of its own, is started by
-//! the C library's function as it is. So are files that cannot be read: the system then says what is wrong.
+//! A program that the loader cannot start, and every program in a process that was not started through a loader, is
+//! started by the C library's function. The same holds for unreadable files: the system then reports the error.
 
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::mem::transmute;
@@ -17,37 +17,37 @@ use crate::real::Real;
 
 /// A list of C strings that ends with a null pointer.
 pub type List = *const *const c_char;
-/// An attribute of `posix_spawn`; only passed on.
+/// An attribute of `posix_spawn`, which is only passed on.
 pub type Attribute = *const c_void;
 
-/// The folders that are searched without `PATH`.
+/// The folders that are searched if `PATH` is not set.
 const USUAL_PATH: &[u8] = b"/bin:/usr/bin";
-/// Room for the libraries of the loader and of the environment.
+/// The maximum length of the library list, from the loader and the environment.
 const LIBRARIES: usize = 8192;
-/// A script's first line, of which the kernel reads no more.
+/// The maximum length of a script's first line that the kernel reads.
 const LINE: usize = 260;
 
 unsafe extern "C" {
     static environ: List;
 }
 
-/// Reads what this process is, when a preloaded library is loaded.
+/// Reads the properties of this process. Called when a preloaded library is loaded.
 pub extern "C" fn initialize() {
     crate::process::read();
 }
 
 fn errno() -> c_int {
-    // SAFETY: the place of this thread's error number.
+    // SAFETY: points to this thread's error number.
     unsafe { *libc::__errno_location() }
 }
 
 fn set_errno(error: c_int) {
-    // SAFETY: the place of this thread's error number.
+    // SAFETY: points to this thread's error number.
     unsafe { *libc::__errno_location() = error };
 }
 
-/// The first bytes of a file that this user may execute, with the file's own rights. No function of the C library that
-/// can be redirected is called.
+/// The first bytes of a file that this user may execute and that is not setuid or setgid. Calls no function of the C
+/// library that can be redirected.
 fn head(path: *const c_char, buffer: &mut [u8; HEAD]) -> Option<&[u8]> {
     // SAFETY: system calls with a C string and memory of ours.
     unsafe {
@@ -63,7 +63,7 @@ fn head(path: *const c_char, buffer: &mut [u8; HEAD]) -> Option<&[u8]> {
         let mut status: libc::stat = std::mem::zeroed();
         let plain = libc::syscall(libc::SYS_fstat, file, &raw mut status) == 0
             && status.st_mode & libc::S_IFMT == libc::S_IFREG
-            // The loader would take from it the right to run as somebody else.
+            // The loader would drop the right to run as another user.
             && status.st_mode & (libc::S_ISUID | libc::S_ISGID) == 0
             && libc::syscall(libc::SYS_fgetxattr, file, c"security.capability".as_ptr(), null::<u8>(), 0) < 0;
         let len = if plain { libc::syscall(libc::SYS_pread64, file, buffer.as_mut_ptr(), HEAD, 0) } else { -1 };
@@ -72,7 +72,7 @@ fn head(path: *const c_char, buffer: &mut [u8; HEAD]) -> Option<&[u8]> {
     }
 }
 
-/// One script on the way to a program: its interpreter and the interpreter's argument, as C strings.
+/// A script that is being resolved to a program: its interpreter and the interpreter's argument, as C strings.
 struct Line {
     text: [u8; LINE],
     argument: Option<usize>,
@@ -81,7 +81,7 @@ struct Line {
 impl Line {
     fn new(interpreter: &[u8], argument: Option<&[u8]>) -> Self {
         let mut text = [0; LINE];
-        // Both are parts of a line that is shorter.
+        // Both are parts of a shorter line.
         text[..interpreter.len()].copy_from_slice(interpreter);
         let at = interpreter.len() + 1;
         if let Some(argument) = argument {
@@ -99,7 +99,7 @@ impl Line {
     }
 }
 
-/// The loader's libraries, and those of `LD_LIBRARY_PATH`, which the loader ignores beside its option.
+/// The loader's libraries, and those of `LD_LIBRARY_PATH`, which the loader ignores if its option is given.
 fn libraries<'a>(loaded: &'a Loaded, environment: List, buffer: &'a mut [u8; LIBRARIES]) -> *const c_char {
     let own = loaded.libraries.to_bytes();
     // SAFETY: the caller of `exec` passes a list of C strings.
@@ -115,7 +115,7 @@ fn libraries<'a>(loaded: &'a Loaded, environment: List, buffer: &'a mut [u8; LIB
     buffer.as_ptr().cast()
 }
 
-/// The value of a variable, named with its `=`.
+/// The value of a variable. `name` includes the `=`.
 ///
 /// # Safety
 /// `environment` must be null or a list of C strings that outlives the value.
@@ -127,8 +127,8 @@ unsafe fn value<'a>(environment: List, name: &[u8]) -> Option<&'a [u8]> {
     }
 }
 
-/// Does `start` with the file and the arguments that start the program `path` through the loader of this process, or with
-/// what it was given.
+/// Calls `start` with the file and the arguments that start the program `path` through the loader of this process, or
+/// with the original ones.
 ///
 /// # Safety
 /// `path` must be a C string, the lists must be null or end with a null pointer.
@@ -142,7 +142,7 @@ unsafe fn through_loader<R>(
     // SAFETY: as the caller vouches.
     let own = unsafe { Place::of_this_program(path) };
     let first = own.as_ref().map_or(path, Place::as_ptr);
-    // From the script that was asked for to the program that interprets it.
+    // The scripts, from the requested one to the one whose interpreter is a program.
     let mut scripts: [Option<Line>; SCRIPTS] = Default::default();
     let mut depth = 0_usize;
     let mut buffer = [0; HEAD];
@@ -154,7 +154,7 @@ unsafe fn through_loader<R>(
                 scripts[depth] = Some(Line::new(interpreter, argument));
                 depth += 1;
             }
-            // What the loader cannot start: this program's own file all the same, should that have been asked for.
+            // The loader cannot start it. If this program's own file was requested, that is still used.
             _ => return start(first, arguments),
         }
     };
@@ -171,7 +171,7 @@ unsafe fn through_loader<R>(
     list.push(c"--argv0".as_ptr());
     // SAFETY: the list has a first word.
     list.push(if depth > 0 || given == 0 { program } else { unsafe { *arguments } });
-    // The loader looks for a name without a slash among the libraries.
+    // The loader searches a name without a slash among the libraries.
     // SAFETY: a C string, as the caller vouches, or a script's.
     let name = unsafe { CStr::from_ptr(program) }.to_bytes();
     let here = if name.contains(&b'/') { None } else { Place::new(b"./", name) };
@@ -237,7 +237,7 @@ pub unsafe fn execvp(name: *const c_char, arguments: List) -> c_int {
     unsafe { execvpe(name, arguments, environ) }
 }
 
-/// `execvpe`: in each folder of `PATH`, and a file without `#!` by the shell.
+/// `execvpe`: searches each folder of `PATH`, and runs a file without `#!` with the shell.
 ///
 /// # Safety
 /// As of the C library's function.
@@ -270,7 +270,7 @@ pub unsafe fn execvpe(name: *const c_char, arguments: List, environment: List) -
     -1
 }
 
-/// Runs a file without `#!` by the shell.
+/// Runs a file without `#!` with the shell.
 ///
 /// # Safety
 /// As of [`execve`].
@@ -287,8 +287,8 @@ unsafe fn by_shell(path: *const c_char, arguments: List, environment: List) {
     }
 }
 
-/// Tries the file `name` in each folder of this process's `PATH`, until `each` returns something. A name with a slash is a
-/// path.
+/// Calls `each` with the file `name` in each folder of this process's `PATH`, until it returns a value. A name with a
+/// slash is a path.
 ///
 /// # Safety
 /// `name` must be a C string.
@@ -303,7 +303,7 @@ unsafe fn in_path<R>(name: *const c_char, mut each: impl FnMut(*const c_char) ->
         return None;
     }
     for folder in path.unwrap_or(USUAL_PATH).split(|byte| *byte == b':') {
-        // An empty one is the current folder.
+        // An empty entry is the current folder.
         let folder = if folder.is_empty() { b"." } else { folder };
         let Some(place) = Place::new(folder, b"/").and_then(|place| place.and(text)) else { continue };
         if let Some(result) = each(place.as_ptr()) {
@@ -313,7 +313,7 @@ unsafe fn in_path<R>(name: *const c_char, mut each: impl FnMut(*const c_char) ->
     None
 }
 
-/// `fexecve`: a file by its number, which the loader is given by its path.
+/// `fexecve`: runs an open file, which the loader gets by its path.
 ///
 /// # Safety
 /// As of the C library's function.
@@ -379,7 +379,7 @@ pub unsafe fn posix_spawnp(
     arguments: List,
     environment: List,
 ) -> c_int {
-    // What is not found, and what is no program, is the C library's to tell of.
+    // The C library reports missing files and files that are not programs.
     let is_program = |path: *const c_char| {
         let mut buffer = [0; HEAD];
         let kind = head(path, &mut buffer).map(Kind::of);
@@ -427,8 +427,8 @@ pub unsafe fn popen(command: *const c_char, mode: *const c_char) -> *mut c_void 
     real!(popen(command => *const c_char, mode => *const c_char) -> *mut c_void)
 }
 
-/// The shell command that becomes a shell of this process's loader which runs `command`: the C library starts its shell
-/// by a function of its own.
+/// A shell command that starts a shell through this process's loader, which runs `command`: the C library starts its
+/// shell with an internal function.
 ///
 /// # Safety
 /// `command` must be null or a C string.
@@ -476,7 +476,7 @@ pub unsafe extern "C" fn execlp_list(name: *const c_char, arguments: List) -> c_
     unsafe { execvp(name, arguments) }
 }
 
-/// `execle`, with its arguments as a list: the environment is behind the null pointer.
+/// `execle`, with its arguments as a list. The environment follows the null pointer.
 ///
 /// # Safety
 /// As of the C library's function.

@@ -1,22 +1,22 @@
-//! The functions that start programs, for a library that is preloaded.
+//! The functions that start programs, for a preloaded library.
 
-/// Defines the functions of the C library that start programs, and the list `CHILDREN` of them: `execve` and its fellows,
+/// Defines the functions of the C library that start programs, and their list `CHILDREN`: `execve` and its variants,
 /// `posix_spawn`, `posix_spawnp`, `system` and `popen`. Programs are started through the loader of the process.
 ///
-/// The crate must export them, without a version. It needs `#![cfg(target_arch = "x86_64")]` code, for Linux.
+/// The crate must export them without a symbol version. Requires Linux on x86-64 (`#![cfg(target_arch = "x86_64")]`).
 #[macro_export]
 macro_rules! exec_functions {
     () => {
         $crate::exec_functions! { @define
-            /// Runs a program in the place of this one.
+            /// Replaces this process by a program.
             fn execve(path: *const c_char, arguments: List, environment: List) -> c_int;
-            /// Runs a program in the place of this one.
+            /// Replaces this process by a program.
             fn execv(path: *const c_char, arguments: List) -> c_int;
-            /// Runs a program of `PATH` in the place of this one.
+            /// Replaces this process by a program found in `PATH`.
             fn execvp(name: *const c_char, arguments: List) -> c_int;
-            /// Runs a program of `PATH` in the place of this one.
+            /// Replaces this process by a program found in `PATH`.
             fn execvpe(name: *const c_char, arguments: List, environment: List) -> c_int;
-            /// Runs an open program in the place of this one.
+            /// Replaces this process by an open program.
             fn fexecve(file: c_int, arguments: List, environment: List) -> c_int;
             /// Starts a program.
             fn posix_spawn(
@@ -27,7 +27,7 @@ macro_rules! exec_functions {
                 arguments: List,
                 environment: List
             ) -> c_int;
-            /// Starts a program of `PATH`.
+            /// Starts a program found in `PATH`.
             fn posix_spawnp(
                 child: *mut pid_t,
                 name: *const c_char,
@@ -36,14 +36,14 @@ macro_rules! exec_functions {
                 arguments: List,
                 environment: List
             ) -> c_int;
-            /// Runs a command of the shell.
+            /// Runs a shell command.
             fn system(command: *const c_char) -> c_int;
-            /// Runs a command of the shell at the end of a pipe.
+            /// Runs a shell command with a pipe.
             fn popen(command: *const c_char, mode: *const c_char) -> *mut c_void;
         }
 
-        // Functions with a variable number of arguments, which Rust cannot define: the registers are stored in front of
-        // the arguments on the stack, so that all of them are a list.
+        // Variadic functions, which Rust cannot define: the argument registers are stored in front of the arguments on the stack, so that
+        // all of them form a list.
         ::std::arch::global_asm!(
             $crate::exec_functions!(@variadic "execl"),
             $crate::exec_functions!(@variadic "execlp"),

@@ -7,10 +7,10 @@ use std::ptr::null_mut;
 #[derive(Clone, Copy, Debug)]
 pub struct Function(#[allow(dead_code, reason = "it is there to be linked")] pub *const c_void);
 
-// SAFETY: the address of a function, which nothing changes.
+// SAFETY: the address of a function, which never changes.
 unsafe impl Sync for Function {}
 
-/// What a function that fails returns.
+/// The return value of a failed function.
 pub trait Failure {
     /// The value.
     const VALUE: Self;
@@ -28,16 +28,16 @@ impl<T> Failure for *mut T {
     const VALUE: Self = null_mut();
 }
 
-/// Fails as a function that the C library lacks: sets `errno` to `ENOSYS`, and returns the value of a failure.
+/// Fails like a function that the C library lacks: sets `errno` to `ENOSYS`, and returns the value for a failure.
 pub fn missing<T: Failure>() -> T {
-    // SAFETY: the place of this thread's error number.
+    // SAFETY: points to this thread's error number.
     unsafe { *libc::__errno_location() = libc::ENOSYS };
     T::VALUE
 }
 
-/// Defines functions of the C library, and the list `ALL` of them. Each calls the real one, with another path where
-/// `LEAD`, a function of the path, returns a [`Place`](crate::Place). `by` names another such function. `unless` may
-/// return the result instead. `then` is done with the result.
+/// Defines functions of the C library, and their list `ALL`. Each calls the real function, with another path if `LEAD`,
+/// a function of the path, returns a [`Place`](crate::Place). `by` names another such function. `unless` may return the
+/// result instead. `then` is executed with the result.
 ///
 /// ```ignore
 /// rocm_preload::functions! {
@@ -87,13 +87,13 @@ macro_rules! functions {
                 let result = unsafe { real($($before,)* path $(, $after)*) };
                 $(
                     let $value = result;
-                    // SAFETY: what the C library's function gave for this call.
+                    // SAFETY: the result that the C library's function returned for this call.
                     unsafe { $then };
                 )?
                 result
             }
         )*
-        /// All of them.
+        /// All functions of the list.
         pub(crate) const ALL: &[$crate::Function] = &[$($crate::Function($name as *const ::std::ffi::c_void)),*];
     };
     (@lead $usual:path) => { $usual };

@@ -1,27 +1,27 @@
-//! What a file is to `exec`, by its first bytes.
+//! Determines how `exec` treats a file, from its first bytes.
 
-/// How much of a file is looked at.
+/// The number of bytes of a file that are examined.
 pub(crate) const HEAD: usize = 4096;
-/// How much of a script's first line the kernel reads.
+/// The number of bytes of a script's first line that the kernel reads.
 const LINE: usize = 256;
-/// The host's loader, as its programs name it.
+/// The host's loader, as named in its programs.
 const LOADER: &[u8] = b"/lib64/ld-linux-x86-64.so.2";
 
-/// What a file is.
+/// The kind of a file.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Kind<'a> {
-    /// A program that the host's loader would load, so that another loader can.
+    /// A program that uses the host's loader, so another loader can load it too.
     Dynamic,
-    /// A script: its interpreter, and one argument for it.
+    /// A script, with its interpreter and an optional argument for it.
     Script { interpreter: &'a [u8], argument: Option<&'a [u8]> },
-    /// A program that needs no loader or another one: static, for another C library, or for another processor.
+    /// A program that needs another loader or none: static, for another C library, or for another processor.
     Foreign,
-    /// Something that the kernel does not start.
+    /// A file that the kernel cannot start.
     Other,
 }
 
 impl<'a> Kind<'a> {
-    /// Returns what the file is that begins with `head`, of which [`HEAD`] bytes are enough.
+    /// The kind of a file that starts with `head`; [`HEAD`] bytes are enough.
     pub(crate) fn of(head: &'a [u8]) -> Self {
         if let Some(line) = head.strip_prefix(b"#!") {
             return Self::script(line);
@@ -45,7 +45,7 @@ impl<'a> Kind<'a> {
     }
 }
 
-/// The loader that a 64-bit program for x86-64 names.
+/// The loader that a 64-bit x86-64 program names.
 fn interpreter(head: &[u8]) -> Option<&[u8]> {
     const INTERP: u32 = 3;
     let bytes = |at: usize, size: usize| head.get(at..at.checked_add(size)?);
@@ -107,7 +107,7 @@ mod tests {
         assert_eq!(Kind::of(&fixed), Kind::Foreign, "static");
     }
 
-    /// Every cut and every flipped byte gives an answer.
+    /// Every truncated or corrupted file is classified without a panic.
     #[test]
     fn damaged_programs_are_foreign() {
         let whole = elf(62, LOADER);

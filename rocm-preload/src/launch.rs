@@ -9,10 +9,10 @@ use std::process::Command;
 
 use crate::kind::{HEAD, Kind};
 
-/// Interpreters of scripts that are scripts themselves, at most; the kernel has the same limit.
+/// The maximum number of nested script interpreters, which is the kernel's limit.
 pub(crate) const SCRIPTS: usize = 5;
 
-/// Starts programs through a loader, with libraries that it looks in first.
+/// Starts programs through a loader, with library directories that it searches first.
 #[derive(Clone, Debug)]
 pub struct Launcher {
     loader: PathBuf,
@@ -26,7 +26,7 @@ pub struct Launcher {
 pub enum NotStarted {
     /// The file cannot be read.
     Unreadable {
-        /// The file: the program, or the interpreter that a script names.
+        /// The file: the program, or a script's interpreter.
         path: PathBuf,
         /// The error of the system.
         error: io::Error,
@@ -49,7 +49,7 @@ impl fmt::Display for NotStarted {
     }
 }
 
-// Its text has the system's error already.
+// The message already contains the system's error.
 impl std::error::Error for NotStarted {}
 
 impl Launcher {
@@ -65,14 +65,14 @@ impl Launcher {
         self
     }
 
-    /// Returns the command that starts the program `file`, which is to see `name` as its own name. A script is started by
-    /// its interpreter. A program that no loader loads (a static one) is started as it is.
+    /// Returns the command that starts the program `file`, with `name` as its own name. A script is started with its
+    /// interpreter. A program that needs no loader (a static one) is started directly.
     ///
     /// # Errors
     /// [`NotStarted`] if the file or a script's interpreter cannot be read, or is not a program.
     pub fn command(&self, file: &Path, name: &OsStr) -> Result<Command, NotStarted> {
         let (mut file, mut name) = (file.to_owned(), name.to_owned());
-        // Words in front of the arguments, for interpreters.
+        // Words before the arguments, for interpreters.
         let mut front: Vec<OsString> = Vec::new();
         for _ in 0..=SCRIPTS {
             let head = head(&file).map_err(|error| NotStarted::Unreadable { path: file.clone(), error })?;
@@ -83,7 +83,7 @@ impl Launcher {
                     if let Some(library) = &self.preload {
                         command.arg("--preload").arg(library);
                     }
-                    // The loader looks for a name without a slash among the libraries.
+                    // The loader searches a name without a slash among the libraries.
                     let file = if file.components().count() > 1 { file } else { Path::new(".").join(file) };
                     command.arg("--argv0").arg(name).arg(file).args(front);
                     return Ok(command);
@@ -140,7 +140,7 @@ mod tests {
         let start = ["/tree/ld.so", "--library-path", "/a:/b", "--preload", "/c.so", "--argv0"];
         assert_eq!(words(&own), [&start[..], &["name", own.to_str().unwrap()]].concat());
 
-        // A script of a script: each adds its interpreter's argument and itself.
+        // A script whose interpreter is a script: each adds its interpreter's argument and itself.
         let folder = tempfile::tempdir().unwrap();
         let [inner, outer] = ["inner", "outer"].map(|name| folder.path().join(name));
         std::fs::write(&inner, format!("#!{} -i x\n", own.display())).unwrap();
@@ -160,7 +160,7 @@ mod tests {
         };
         assert!(error("hello").ends_with("file is neither an ELF program nor a script that begins with #!"));
         assert!(error("#!/nowhere/sh\n").starts_with("/nowhere/sh cannot be read: "));
-        // A script that is its own interpreter.
+        // A script that names itself as its interpreter.
         let itself = format!("#!{}\n", folder.path().join("file").display());
         assert!(error(&itself).contains("neither"));
     }

@@ -1,4 +1,4 @@
-//! Starts programs, and the programs that they start, on a ROCm release that has a C library of its own.
+//! Starts programs and their child processes on a ROCm release that has its own C library.
 //!
 //! Such a release's libraries do not work with an older host's C library, so a program is started through the release's
 //! loader. [`Launcher`] makes that command. The loader covers one process only; the rest of this crate is for a shared
@@ -9,13 +9,13 @@
 //! - [`functions!`] defines functions that take a path. [`Place::of_this_program`] is the redirection that makes
 //!   `/proc/self/exe` the program instead of the loader.
 //!
-//! The macros define the functions in the crate that uses them, so that a program that merely depends on this crate keeps
-//! the C library's. The options come from the command line of the process (the loader's own), not from the environment:
-//! a program may start children with an empty one.
+//! The macros define the functions in the crate that uses them, so that a program that merely depends on this crate
+//! keeps the C library's. The options come from the command line of the process (the loader's own), not from the
+//! environment: a program may start children with an empty one.
 //!
-//! - `kind`: what a file is to `exec`. `launch`: [`Launcher`]. Only on Linux on x86-64: `real`: the C library's own
-//!   functions. `process`: the loader and program of this process. `place`: paths that lead elsewhere. `functions`: the
-//!   macro for functions that take a path. `arguments`: argument lists. `children`: how programs are started.
+//! - `kind`: how `exec` treats a file. `launch`: [`Launcher`]. Only on Linux on x86-64: `real`: the C library's own
+//!   functions. `process`: the loader and program of this process. `place`: redirected paths. `functions`: the macro
+//!   for functions that take a path. `arguments`: argument lists. `children`: starting programs.
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 

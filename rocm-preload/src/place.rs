@@ -1,4 +1,4 @@
-//! Paths that lead elsewhere.
+//! Redirected paths.
 
 use std::ffi::{CStr, c_char};
 
@@ -6,7 +6,7 @@ use crate::process;
 
 const MOST: usize = libc::PATH_MAX as usize;
 
-/// A path as a C string, on the stack: nothing here allocates, as a child of `vfork` must not.
+/// A path as a C string on the stack: allocations are not allowed here, because of children of `vfork`.
 #[derive(Clone)]
 pub struct Place {
     bytes: [u8; MOST],
@@ -20,7 +20,7 @@ impl std::fmt::Debug for Place {
 }
 
 impl Place {
-    /// Returns `prefix` followed by `path`, or `None` if it is longer than a path can be.
+    /// Returns `prefix` followed by `path`, or `None` if it is longer than a path may be.
     pub fn new(prefix: &[u8], path: &[u8]) -> Option<Self> {
         let len = prefix.len() + path.len();
         if len >= MOST {
@@ -32,7 +32,7 @@ impl Place {
         Some(Self { bytes })
     }
 
-    /// The path with `more` behind it, or `None` if it is too long.
+    /// Appends `more`, or returns `None` if the path becomes too long.
     pub(crate) fn and(mut self, more: &[u8]) -> Option<Self> {
         let len = self.bytes.iter().position(|byte| *byte == 0)?;
         // The last byte stays zero.
@@ -45,8 +45,8 @@ impl Place {
         self.bytes.as_ptr().cast()
     }
 
-    /// Returns the program's file if `path` is `/proc/self/exe` (or the same with this process's number) and that link
-    /// leads to the loader. `None` for every other path.
+    /// Returns the program's file if `path` is `/proc/self/exe` (or the same with this process's ID) and that link
+    /// refers to the loader. `None` for every other path.
     ///
     /// # Safety
     /// `path` must be null or a C string.

@@ -1,17 +1,18 @@
-//! What this process is: the loader that it was started through, with its options, and its program.
+//! The properties of this process: its loader with its options, and its program.
 //!
-//! All is read once, when the library is loaded: a program can overwrite its command line later. The kernel knows only
-//! the loader, so the program's file comes from the list of mappings, by the address of its program headers.
+//! They are read once, when the library is loaded, since a program can overwrite its command line later. The kernel
+//! knows only the loader, so the program's file is found in the list of mappings, by the address of its program
+//! headers.
 
 use std::ffi::{CStr, CString, c_char, c_void};
 use std::sync::OnceLock;
 
-/// A process that was started through a loader that its command line names.
+/// A process that was started through a loader named on its command line.
 #[derive(Debug)]
 pub(crate) struct Loaded {
     /// The loader's file.
     pub(crate) loader: CString,
-    /// Its options with their values, but for the libraries and the program's name.
+    /// Its options with their values, except the libraries and the program's name.
     pub(crate) options: Vec<CString>,
     /// The value of its option `--library-path`.
     pub(crate) libraries: CString,
@@ -21,12 +22,12 @@ pub(crate) struct Loaded {
 
 static LOADED: OnceLock<Option<Loaded>> = OnceLock::new();
 
-/// This process; `None` if the system started its program by itself.
+/// This process; `None` if the system started its program directly.
 pub(crate) fn loaded() -> Option<&'static Loaded> {
     LOADED.get_or_init(Loaded::read).as_ref()
 }
 
-/// Reads what this process is. A preloaded library calls it when it is loaded.
+/// Reads the properties of this process. Called when a preloaded library is loaded.
 pub(crate) fn read() {
     loaded();
 }
@@ -34,7 +35,7 @@ pub(crate) fn read() {
 impl Loaded {
     fn read() -> Option<Self> {
         let loader = link(c"/proc/self/exe")?;
-        // SAFETY: it reads a number of the C library's.
+        // SAFETY: only reads a value of the C library.
         let headers = unsafe { libc::getauxval(libc::AT_PHDR) };
         let program = mapped_at(&contents(c"/proc/self/maps")?, headers)?;
         if program == loader {
@@ -43,7 +44,7 @@ impl Loaded {
         Self::of(loader, program, &contents(c"/proc/self/cmdline")?)
     }
 
-    /// `None` if the words of the command line are not the loader's.
+    /// Parses the command line; `None` if it is not a loader's.
     fn of(loader: Vec<u8>, program: Vec<u8>, command_line: &[u8]) -> Option<Self> {
         let string = |bytes: &[u8]| CString::new(bytes).ok();
         let command_line = command_line.strip_suffix(b"\0").unwrap_or(command_line);
@@ -64,8 +65,8 @@ impl Loaded {
     }
 }
 
-/// Where a link leads. As [`contents`], by system calls: the C library's functions are those of the preloaded library, which
-/// ask what this process is.
+/// The target of a link. Uses system calls, like [`contents`]: the C library's functions are replaced by those of the
+/// preloaded library, which depend on the properties of this process.
 fn link(path: &CStr) -> Option<Vec<u8>> {
     let mut bytes = vec![0_u8; libc::PATH_MAX as usize];
     // SAFETY: a system call with a C string and memory of ours.
@@ -74,7 +75,7 @@ fn link(path: &CStr) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
-/// What is in a file.
+/// The contents of a file.
 fn contents(path: &CStr) -> Option<Vec<u8>> {
     let flags = libc::O_RDONLY | libc::O_CLOEXEC;
     // SAFETY: system calls with a C string and memory of ours; the file is closed once.
@@ -101,7 +102,7 @@ fn contents(path: &CStr) -> Option<Vec<u8>> {
     }
 }
 
-/// The file that is mapped at an address, by the text of `/proc/self/maps`.
+/// The file that is mapped at an address, according to `/proc/self/maps`.
 fn mapped_at(maps: &[u8], address: u64) -> Option<Vec<u8>> {
     maps.split(|byte| *byte == b'\n').find_map(|line| {
         let text = std::str::from_utf8(line.split(|byte| *byte == b' ').next()?).ok()?;
@@ -112,7 +113,7 @@ fn mapped_at(maps: &[u8], address: u64) -> Option<Vec<u8>> {
     })
 }
 
-/// The program's file, if `path` is the link to it and the kernel's answer would be the loader.
+/// The program's file, if `path` is the link to it and the kernel would return the loader.
 pub(crate) fn program_of(path: &[u8]) -> Option<&'static [u8]> {
     let name = path.strip_prefix(b"/proc/")?.strip_suffix(b"/exe")?;
     let own = || {
@@ -125,7 +126,7 @@ pub(crate) fn program_of(path: &[u8]) -> Option<&'static [u8]> {
     Some(&loaded()?.program)
 }
 
-/// Returns what `readlink` returns for the link to this process's program, if the kernel's answer would be the loader.
+/// Returns the result of `readlink` for the link to this process's program, if the kernel would return the loader.
 ///
 /// # Safety
 /// `path` must be null or a C string, `buffer` must be valid for writes of `size` bytes.
@@ -136,7 +137,7 @@ pub unsafe fn read_link(path: *const c_char, buffer: *mut c_char, size: usize) -
     // SAFETY: not null, so the caller vouches for it.
     let program = program_of(unsafe { CStr::from_ptr(path) }.to_bytes())?;
     let len = program.len().min(size);
-    // SAFETY: as the caller vouches; the link is cut as the system cuts it, and has no zero.
+    // SAFETY: as the caller vouches; the link is truncated as the system does it, and has no terminating zero.
     unsafe { std::ptr::copy_nonoverlapping(program.as_ptr().cast::<c_void>(), buffer.cast(), len) };
     isize::try_from(len).ok()
 }
@@ -164,7 +165,7 @@ mod tests {
         assert_eq!(mapped_at(maps, 0x3000), None);
     }
 
-    /// This test was started by the system.
+    /// The system started this test without a loader.
     #[test]
     fn without_a_loader_nothing_is_redirected() {
         assert!(loaded().is_none());

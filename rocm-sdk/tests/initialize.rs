@@ -197,7 +197,8 @@ fn requirements_are_met_in_rocms_count() {
     assert!(accepts("=6.2.0", &build) && VersionCheck::from(String::from("6.2.0*")).accepts(&build));
 }
 
-/// The real libraries of a release, through the release's own loader, since they need a newer C library than most hosts have.
+/// The real libraries of a release, through the release's own loader, since they need a newer C library than most hosts
+/// have.
 #[test]
 fn a_real_release() {
     const TEST: &str = "a_real_release";

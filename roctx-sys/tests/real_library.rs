@@ -1,4 +1,4 @@
-//! The bindings on the real rocTX. It marks without a profiler and without a GPU.
+//! The bindings on the real rocTX. It works without a profiler and without a GPU.
 
 #[cfg(feature = "rocm-5-7")]
 mod rocm_5_7 {

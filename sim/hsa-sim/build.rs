@@ -1,8 +1,8 @@
 //! Links the binary `libhsa-runtime64` as the shared library that ROCm asks for.
 //!
-//! ROCm's libraries ask for HSA's functions at the version `ROCR_1`. Cargo's own shared libraries (`cdylib`) can't have symbol
-//! versions: rustc hands the linker an anonymous version script, which excludes any other. For an executable there is
-//! none, and `-shared` makes the executable a shared library.
+//! ROCm's libraries ask for HSA's functions at the version `ROCR_1`. Cargo's own shared libraries (`cdylib`) can't have
+//! symbol versions: rustc hands the linker an anonymous version script, which excludes any other. For an executable
+//! there is none, and `-shared` makes the executable a shared library.
 
 fn main() {
     println!("cargo:rerun-if-changed=build.rs");
@@ -12,11 +12,11 @@ fn main() {
     }
     let folder = std::env::var("CARGO_MANIFEST_DIR").unwrap_or_default();
     let script = format!("-Wl,--version-script={folder}/src/library.map");
-    // Never unloaded: its threads would run on without their code.
+    // Never unloaded: otherwise its threads would run unmapped code.
     for argument in ["-shared", "-Wl,-soname,libhsa-runtime64.so.1", "-Wl,-z,nodelete", &script] {
         println!("cargo:rustc-link-arg-bin=libhsa-runtime64={argument}");
     }
-    // The library that is preloaded stands in front of the C library: its functions have no version, so that they serve for each.
+    // The preloaded library precedes the C library: its functions have no version, so each matches every version.
     println!("cargo:rerun-if-changed=src/preload/preload.map");
     let script = format!("-Wl,--version-script={folder}/src/preload/preload.map");
     for argument in ["-shared", "-Wl,-soname,libhip-sim-driver.so", "-Wl,-z,nodelete", &script] {

@@ -19,7 +19,7 @@ impl Turn {
         Self(number)
     }
 
-    /// The turn of the checked-out commit, or that of the environment variable `ROCM_RS_TURN`.
+    /// Returns the turn of the checked-out commit, or that of the environment variable `ROCM_RS_TURN`.
     ///
     /// # Errors
     /// If the variable is not a number, or git cannot count the commits.

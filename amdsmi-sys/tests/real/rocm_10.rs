@@ -1,4 +1,4 @@
-// Tests of ROCm 10 alone.
+// Tests of ROCm 10 only.
 
 mod of_rocm_10 {
     use std::ffi::CStr;
@@ -6,7 +6,7 @@ mod of_rocm_10 {
 
     use super::*;
 
-    /// Statuses of the headers that the library has no text for. One had another value before.
+    /// Statuses of the headers for which the library has no text. One had another value before.
     const NAMELESS: [&str; 3] = ["AMDSMI_STATUS_TIMEOUT", "AMDSMI_STATUS_MORE_DATA", "AMDSMI_STATUS_MORE_DATA"];
 
     #[test]
@@ -23,7 +23,7 @@ mod of_rocm_10 {
             }
             named += 1;
             let mut theirs = std::ptr::null();
-            // SAFETY: `theirs` is valid for the write, and becomes a static string.
+            // SAFETY: `theirs` is valid for the write, and is set to a static string.
             let (result, theirs) = unsafe {
                 let result = amdsmi_status_code_to_string(status, &mut theirs);
                 (result, CStr::from_ptr(theirs).to_str().unwrap())
@@ -46,7 +46,7 @@ mod of_rocm_10 {
             return;
         }
         let mut count = u32::MAX;
-        // SAFETY: `count` is valid for the write, and null asks for the count alone.
+        // SAFETY: `count` is valid for the write, and null requests only the count.
         unsafe {
             assert_eq!(amdsmi_get_socket_handles(&mut count, std::ptr::null_mut()), AMDSMI_STATUS_NOT_INIT);
             let status = amdsmi_init(u64::from(AMDSMI_INIT_AMD_GPUS.0));
@@ -71,7 +71,7 @@ mod of_rocm_10 {
             assert_eq!(amdsmi_get_lib_version(&mut version), AMDSMI_STATUS_SUCCESS);
             CStr::from_ptr(version.build).to_str().unwrap()
         };
-        // The text follows the numbers in the struct: all are where C puts them.
+        // The text follows the numbers in the struct: all are at C's offsets.
         let numbers = format!("{}.{}.{}", version.major, version.minor, version.release);
         assert_eq!(version.major, 27);
         assert!(text.contains(&numbers), "{text} {numbers}");

@@ -1,4 +1,5 @@
-//! Kernels compiled by a build script (`build.rs`), and called like functions: an argument of a wrong type does not compile.
+//! Kernels compiled by a build script (`build.rs`), and called like functions: an argument of a wrong type does not
+//! compile.
 //!
 //! `cargo run -p ahead-of-time`
 
@@ -40,7 +41,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 
 #[cfg(all(test, feature = "sim"))]
 mod tests {
-    /// From the build script to the numbers, on the software GPU where there is no GPU.
+    /// The whole way from the build script to the results, on the software GPU if there is no GPU.
     #[test]
     fn the_numbers_are_right() {
         super::main().unwrap();

@@ -1,4 +1,4 @@
-//! The kernels of the examples in Rust. The build script compiles the module [`kernels`] for the GPU, too.
+//! The kernels of the examples in Rust. The build script also compiles the module [`kernels`] for the GPU.
 
 use hip::Device;
 use hip_kernel::Kernels;

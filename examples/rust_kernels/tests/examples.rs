@@ -1,4 +1,4 @@
-//! Every example on the software GPU, as gfx90a and as gfx942, under its checks of memory and races.
+//! Runs every example on the software GPU, as gfx90a and as gfx942, under its checks of memory and races.
 #![cfg(feature = "sim")]
 
 use std::process::Command;
@@ -34,7 +34,7 @@ const EXAMPLES: [(&str, Main); 8] = [
     ("vector_add_rust", vector_add_rust::main),
 ];
 
-/// Runs all examples in a process of their own, on one target.
+/// Runs all examples in a separate process, on one target.
 fn on(target: &str) {
     let mut command = Command::new(std::env::current_exe().unwrap());
     command.args(["--exact", "each_example", "--ignored", "--nocapture"]);

@@ -1,11 +1,11 @@
-// The tests of a level: `sys` is its module.
+// Tests of one level, whose module is imported as `sys`.
 
 use std::ffi::CStr;
 
 use sys::*;
 use sys_testing::child::{run_with_libraries, tree};
 
-/// The library by release.
+/// The library of each release.
 const FILE: &str = match API_LEVEL.0 {
     ..=5 => "libamdhip64.so.5",
     6 => "libamdhip64.so.6",
@@ -54,7 +54,7 @@ fn calls_go_through() {
     // SAFETY: `count` is valid for the write.
     let status = unsafe { hipGetDeviceCount(&mut count) };
     assert!(status == hipErrorNoDevice || (status == hipSuccess && count > 0), "{status:?} {count}");
-    // A struct by value, back from C.
+    // A struct that C returns by value.
     // SAFETY: takes no pointer.
     let channels = unsafe { hipCreateChannelDesc(8, 16, 32, 0, hipChannelFormatKindFloat) };
     assert_eq!((channels.x, channels.y, channels.z, channels.w), (8, 16, 32, 0));

@@ -1,4 +1,4 @@
-// The tests of a level: `sys` is its module.
+// Tests of one level, whose module is imported as `sys`.
 
 use std::ffi::CStr;
 
@@ -38,7 +38,7 @@ fn a_missing_handle_is_a_status() {
         return;
     }
     let null = std::ptr::null_mut();
-    // SAFETY: null is no handle, and hipBLAS says so before it reads or writes anything.
+    // SAFETY: null is not a handle, and hipBLAS reports that before it reads or writes anything.
     let results = unsafe { [hipblasDestroy(null), hipblasSetStream(null, std::ptr::null_mut())] };
     assert_eq!(results, [HIPBLAS_STATUS_NOT_INITIALIZED, HIPBLAS_STATUS_NOT_INITIALIZED]);
 }

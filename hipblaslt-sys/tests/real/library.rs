@@ -1,4 +1,4 @@
-// The tests of a level: `sys` is its module.
+// Tests of one level, whose module is imported as `sys`.
 
 use hip_sys::HIP_R_32F;
 use hipblas_sys::{
@@ -11,7 +11,7 @@ fn run_in_child(test: &str) -> bool {
     run_with_libraries(&format!("{}::{test}", module_path!()), tree(API_LEVEL), &["libhipblaslt.so.1"])
 }
 
-/// Sets an attribute and asks for it again.
+/// Sets an attribute and reads it back.
 fn round_trip<T: Copy + Default>(
     value: T,
     set: impl FnOnce(*const std::ffi::c_void, usize) -> hipblasStatus_t,
@@ -31,8 +31,8 @@ fn attributes_go_in_and_come_back() {
     let mut product = std::ptr::null_mut();
     let mut preference = std::ptr::null_mut();
     let mut layout = std::ptr::null_mut();
-    // SAFETY: here and below: places are valid for the writes, and have the sizes that are given with them; what is
-    // made lives until it is destroyed.
+    // SAFETY: here and below: pointers are valid for the writes, and their memory has the given sizes; objects live until they are
+    // destroyed.
     unsafe {
         assert_eq!(hipblasLtMatmulDescCreate(&mut product, HIPBLAS_COMPUTE_32F, HIP_R_32F), HIPBLAS_STATUS_SUCCESS);
         assert_eq!(hipblasLtMatmulPreferenceCreate(&mut preference), HIPBLAS_STATUS_SUCCESS);
@@ -72,8 +72,8 @@ fn a_missing_handle_is_a_status() {
         return;
     }
     let mut version = -1;
-    // SAFETY: null is no handle and no place for one, and hipBLASLt says so. (With a place, and without a GPU, it ends the
-    // process.)
+    // SAFETY: null is neither a handle nor a valid place for one, and hipBLASLt reports that. (With a valid place, and without a GPU, it
+    // ends the process.)
     let statuses =
         unsafe { [hipblasLtGetVersion(std::ptr::null_mut(), &mut version), hipblasLtCreate(std::ptr::null_mut())] };
     assert_eq!(statuses, [HIPBLAS_STATUS_NOT_INITIALIZED, HIPBLAS_STATUS_INVALID_VALUE]);

@@ -1,4 +1,4 @@
-// The tests of a level: `sys` is its module.
+// Tests of one level, whose module is imported as `sys`.
 
 use sys::*;
 use sys_testing::child::{run_with_libraries, tree};
@@ -31,7 +31,7 @@ fn version_is_told_whole_and_in_parts() {
     assert!([HIPFFT_INVALID_TYPE, HIPFFT_INVALID_VALUE].contains(&status), "{status:?}");
 }
 
-/// Handles and sizes: making a plan needs a GPU, and its lack is a status.
+/// Handles and sizes: making a plan needs a GPU; without one the result is a status.
 #[test]
 fn plans_are_made_or_refused() {
     if run_in_child("plans_are_made_or_refused") {
@@ -46,10 +46,10 @@ fn plans_are_made_or_refused() {
         assert_eq!(hipfftSetAutoAllocation(plan, 0), HIPFFT_SUCCESS);
         assert_eq!(hipfftMakePlan1d(plan, -1, HIPFFT_C2C, 1, &mut size), HIPFFT_INVALID_SIZE);
         assert_eq!(size, usize::MAX);
-        // hipFFT of ROCm 5.7 throws a C++ exception where it finds no GPU.
+        // hipFFT of ROCm 5.7 throws a C++ exception if it finds no GPU.
         if API_LEVEL > (6, 0) {
             let status = hipfftMakePlan1d(plan, 1024, HIPFFT_C2C, 1, &mut size);
-            // rocFFT does not get as far as to a reason of its own.
+            // rocFFT fails before it can return a reason of its own.
             let refused = [HIPFFT_PARSE_ERROR, HIPFFT_INVALID_VALUE].contains(&status) && size == usize::MAX;
             assert!(refused || (status == HIPFFT_SUCCESS && size < usize::MAX), "{status:?} {size}");
         }

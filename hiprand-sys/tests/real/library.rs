@@ -1,11 +1,11 @@
-// The tests of a level: `sys` is its module.
+// Tests of one level, whose module is imported as `sys`.
 
 use sys::*;
 use sys_testing::child::{run_with_libraries, run_with_stand_in, tree};
 
 const FILES: [&str; 2] = ["libhiprand.so.1", "librocrand.so.1"];
 
-/// What host generators need of HIP: host memory, and calls in the order of a stream.
+/// The HIP functions that host generators need: host memory, and calls in the order of a stream.
 const HIP: &str = r#"
 #include <stdlib.h>
 #include <string.h>
@@ -28,7 +28,8 @@ int hipGetDevicePropertiesR0600(char *properties, int device) {
 }
 "#;
 
-/// Without a GPU, or with HIP stood in for; `false` where the test is to go on.
+/// Runs the test again in a child process, without a GPU or with a stand-in for HIP. Returns `false` in the child,
+/// where the test must continue.
 fn run_in_child(test: &str, stand_in: bool) -> bool {
     let path = format!("{}::{test}", module_path!());
     if stand_in && API_LEVEL < (6, 0) {
@@ -55,7 +56,7 @@ impl Generator {
 
     fn seeded(kind: hiprandRngType_t, seed: u64, offset: u64) -> Self {
         let generator = Self::new(kind);
-        // SAFETY: the generator lives.
+        // SAFETY: the generator is alive.
         unsafe {
             assert_eq!(hiprandSetPseudoRandomGeneratorSeed(generator.0, seed), HIPRAND_STATUS_SUCCESS);
             assert_eq!(hiprandSetGeneratorOffset(generator.0, offset), HIPRAND_STATUS_SUCCESS);
@@ -65,12 +66,13 @@ impl Generator {
 
     fn integers(&self, count: usize) -> Vec<u32> {
         let mut numbers = vec![0; count];
-        // SAFETY: the generator lives, and the vector is valid for `count` numbers.
+        // SAFETY: the generator is alive, and the vector is valid for `count` numbers.
         assert_eq!(unsafe { hiprandGenerate(self.0, numbers.as_mut_ptr(), count) }, HIPRAND_STATUS_SUCCESS);
         numbers
     }
 
-    /// What a function writes into room for twice `count` values that are `canary`; the half behind keeps its canaries.
+    /// Returns the output of a function that gets room for twice `count` values, all `canary`; the second half must
+    /// keep its canaries.
     fn values<T: Copy + PartialEq>(
         &self,
         canary: T,
@@ -87,7 +89,7 @@ impl Generator {
 
 impl Drop for Generator {
     fn drop(&mut self) {
-        // SAFETY: the generator lives, and nobody uses it after this.
+        // SAFETY: the generator is alive, and not used afterwards.
         assert_eq!(unsafe { hiprandDestroyGenerator(self.0) }, HIPRAND_STATUS_SUCCESS);
     }
 }
@@ -123,7 +125,7 @@ fn version_and_statuses() {
     assert_eq!((host, device), (unknown, HIPRAND_STATUS_TYPE_ERROR));
 }
 
-/// Pointers to tables in the library: arrays by pointer come back as C lays them out.
+/// Pointers to tables in the library: arrays behind pointers have C's layout.
 #[test]
 fn tables_are_the_published_ones() {
     use hiprand_sys::*;
@@ -145,15 +147,15 @@ fn tables_are_the_published_ones() {
     // SAFETY: the library has vectors of 20,000 dimensions.
     let [first, second] = unsafe { [*vectors, *vectors.add(1)] };
     assert_eq!(first, std::array::from_fn(|bit| 1 << (31 - bit)));
-    // The second has x + 1 as its polynomial: each vector is the one before, and that shifted.
+    // The second has x + 1 as its polynomial: each vector is the previous one, xor the same shifted.
     assert!(second.windows(2).all(|pair| pair[1] == pair[0] ^ (pair[0] >> 1)) && second[0] == 1 << 31);
-    // The first numbers of MT19937 with its default seed, as ISO C++ has it.
+    // The first numbers of MT19937 with its default seed, as in ISO C++.
     // SAFETY: the library has as many constants.
     let constants = unsafe { std::slice::from_raw_parts(constants, 3) };
     assert_eq!(constants, [3_499_211_612, 581_869_302, 3_890_346_734]);
 }
 
-/// A seed gives its numbers, another others, and an offset skips.
+/// Equal seeds give equal numbers, other seeds other numbers, and an offset skips.
 #[test]
 fn host_generators_are_determined_by_seed_and_offset() {
     if run_in_child("host_generators_are_determined_by_seed_and_offset", true) {
@@ -163,7 +165,7 @@ fn host_generators_are_determined_by_seed_and_offset() {
         let numbers = Generator::seeded(kind, 42, 0).integers(4096);
         assert_eq!(numbers, Generator::seeded(kind, 42, 0).integers(4096), "{kind:?}");
         assert_ne!(numbers, Generator::seeded(kind, 43, 0).integers(4096), "{kind:?}");
-        // Half of all bits are set, give or take six standard deviations (181 each).
+        // Half of all bits are set, within six standard deviations (181 each).
         let ones: u32 = numbers.iter().map(|number| number.count_ones()).sum();
         assert!(ones.abs_diff(65536) < 6 * 181, "{kind:?}: {ones}");
     }
@@ -180,12 +182,12 @@ fn host_quasi_random_numbers_are_sobols() {
         return;
     }
     let generator = Generator::new(HIPRAND_RNG_QUASI_SOBOL32);
-    // SAFETY: the generator lives.
+    // SAFETY: the generator is alive.
     assert_eq!(unsafe { hiprandSetQuasiRandomGeneratorDimensions(generator.0, 1) }, HIPRAND_STATUS_SUCCESS);
     assert_eq!(generator.integers(8), [0, 4, 6, 2, 3, 7, 5, 1].map(|eighths: u32| eighths << 29));
 }
 
-/// A function writes as many values of its type as it is asked for; halves have 16 bits, also as arguments.
+/// A function writes as many values of its type as requested; halves have 16 bits, also as arguments.
 #[test]
 fn widths_are_those_of_the_types() {
     if run_in_child("widths_are_those_of_the_types", true) {
@@ -195,9 +197,9 @@ fn widths_are_those_of_the_types() {
     let generator = Generator::seeded(HIPRAND_RNG_PSEUDO_PHILOX4_32_10, 7, 0);
     let to = generator.0;
 
-    // SAFETY: here and below: the generator lives, and `values` gives room for twice as many values of the type.
+    // SAFETY: here and below: the generator is alive, and `values` provides room for twice as many values of the type.
     let halves = generator.values(0xbeef, COUNT, |at| unsafe { hiprandGenerateUniformHalf(to, at, COUNT) });
-    // In (0, 1]: one is 0x3c00, and what is positive and less has fewer bits.
+    // In (0, 1]: one is 0x3c00, and smaller positive halves have smaller bit patterns.
     assert!(halves.iter().all(|half| (1..=0x3c00).contains(half)), "{halves:x?}");
 
     let (mean, deviation) = (0x4900 /* 10 */, 0x3c00 /* 1 */);

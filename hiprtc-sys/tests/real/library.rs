@@ -1,11 +1,11 @@
-// The tests of a level: `sys` is its module.
+// Tests of one level, whose module is imported as `sys`.
 
 use std::ffi::CStr;
 
 use sys::*;
 use sys_testing::child::{run_with_libraries, tree};
 
-/// The library by release.
+/// The library of each release.
 const FILE: &str = match API_LEVEL.0 {
     ..=5 => "libamdhip64.so.5",
     6 => "libhiprtc.so.6",
@@ -48,7 +48,8 @@ fn calls_go_through() {
     assert_eq!(unsafe { hiprtcVersion(std::ptr::null_mut(), &mut minor) }, HIPRTC_ERROR_INVALID_INPUT);
 }
 
-/// A program with a header of its own, options and a log, to code for a GPU that is not there; and one that is wrong.
+/// Compiles a program with a header of its own, options and a log, for a GPU that is not installed; and a wrong
+/// program.
 #[test]
 fn a_kernel_is_compiled() {
     if run_in_child("a_kernel_is_compiled") {
@@ -57,7 +58,7 @@ fn a_kernel_is_compiled() {
     let source = c"#include \"value.h\"\nextern \"C\" __global__ void store(int *to) { *to = VALUE; }\n";
     let (status, log, code) = compile(source, c"#define VALUE 42\n");
     assert_eq!(status, HIPRTC_SUCCESS, "{log}");
-    // An ELF file, or a bundle of some.
+    // An ELF file, or a bundle of several.
     assert!(code.starts_with(b"\x7fELF") || code.starts_with(b"__CLANG_OFFLOAD_BUNDLE__"), "{:x?}", &code[..16]);
     assert!(code.windows(9).any(|name| name == b"store.kd\0"));
 
@@ -66,15 +67,15 @@ fn a_kernel_is_compiled() {
     assert!(log.contains("undeclared identifier 'undeclared'"), "{log}");
 }
 
-/// Status of the compilation, log and code.
+/// Returns the status of the compilation, the log and the code.
 fn compile(source: &CStr, header: &CStr) -> (hiprtcResult, String, Vec<u8>) {
     let mut program = std::ptr::null_mut();
     let mut headers = [header.as_ptr()];
     let mut names = [c"value.h".as_ptr()];
     let mut options = [c"--offload-arch=gfx90a".as_ptr()];
     let (mut log, mut code, mut size) = (Vec::new(), Vec::new(), 0);
-    // SAFETY: texts are C strings, counts those of the arrays, vectors have the sizes that HIPRTC asks for, and the
-    // program lives until it is destroyed.
+    // SAFETY: strings are C strings, counts are those of the arrays, vectors have the sizes that HIPRTC requests, and the program lives
+    // until it is destroyed.
     unsafe {
         let name = c"store.hip".as_ptr();
         let made = hiprtcCreateProgram(

@@ -26,7 +26,7 @@ struct Cli {
     #[arg(long, value_name = "FILE")]
     rust: Option<PathBuf>,
 
-    /// Add a directory for headers; those beside the source are found anyway
+    /// Add a directory for headers; those in the source's own directory are found without it
     #[arg(short = 'I', value_name = "DIR")]
     include: Vec<String>,
 

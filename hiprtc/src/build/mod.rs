@@ -61,8 +61,8 @@ const VARIABLES: [&str; 3] = [VARIABLE, "ROCM_PATH", "HIP_PATH"];
 /// `mod scale;` includes `scale.rs` of `OUT_DIR`, for `scale.hip`; for `my-kernels.hip` it is `mod my_kernels;`. The
 /// module contains
 ///
-/// - a type for each kernel, as [`hip::kernel!`] makes it: `Scale` for `scale`. The types of its arguments are those of the
-///   source, so that an argument of another type does not compile;
+/// - a type for each kernel, as [`hip::kernel!`] makes it: `Scale` for `scale`. The types of its arguments are those of
+///   the source, so that an argument of another type does not compile;
 /// - `struct Kernels`, with a field for each kernel, and `Kernels::load(device)`;
 /// - `static BUNDLE`, the code.
 ///
@@ -196,11 +196,12 @@ impl Build {
         self
     }
 
-    /// Compiles, writes the bundle and its declarations to `OUT_DIR`, and prints Cargo's instructions: for a build script.
+    /// Compiles, writes the bundle and its declarations to `OUT_DIR`, and prints Cargo's instructions: for a build
+    /// script.
     ///
     /// # Errors
-    /// Those of [`make`](Self::make); [`Error::Build`] outside of a build script, or if `HIPRTC_BUILD` has another value;
-    /// [`Error::File`] if a file cannot be written.
+    /// Those of [`make`](Self::make); [`Error::Build`] outside of a build script, or if `HIPRTC_BUILD` has another
+    /// value; [`Error::File`] if a file cannot be written.
     pub fn compile(&self) -> Result<()> {
         let out = std::env::var_os("OUT_DIR").map(PathBuf::from).ok_or_else(|| Error::Build {
             source: self.source.clone(),
@@ -244,8 +245,8 @@ impl Build {
     /// - [`Error::Compilation`] if the source does not compile. Another compiler is not tried then.
     /// - [`Error::Build`] if no compiler is available and there is no committed bundle, or the bundle has no code for
     ///   one of the architectures, or the code does not match the source: another number, size or kind of parameters.
-    /// - [`Error::File`] if a file cannot be read; [`Error::InvalidArch`], [`Error::Empty`], [`Error::InvalidOption`] for invalid
-    ///   input.
+    /// - [`Error::File`] if a file cannot be read; [`Error::InvalidArch`], [`Error::Empty`], [`Error::InvalidOption`]
+    ///   for invalid input.
     pub fn make(&self, bundle: &str, folder: &Path) -> Result<Made> {
         let wrong = |reason: String| Error::Build { source: self.source.clone(), reason };
         let architectures = self.architectures.iter().map(|arch| check_arch(arch)).collect::<Result<Vec<_>>>()?;

@@ -92,8 +92,8 @@ impl Linker {
     /// Creates a linker for a device.
     ///
     /// # Errors
-    /// [`Error::NoHiprtc`] and [`Error::NoComgr`] if no compiler is available; [`Error::EmbeddedRuntime`] if the device is not
-    /// one of ROCm's HIP runtime; [`Error::Hip`] if the device cannot be queried.
+    /// [`Error::NoHiprtc`] and [`Error::NoComgr`] if no compiler is available; [`Error::EmbeddedRuntime`] if the device
+    /// is not one of ROCm's HIP runtime; [`Error::Hip`] if the device cannot be queried.
     #[doc(alias("hiprtcLinkCreate", "nvJitLinkCreate"))]
     pub fn new(device: &Device) -> Result<Self> {
         Self::with_options(device, &Options::new())
@@ -106,8 +106,8 @@ impl Linker {
     /// `HIPRTC_JIT_MAX_REGISTERS`, are CUDA's; HIPRTC ignores them.
     ///
     /// # Errors
-    /// Those of [`new`](Self::new); [`Error::InvalidOption`] and [`Error::Nul`] for invalid options. An option that the compiler
-    /// does not know is [`Error::Link`] in [`finish`](Self::finish).
+    /// Those of [`new`](Self::new); [`Error::InvalidOption`] and [`Error::Nul`] for invalid options. An option that the
+    /// compiler does not know is [`Error::Link`] in [`finish`](Self::finish).
     pub fn with_options(device: &Device, options: &Options) -> Result<Self> {
         options.check()?;
         compiler()?;
@@ -211,8 +211,8 @@ impl Linker {
     /// Links, and returns the code object, with the linker's messages as its [log](Code::log).
     ///
     /// # Errors
-    /// [`Error::Link`] with the linker's messages, for example if a function is missing or defined twice. [`Error::Empty`] if
-    /// nothing was added.
+    /// [`Error::Link`] with the linker's messages, for example if a function is missing or defined twice.
+    /// [`Error::Empty`] if nothing was added.
     #[doc(alias("hiprtcLinkComplete", "nvJitLinkComplete"))]
     pub fn finish(mut self) -> Result<Code> {
         if self.inputs.is_empty() {

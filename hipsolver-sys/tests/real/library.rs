@@ -1,4 +1,4 @@
-// The tests of a level: `sys` is its module.
+// Tests of one level, whose module is imported as `sys`.
 
 use sys::*;
 use sys_testing::child::{run_with_libraries, tree};
@@ -14,7 +14,7 @@ fn run_in_child(test: &str) -> bool {
     run_with_libraries(&format!("{}::{test}", module_path!()), tree(API_LEVEL), &FILES)
 }
 
-/// Settings are made on the host: handles, and a number in a floating point register.
+/// Settings are made on the host: handles, and a number in a floating-point register.
 #[test]
 fn settings_are_made_and_taken_down() {
     if run_in_child("settings_are_made_and_taken_down") {
@@ -38,7 +38,7 @@ fn a_missing_place_or_handle_is_a_status() {
     if run_in_child("a_missing_place_or_handle_is_a_status") {
         return;
     }
-    // SAFETY: null is no handle and no place for one, and hipSOLVER says so before it reads or writes anything.
+    // SAFETY: null is neither a handle nor a valid place for one, and hipSOLVER reports that before it reads or writes anything.
     let results = unsafe {
         [hipsolverSetStream(std::ptr::null_mut(), std::ptr::null_mut()), hipsolverCreateSyevjInfo(std::ptr::null_mut())]
     };

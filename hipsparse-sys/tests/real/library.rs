@@ -1,4 +1,4 @@
-// The tests of a level: `sys` is its module.
+// Tests of one level, whose module is imported as `sys`.
 
 use hip_sys::{HIP_R_32F, HIP_R_64F};
 use sys::*;
@@ -15,7 +15,7 @@ fn run_in_child(test: &str) -> bool {
     run_with_libraries(&format!("{}::{test}", module_path!()), tree(API_LEVEL), &FILES)
 }
 
-/// The library names statuses as rocSPARSE does, which has fewer.
+/// The library names statuses like rocSPARSE, which has fewer.
 #[test]
 fn statuses_are_those_that_the_library_means() {
     if API_LEVEL < (6, 2) {
@@ -58,7 +58,7 @@ fn enums_go_in_and_come_back() {
     }
 }
 
-/// Eleven arguments of different widths, and hip-sys's data type, in their order.
+/// Eleven arguments of different widths, including hip-sys's data type, arrive in order.
 #[test]
 fn a_sparse_matrix_gives_back_what_it_was_made_of() {
     if run_in_child("a_sparse_matrix_gives_back_what_it_was_made_of") {
@@ -73,7 +73,7 @@ fn a_sparse_matrix_gives_back_what_it_was_made_of() {
     let [back_offsets, back_columns, back_values] = &mut back;
     let (mut offset_type, mut column_type) = (hipsparseIndexType_t::default(), hipsparseIndexType_t::default());
     let (mut base, mut data) = (hipsparseIndexBase_t::default(), HIP_R_32F);
-    // SAFETY: places are valid for the writes; the arrays outlive the matrix, which reads none of them.
+    // SAFETY: pointers are valid for the writes; the arrays outlive the matrix, and none of them is read.
     unsafe {
         let status = hipsparseCreateCsr(
             &mut matrix,

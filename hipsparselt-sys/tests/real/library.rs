@@ -1,4 +1,4 @@
-// The tests of a level: `sys` is its module.
+// Tests of one level, whose module is imported as `sys`.
 
 use hip_sys::{HIP_LIBRARY_MAJOR_VERSION, HIP_LIBRARY_MINOR_VERSION, HIP_LIBRARY_PATCH_LEVEL, HIP_R_16F};
 use hipsparse_sys::rocm_7_2::{HIPSPARSE_ORDER_COL, HIPSPARSE_STATUS_INVALID_VALUE, HIPSPARSE_STATUS_SUCCESS};
@@ -30,7 +30,7 @@ fn version_is_told_whole_and_in_parts() {
     assert_eq!(version, major * 100_000 + minor * 100 + patch);
 }
 
-/// A handle of zeros is none; nothing is written beyond a descriptor.
+/// A zeroed handle is not a handle; nothing is written outside of a descriptor.
 #[test]
 fn a_handle_that_is_none_is_a_status() {
     if run_in_child("a_handle_that_is_none_is_a_status") {
@@ -38,7 +38,7 @@ fn a_handle_that_is_none_is_a_status() {
     }
     let handle = hipsparseLtHandle_t::default();
     let mut descriptors = [hipsparseLtMatDescriptor_t::default(); 2];
-    // SAFETY: both are valid for what is read and written.
+    // SAFETY: both are valid for the reads and writes.
     let status = unsafe {
         hipsparseLtDenseDescriptorInit(&handle, &mut descriptors[0], 64, 32, 64, 16, HIP_R_16F, HIPSPARSE_ORDER_COL)
     };

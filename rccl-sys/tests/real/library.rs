@@ -1,4 +1,4 @@
-// The tests of a level: `sys` is its module.
+// Tests of one level, whose module is imported as `sys`.
 
 use std::collections::BTreeMap;
 use std::ffi::CStr;
@@ -38,7 +38,7 @@ fn version_is_that_of_the_headers() {
     assert_eq!(version / 10_000, i32::try_from(NCCL_MAJOR).unwrap());
 }
 
-/// Each result of the headers has a text of its own; what is none has that of the unknown.
+/// Each result of the headers has its own text; other values have that of an unknown error.
 #[test]
 fn results_have_texts() {
     if run_in_child("results_have_texts") {
@@ -46,7 +46,7 @@ fn results_have_texts() {
     }
     let unknown = text(ncclResult_t(9999));
     assert_eq!(unknown, "unknown result code");
-    // A release that the library is not of may have results that it does not know.
+    // The library may belong to another release and lack some results.
     let known = if API_LEVEL.0 < 10 { ncclNumResults } else { ncclResult_t(8) };
     let mut texts = BTreeMap::new();
     for value in 0..known.0 {
@@ -60,7 +60,8 @@ fn results_have_texts() {
     assert!(text(ncclInvalidUsage).starts_with("invalid usage"));
 }
 
-/// A struct of 128 bytes by pointer, written and not beyond; without a GPU RCCL does not start, and says so.
+/// A struct of 128 bytes is written through a pointer, and nothing beyond it; without a GPU RCCL does not start, and
+/// reports that.
 #[test]
 fn unique_ids_are_unique() {
     if run_in_child("unique_ids_are_unique") {
@@ -77,7 +78,7 @@ fn unique_ids_are_unique() {
     } else {
         assert_eq!(results, [ncclUnhandledCudaError; 2]);
         assert_eq!([ids[0].internal, ids[1].internal], [empty; 2]);
-        // SAFETY: of no communicator but of the process.
+        // SAFETY: null requests the last error of the process instead of a communicator's.
         assert!(!unsafe { CStr::from_ptr(ncclGetLastError(std::ptr::null_mut())) }.is_empty());
     }
     assert_eq!(ids[2].internal, empty);

@@ -1,4 +1,4 @@
-// The tests of a level: `sys` is its module.
+// Tests of one level, whose module is imported as `sys`.
 
 use std::ffi::{CStr, c_uint, c_void};
 
@@ -21,9 +21,9 @@ fn run_in_child(test: &str) -> bool {
     run_with_libraries(&format!("{}::{test}", module_path!()), tree(API_LEVEL), &[LIBRARY.0])
 }
 
-/// Takes a text of Clang's: a struct by value, back and forth.
+/// Takes a string of Clang: a struct that is returned and passed by value.
 fn taken(string: CXString) -> String {
-    // SAFETY: the string is Clang's, and nobody uses it after this.
+    // SAFETY: the string belongs to Clang, and is not used afterwards.
     unsafe {
         let text = CStr::from_ptr(clang_getCString(string)).to_str().unwrap().to_owned();
         clang_disposeString(string);
@@ -31,14 +31,14 @@ fn taken(string: CXString) -> String {
     }
 }
 
-/// Parses a text and hands on what it became.
+/// Parses a text and passes on the translation unit.
 fn parse(source: &CStr, then: impl FnOnce(CXTranslationUnit)) {
     let name = c"/nowhere/source.c".as_ptr();
     let length = source.to_bytes().len().try_into().unwrap();
     let mut file = CXUnsavedFile { Filename: name, Contents: source.as_ptr(), Length: length };
     let mut unit = std::ptr::null_mut();
     let arguments = [c"-std=c11".as_ptr()];
-    // SAFETY: the texts outlive the calls, the counts are those of the arrays, and each handle is disposed of once.
+    // SAFETY: the strings outlive the calls, the counts are those of the arrays, and each handle is disposed of once.
     unsafe {
         let index = clang_createIndex(0, 0);
         let options = CXTranslationUnit_None.0;
@@ -56,7 +56,7 @@ fn version_is_that_of_the_file() {
     if run_in_child("version_is_that_of_the_file") {
         return;
     }
-    // SAFETY: takes nothing.
+    // SAFETY: it takes no arguments.
     let version = taken(unsafe { clang_getClangVersion() });
     assert!(version.contains(&format!("clang version {}", LIBRARY.1)), "{version}");
 }
@@ -68,7 +68,7 @@ fn a_callback_visits_the_cursors() {
         return;
     }
     unsafe extern "C" fn visit(cursor: CXCursor, _: CXCursor, seen: *mut c_void) -> CXChildVisitResult {
-        // SAFETY: Clang calls with live cursors and with what it was told to; the line is valid for the write.
+        // SAFETY: Clang passes live cursors and the pointer that it was given; the line is valid for the write.
         unsafe {
             let mut line: c_uint = 0;
             let nowhere = std::ptr::null_mut();
@@ -87,7 +87,7 @@ fn a_callback_visits_the_cursors() {
     }
     let mut seen: Vec<String> = Vec::new();
     parse(SOURCE, |unit| {
-        // SAFETY: the unit and `seen` live, and the callback is for such a vector.
+        // SAFETY: the unit and `seen` are alive, and the callback expects such a vector.
         unsafe {
             let root = clang_getTranslationUnitCursor(unit);
             assert_eq!(clang_visitChildren(root, Some(visit), (&raw mut seen).cast()), 0);
@@ -115,7 +115,7 @@ fn errors_are_told_with_their_line() {
     }
     parse(c"int f(void) {\n  return undeclared;\n}\n", |unit| {
         let mut line: c_uint = 0;
-        // SAFETY: the unit lives, `line` is valid for the write, and the diagnostic is disposed of once.
+        // SAFETY: the unit is alive, `line` is valid for the write, and the diagnostic is disposed of once.
         unsafe {
             assert_eq!(clang_getNumDiagnostics(unit), 1);
             let diagnostic = clang_getDiagnostic(unit, 0);

@@ -1,4 +1,4 @@
-// The tests of a level: `sys` is its module.
+// Tests of one level, whose module is imported as `sys`.
 
 use std::ffi::{CStr, CString, c_char, c_void};
 
@@ -14,7 +14,7 @@ const LIBRARY: (&str, usize) = match API_LEVEL.0 {
 const ISA: &CStr = c"amdgcn-amd-amdhsa--gfx90a";
 const OK: amd_comgr_status_t = AMD_COMGR_STATUS_SUCCESS;
 
-/// A kernel that stores its argument, in the dialect that Comgr compiles itself.
+/// A kernel that stores its argument, in the language that Comgr compiles without headers.
 const SOURCE: &CStr = c"
 kernel void store(global int *to, int value) { *to = value; }
 ";
@@ -23,10 +23,10 @@ fn run_in_child(test: &str) -> bool {
     run_with_libraries(&format!("{}::{test}", module_path!()), tree(API_LEVEL), &[LIBRARY.0])
 }
 
-/// A data set with the one data object in it.
+/// Creates a data set with one data object.
 fn set_of(kind: amd_comgr_data_kind_t, name: &CStr, bytes: &[u8]) -> amd_comgr_data_set_t {
     let (mut set, mut data) = (amd_comgr_data_set_t::default(), amd_comgr_data_t::default());
-    // SAFETY: places are valid for the writes, handles live, and the bytes are copied.
+    // SAFETY: pointers are valid for the writes, handles are alive, and the bytes are copied.
     unsafe {
         assert_eq!(amd_comgr_create_data_set(&mut set), OK);
         assert_eq!(amd_comgr_create_data(kind, &mut data), OK);
@@ -38,7 +38,7 @@ fn set_of(kind: amd_comgr_data_kind_t, name: &CStr, bytes: &[u8]) -> amd_comgr_d
     set
 }
 
-/// Does an action; gives the status and what came of it.
+/// Runs an action; returns the status and the result.
 fn act(
     action: amd_comgr_action_kind_t,
     options: &[&CStr],
@@ -46,7 +46,7 @@ fn act(
 ) -> (amd_comgr_status_t, amd_comgr_data_set_t) {
     let (mut info, mut result) = (amd_comgr_action_info_t::default(), amd_comgr_data_set_t::default());
     let mut pointers: Vec<*const c_char> = options.iter().map(|option| option.as_ptr()).collect();
-    // SAFETY: places are valid for the writes, handles live, and the texts and their count are those of the vector.
+    // SAFETY: pointers are valid for the writes, handles are alive, and the strings and their count are those of the vector.
     unsafe {
         assert_eq!(amd_comgr_create_data_set(&mut result), OK);
         assert_eq!(amd_comgr_create_action_info(&mut info), OK);
@@ -60,10 +60,10 @@ fn act(
     }
 }
 
-/// The first data object of a kind in a set.
+/// Returns the first data object of a kind in a set.
 fn first(set: amd_comgr_data_set_t, kind: amd_comgr_data_kind_t) -> amd_comgr_data_t {
     let (mut count, mut data) = (0, amd_comgr_data_t::default());
-    // SAFETY: the set lives, and the places are valid for the writes.
+    // SAFETY: the set is alive, and the pointers are valid for the writes.
     unsafe {
         assert_eq!(amd_comgr_action_data_count(set, kind, &mut count), OK);
         assert_eq!(count, 1, "{kind:?}");
@@ -72,7 +72,7 @@ fn first(set: amd_comgr_data_set_t, kind: amd_comgr_data_kind_t) -> amd_comgr_da
     data
 }
 
-/// What a function writes that is asked for the size first.
+/// Returns the output of a function that is called for the size first.
 fn bytes(mut get: impl FnMut(*mut usize, *mut c_char) -> amd_comgr_status_t) -> Vec<u8> {
     let mut size = 0;
     assert_eq!(get(&mut size, std::ptr::null_mut()), OK);
@@ -85,15 +85,15 @@ fn text(bytes: Vec<u8>) -> String {
     CStr::from_bytes_until_nul(&bytes).unwrap().to_str().unwrap().to_owned()
 }
 
-/// The compiler's messages.
+/// Returns the compiler's messages.
 fn log(result: amd_comgr_data_set_t) -> String {
     let log = first(result, AMD_COMGR_DATA_KIND_LOG);
-    // SAFETY: the data object lives.
+    // SAFETY: the data object is alive.
     let log = bytes(|size, to| unsafe { amd_comgr_get_data(log, size, to) });
     String::from_utf8_lossy(&log).into_owned()
 }
 
-/// The kernel, compiled and linked.
+/// Returns the kernel, compiled and linked.
 fn executable() -> amd_comgr_data_t {
     let source = set_of(AMD_COMGR_DATA_KIND_SOURCE, c"store.cl", SOURCE.to_bytes());
     let (status, bitcode) = act(AMD_COMGR_ACTION_COMPILE_SOURCE_TO_BC, &[c"-nogpulib"], source);
@@ -111,7 +111,7 @@ fn versions_isas_and_statuses() {
         return;
     }
     let (mut major, mut minor, mut count) = (0, 0, 0);
-    // SAFETY: all places are valid for the writes.
+    // SAFETY: all pointers are valid for the writes.
     unsafe {
         amd_comgr_get_version(&mut major, &mut minor);
         assert_eq!(major, LIBRARY.1, "{major}.{minor}");
@@ -129,17 +129,17 @@ fn versions_isas_and_statuses() {
         let status = amd_comgr_status_t(value);
         assert!(!format!("{status:?}").starts_with("amd_comgr_status"), "{status:?}");
         let mut theirs = std::ptr::null();
-        // SAFETY: `theirs` is valid for the write, and becomes a static string.
+        // SAFETY: `theirs` is valid for the write, and is set to a static string.
         unsafe {
             assert_eq!(amd_comgr_status_string(status, &mut theirs), OK);
-            // As `AMD_COMGR_STATUS_ERROR_INVALID_ARGUMENT` and `INVALID_ARGUMENT`.
+            // For example `AMD_COMGR_STATUS_ERROR_INVALID_ARGUMENT` and `INVALID_ARGUMENT`.
             let (theirs, ours) = (CStr::from_ptr(theirs).to_str().unwrap(), format!("{status:?}"));
             assert!(ours.ends_with(theirs), "{ours} {theirs}");
         }
     }
 }
 
-/// From a source to what its kernel is called and takes: handles, options, symbols and metadata.
+/// From a source to its kernel's name and arguments: handles, options, symbols and metadata.
 #[test]
 fn a_kernel_is_compiled_and_described() {
     if run_in_child("a_kernel_is_compiled_and_described") {
@@ -147,7 +147,7 @@ fn a_kernel_is_compiled_and_described() {
     }
     unsafe extern "C" fn collect(symbol: amd_comgr_symbol_t, names: *mut c_void) -> amd_comgr_status_t {
         let (mut length, mut kind) = (0_u64, amd_comgr_symbol_type_t::default());
-        // SAFETY: the symbol lives, the places are of the attributes' types, and the name has room for its zero.
+        // SAFETY: the symbol is alive, the pointers have the attributes' types, and the name has room for its NUL.
         unsafe {
             let length_of = (&raw mut length).cast();
             assert_eq!(amd_comgr_symbol_get_info(symbol, AMD_COMGR_SYMBOL_INFO_NAME_LENGTH, length_of), OK);
@@ -161,20 +161,20 @@ fn a_kernel_is_compiled_and_described() {
         OK
     }
     let code = executable();
-    // SAFETY: the data object lives.
+    // SAFETY: the data object is alive.
     let elf = bytes(|size, to| unsafe { amd_comgr_get_data(code, size, to) });
     assert!(elf.starts_with(b"\x7fELF") && elf[18] == 224);
     // SAFETY: likewise.
     assert_eq!(text(bytes(|size, to| unsafe { amd_comgr_get_data_isa_name(code, size, to) })), ISA.to_str().unwrap());
 
     let mut symbols: Vec<(String, amd_comgr_symbol_type_t)> = Vec::new();
-    // SAFETY: the data object and `symbols` live, and the callback is for such a vector.
+    // SAFETY: the data object and `symbols` are alive, and the callback expects such a vector.
     unsafe { assert_eq!(amd_comgr_iterate_symbols(code, Some(collect), (&raw mut symbols).cast()), OK) };
     assert!(symbols.contains(&("store".to_owned(), AMD_COMGR_SYMBOL_TYPE_FUNC)), "{symbols:?}");
     assert!(symbols.contains(&("store.kd".to_owned(), AMD_COMGR_SYMBOL_TYPE_OBJECT)), "{symbols:?}");
 
     let mut root = amd_comgr_metadata_node_t::default();
-    // SAFETY: the data object lives, and `root` is valid for the write.
+    // SAFETY: the data object is alive, and `root` is valid for the write.
     unsafe { assert_eq!(amd_comgr_get_data_metadata(code, &mut root), OK) };
     let kernel = element(member(root, c"amdhsa.kernels"), 0);
     assert_eq!(string(member(kernel, c".symbol")), "store.kd");
@@ -186,28 +186,28 @@ fn a_kernel_is_compiled_and_described() {
     );
     assert_eq!([argument(1, c".offset"), argument(1, c".size"), argument(1, c".value_kind")], ["8", "4", "by_value"]);
     let mut missing = amd_comgr_metadata_node_t::default();
-    // SAFETY: the node lives, and `missing` is valid for the write.
+    // SAFETY: the node is alive, and `missing` is valid for the write.
     assert_ne!(unsafe { amd_comgr_metadata_lookup(kernel, c".nothing".as_ptr(), &mut missing) }, OK);
 }
 
-/// What a map has under a key.
+/// Returns the value of a key in a map.
 fn member(map: amd_comgr_metadata_node_t, key: &CStr) -> amd_comgr_metadata_node_t {
     let mut node = amd_comgr_metadata_node_t::default();
-    // SAFETY: the map lives, and `node` is valid for the write.
+    // SAFETY: the map is alive, and `node` is valid for the write.
     assert_eq!(unsafe { amd_comgr_metadata_lookup(map, key.as_ptr(), &mut node) }, OK, "{key:?}");
     node
 }
 
-/// An element of a list.
+/// Returns an element of a list.
 fn element(list: amd_comgr_metadata_node_t, index: usize) -> amd_comgr_metadata_node_t {
     let mut node = amd_comgr_metadata_node_t::default();
-    // SAFETY: the list lives, and `node` is valid for the write.
+    // SAFETY: the list is alive, and `node` is valid for the write.
     assert_eq!(unsafe { amd_comgr_index_list_metadata(list, index, &mut node) }, OK, "{index}");
     node
 }
 
 fn string(node: amd_comgr_metadata_node_t) -> String {
-    // SAFETY: the node lives.
+    // SAFETY: the node is alive.
     text(bytes(|size, to| unsafe { amd_comgr_get_metadata_string(node, size, to) }))
 }
 
@@ -223,7 +223,7 @@ fn errors_of_the_compiler_are_in_the_log() {
     assert!(log.contains("undeclared identifier 'undeclared'"), "{log}");
 }
 
-/// Callbacks: Comgr reads our memory, and prints into our text.
+/// Callbacks: Comgr reads this program's memory, and prints into its text.
 #[test]
 fn an_instruction_is_disassembled() {
     if run_in_child("an_instruction_is_disassembled") {
@@ -235,7 +235,7 @@ fn an_instruction_is_disassembled() {
     }
     const ADDRESS: u64 = 0x1000;
     unsafe extern "C" fn read(from: u64, to: *mut c_char, size: u64, place: *mut c_void) -> u64 {
-        // SAFETY: Comgr calls with what it was told to, and with room for `size` bytes.
+        // SAFETY: Comgr passes the pointer that it was given, and has room for `size` bytes.
         unsafe {
             let code = &(*place.cast::<Place>()).code;
             let at = usize::try_from(from - ADDRESS).unwrap();
@@ -246,7 +246,7 @@ fn an_instruction_is_disassembled() {
         }
     }
     unsafe extern "C" fn print(instruction: *const c_char, place: *mut c_void) {
-        // SAFETY: Comgr calls with a C string and with what it was told to.
+        // SAFETY: Comgr passes a C string and the pointer that it was given.
         unsafe { (*place.cast::<Place>()).lines.push(CStr::from_ptr(instruction).to_owned()) };
     }
     unsafe extern "C" fn annotate(_: u64, _: *mut c_void) {}
@@ -254,7 +254,7 @@ fn an_instruction_is_disassembled() {
     let mut place = Place { code: [0xff, 0x00, 0x80, 0xbe, 0x78, 0x56, 0x34, 0x12], lines: Vec::new() };
     let mut info = amd_comgr_disassembly_info_t::default();
     let mut size = 0;
-    // SAFETY: the places live and are valid for the writes, and the callbacks are for such a place.
+    // SAFETY: the pointers are valid for the writes, and the callbacks expect such a `Place`, which is alive.
     unsafe {
         let status =
             amd_comgr_create_disassembly_info(ISA.as_ptr(), Some(read), Some(print), Some(annotate), &mut info);

@@ -1,4 +1,4 @@
-// The tests of a level: `sys` is its module.
+// Tests of one level, whose module is imported as `sys`.
 
 use std::ffi::{CStr, c_char, c_void};
 
@@ -16,10 +16,10 @@ fn run_in_child(test: &str) -> bool {
     run_with_libraries(&format!("{}::{test}", module_path!()), tree(API_LEVEL), &[LIBRARY.0])
 }
 
-/// Takes a text of LLVM's.
+/// Takes a string of LLVM.
 fn taken(message: *mut c_char) -> String {
     assert!(!message.is_null());
-    // SAFETY: a C string that LLVM gave to us, and that nobody uses after this.
+    // SAFETY: a C string that LLVM gave away, and that is not used afterwards.
     unsafe {
         let text = CStr::from_ptr(message).to_str().unwrap().to_owned();
         LLVMDisposeMessage(message);
@@ -27,7 +27,7 @@ fn taken(message: *mut c_char) -> String {
     }
 }
 
-/// A context with the module of one function, `i32 add(i32, i32)`.
+/// A context with a module of one function, `i32 add(i32, i32)`.
 struct Adder {
     context: LLVMContextRef,
     module: LLVMModuleRef,
@@ -35,7 +35,7 @@ struct Adder {
 
 impl Adder {
     fn new() -> Self {
-        // SAFETY: all handles are live and of one context, the texts are C strings, and two types are there.
+        // SAFETY: all handles are live and of one context, the strings are C strings, and the array has two types.
         unsafe {
             let context = LLVMContextCreate();
             let module = LLVMModuleCreateWithNameInContext(c"adder".as_ptr(), context);
@@ -54,7 +54,7 @@ impl Adder {
 
 impl Drop for Adder {
     fn drop(&mut self) {
-        // SAFETY: both are live and used by nobody after this.
+        // SAFETY: both are live and not used afterwards.
         unsafe {
             LLVMDisposeModule(self.module);
             LLVMContextDispose(self.context);
@@ -97,7 +97,7 @@ fn what_is_wrong_in_a_text_is_told() {
     }
     let text = "define i32 @f() {\n  ret i33 0\n}\n";
     let (mut module, mut message) = (std::ptr::null_mut(), std::ptr::null_mut());
-    // SAFETY: the buffer copies the text, and the parser takes the buffer; both places are valid for the writes.
+    // SAFETY: the buffer copies the text, and the parser takes the buffer; both pointers are valid for the writes.
     unsafe {
         let context = LLVMContextCreate();
         let buffer = LLVMCreateMemoryBufferWithMemoryRangeCopy(text.as_ptr().cast(), text.len(), c"wrong.ll".as_ptr());
@@ -108,18 +108,18 @@ fn what_is_wrong_in_a_text_is_told() {
     assert!(message.contains("wrong.ll:2:") && message.contains("i33"), "{message}");
 }
 
-/// LLVM calls back with what went in, and the handler asks for the text.
+/// LLVM calls back with the pointer that was passed, and the handler reads the text.
 #[test]
 fn diagnostics_are_handed_to_a_callback() {
     if run_in_child("diagnostics_are_handed_to_a_callback") {
         return;
     }
     unsafe extern "C" fn handle(diagnostic: LLVMDiagnosticInfoRef, seen: *mut c_void) {
-        // SAFETY: LLVM calls with a live diagnostic and with what it was told to.
+        // SAFETY: LLVM passes a live diagnostic and the pointer that it was given.
         unsafe { (*seen.cast::<Vec<String>>()).push(taken(LLVMGetDiagInfoDescription(diagnostic))) };
     }
     let mut seen: Vec<String> = Vec::new();
-    // Bitcode that is none.
+    // Invalid bitcode.
     let bytes = *b"not bitcode at all";
     let mut module = std::ptr::null_mut();
     // SAFETY: `seen` and the bytes outlive the context and the buffer, and `module` is valid for the write.
@@ -134,13 +134,13 @@ fn diagnostics_are_handed_to_a_callback() {
     assert!(seen.len() == 1 && seen[0].contains("signature"), "{seen:?}");
 }
 
-/// A target machine for gfx90a makes an object of it: an ELF file for AMD GPUs.
+/// A target machine for gfx90a makes an object from it: an ELF file for AMD GPUs.
 #[test]
 fn an_object_for_gfx90a_is_made() {
     if run_in_child("an_object_for_gfx90a_is_made") {
         return;
     }
-    // SAFETY: they take nothing. C's `LLVMInitializeAllTargets` calls the likes of these.
+    // SAFETY: they take no arguments. C's `LLVMInitializeAllTargets` calls the same functions.
     unsafe {
         LLVMInitializeAMDGPUTargetInfo();
         LLVMInitializeAMDGPUTarget();
@@ -150,7 +150,7 @@ fn an_object_for_gfx90a_is_made() {
     let adder = Adder::new();
     let (triple, cpu) = (c"amdgcn-amd-amdhsa", c"gfx90a");
     let (mut target, mut message, mut buffer) = (std::ptr::null_mut(), std::ptr::null_mut(), std::ptr::null_mut());
-    // SAFETY: handles are live, places valid for the writes, texts C strings; each handle is disposed of once.
+    // SAFETY: handles are live, pointers valid for the writes, strings C strings; each handle is disposed of once.
     let object = unsafe {
         assert_ne!(LLVMGetTargetFromTriple(c"pdp11".as_ptr(), &mut target, &mut message), 0);
         assert!(taken(message).contains("pdp11"));

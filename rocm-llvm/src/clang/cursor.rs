@@ -149,7 +149,7 @@ impl<'u> Cursor<'u> {
         Type::some(unsafe { raw::clang_getEnumDeclIntegerType(self.raw) })
     }
 
-    /// Returns the value of an enum's constant, which the integer type of the enum holds with its sign.
+    /// Returns the value of an enum's constant, as the enum's integer type represents it: signed or unsigned.
     #[doc(alias("clang_getEnumConstantDeclValue", "clang_getEnumConstantDeclUnsignedValue"))]
     pub fn enum_value(self) -> Option<i128> {
         if self.kind() != CursorKind::EnumConstant {
@@ -157,7 +157,7 @@ impl<'u> Cursor<'u> {
         }
         let integer = self.parent().and_then(Cursor::enum_type);
         Some(match integer.is_some_and(Type::is_unsigned) {
-            // SAFETY: the unit is live, and the cursor a constant's.
+            // SAFETY: the unit is live, and the cursor is that of a constant.
             true => unsafe { raw::clang_getEnumConstantDeclUnsignedValue(self.raw) }.into(),
             // SAFETY: as above.
             false => unsafe { raw::clang_getEnumConstantDeclValue(self.raw) }.into(),

@@ -88,7 +88,8 @@ impl<'u> Type<'u> {
         TypeKind::from_raw(self.raw.kind.0)
     }
 
-    /// Returns whether it is an integer type without a sign, by any name. libclang's kinds of these are consecutive.
+    /// Returns whether it is an unsigned integer type, with aliases resolved. libclang's kinds of these are
+    /// consecutive.
     pub(super) fn is_unsigned(self) -> bool {
         const BOOL: u32 = 3;
         const UINT128: u32 = 12;

@@ -176,8 +176,8 @@ fn branch_target(instruction: &str, address: u64) -> Option<u64> {
     Some(address.wrapping_add(4).wrapping_add_signed(4 * i64::from(words as i16)))
 }
 
-/// The functions of a code object or an object file, by section and address. Hand-written assembly may leave out the size of a function: it
-/// then ends where the next one starts.
+/// Returns the functions of a code object or an object file, by section and address. Hand-written assembly may omit the
+/// size of a function: the function then ends where the next one starts.
 pub(super) fn functions(code: &[u8]) -> Result<Vec<Function<'_>>> {
     let damaged = |error: object::Error| format!("the code object is damaged: {error}");
     let file = ElfFile64::<LittleEndian>::parse(code).map_err(damaged)?;

@@ -74,7 +74,7 @@ impl Code {
         let damaged = |error: object::Error| format!("the code object is damaged: {error}");
         let header = FileHeader64::<LittleEndian>::parse(bytes).map_err(damaged)?;
         let endian = header.endian().map_err(damaged)?;
-        // A linked code object has the note of each object file that went into it.
+        // A linked code object has the note of each object file that it was linked from.
         let mut payloads = Vec::new();
         let mut old = false;
         let mut look = |owner: &[u8], kind: u32, bytes: &[u8]| match kind {
@@ -88,7 +88,7 @@ impl Code {
                 look(note.name(), note.n_type(endian).0, note.desc());
             }
         }
-        // Object files have sections only; in a code object, sections have the notes of the segments again.
+        // Object files have only sections; in a code object, sections repeat the notes of the segments.
         let segments = header.program_headers(endian, bytes).map_err(damaged)?;
         let sections = header.sections(endian, bytes).map_err(damaged)?;
         for section in sections.iter().filter(|_| segments.is_empty()) {
@@ -120,18 +120,18 @@ impl Code {
     }
 }
 
-/// The architecture in the ELF header, which metadata before version 4 of code objects does not name: the processor (EF_AMDGPU_MACH) and
-/// the settings of its features, as LLVM's AMDGPUUsage lists them.
+/// Returns the architecture in the ELF header, which metadata before version 4 of code objects does not name: the
+/// processor (EF_AMDGPU_MACH) and the settings of its features, as listed in LLVM's AMDGPUUsage.
 fn target_of(flags: u32, version: Option<u32>) -> Option<String> {
     let (_, name) = PROCESSORS.iter().find(|(number, _)| *number == flags & 0xff)?;
     let setting = |name: &str, on: bool| format!(":{name}{}", if on { '+' } else { '-' });
     let features = match version {
-        // One bit a feature: it does not tell a processor without the feature from one with the feature off.
+        // One bit per feature: a processor without the feature looks the same as one with the feature off.
         Some(3) => match flags & 0x100 {
             0 => String::new(),
             _ => setting("xnack", true),
         },
-        // Two bits a feature: unsupported, any, off, on.
+        // Two bits per feature: unsupported, any, off, on.
         _ => {
             let of = |feature: &str, bits: u32| (bits & 2 != 0).then(|| setting(feature, bits & 1 != 0));
             let features = [of("sramecc", flags >> 10 & 3), of("xnack", flags >> 8 & 3)];

@@ -14,8 +14,8 @@ use crate::comgr::numbering;
 use crate::comgr::paths::without_directories;
 
 impl Action {
-    /// Returns whether the Comgr of this process has the action. Some actions also need a tool that a build of Comgr may
-    /// lack.
+    /// Returns whether the Comgr of this process has the action. Some actions also need a tool that a build of Comgr
+    /// may lack.
     pub fn is_supported(self) -> bool {
         numbering::has_action(self).is_ok()
     }
@@ -95,8 +95,8 @@ impl ActionInfo {
         self
     }
 
-    /// Sets whether the device libraries are linked (`amd_comgr_action_info_set_device_lib_linking`). Since Comgr 3 (ROCm
-    /// 6.4).
+    /// Sets whether the device libraries are linked (`amd_comgr_action_info_set_device_lib_linking`). Since Comgr 3
+    /// (ROCm 6.4).
     #[doc(alias = "amd_comgr_action_info_set_device_lib_linking")]
     pub fn device_libraries(mut self, link: bool) -> Self {
         self.device_libraries = Some(link);

@@ -1,7 +1,7 @@
 //! The code object manager: one-call pipelines from source to code objects and back.
 //!
-//! Comgr is the compiler behind HIPRTC: Clang, LLVM's code generator for AMD GPUs, its linker and its disassembler in one
-//! library. It needs no GPU. Each pipeline is one function:
+//! Comgr is the compiler behind HIPRTC: Clang, LLVM's code generator for AMD GPUs, its linker and its disassembler in
+//! one library. It needs no GPU. Each pipeline is one function:
 //!
 //! | from | to | function |
 //! |---|---|---|

@@ -90,8 +90,8 @@ impl Options {
         self
     }
 
-    /// Compiles HIP sources without [HIP's device header](crate::comgr::hip_header()), which otherwise is included first.
-    /// Needed for sources that include `hip/hip_runtime.h` from a directory of their own.
+    /// Compiles HIP sources without [HIP's device header](crate::comgr::hip_header()), which otherwise is included
+    /// first. Needed for sources that include `hip/hip_runtime.h` from a directory of their own.
     pub fn no_hip_header(mut self) -> Self {
         self.no_hip_header = true;
         self

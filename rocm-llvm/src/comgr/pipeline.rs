@@ -168,8 +168,8 @@ pub fn assembly_to_code_object(name: &str, assembly: &str, isa: &str, options: &
 /// metadata. Otherwise link the modules with [`link_bitcode`] first.
 ///
 /// # Errors
-/// [`Error::Action`] with the messages of the linker, such as for a symbol that is not defined. [`Error::Input`] if there
-/// is no object file, or one is not an object file for AMD GPUs.
+/// [`Error::Action`] with the messages of the linker, such as for a symbol that is not defined. [`Error::Input`] if
+/// there is no object file, or one is not an object file for AMD GPUs.
 #[doc(alias = "amd_comgr_do_action")]
 pub fn link_objects<'a, I>(objects: &[(&str, I)], isa: &str, options: &Options) -> Result<Built>
 where
@@ -188,8 +188,8 @@ where
     Built::of(run(&info, Action::LinkToCodeObject, &input)?, DataKind::CodeObject, &name, String::new())
 }
 
-/// Returns the metadata of a code object or an object file: the tree that LLVM's AMDGPU documentation describes as "code
-/// object metadata".
+/// Returns the metadata of a code object or an object file: the tree that LLVM's AMDGPU documentation describes as
+/// "code object metadata".
 ///
 /// # Errors
 /// [`Error::Input`] if it is neither, or truncated. [`Error::Call`] if it has no metadata.

@@ -97,8 +97,8 @@ impl<'a> Symbolizer<'a> {
         Ok(Self { raw, _data: PhantomData })
     }
 
-    /// Returns the source of the instruction at an address (`amd_comgr_symbolize`): the innermost inlined function first.
-    /// Empty if there is no debug information for it.
+    /// Returns the source of the instruction at an address (`amd_comgr_symbolize`): the innermost inlined function
+    /// first. Empty if there is no debug information for it.
     ///
     /// # Errors
     /// [`Error::Call`] if Comgr fails.

@@ -252,7 +252,8 @@ impl<'m> Type<'m> {
     /// Returns a constant integer of this type: the lowest bits of `value`, sign-extended if the type has more than 64.
     ///
     /// # Errors
-    /// [`Error::Type`] if this is not an integer type; [`Error::Invalid`] if the value does not fit, signed or unsigned.
+    /// [`Error::Type`] if this is not an integer type; [`Error::Invalid`] if the value does not fit, signed or
+    /// unsigned.
     #[doc(alias = "LLVMConstInt")]
     pub fn const_int(self, value: i128) -> Result<Value<'m>> {
         let TypeKind::Int(bits) = self.kind() else { return Err(Error::of_type("const_int", "an integer type", self)) };

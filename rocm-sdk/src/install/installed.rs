@@ -94,8 +94,8 @@ impl Installed {
 
     /// Returns a command that runs a program on this installation's libraries, through their loader and C library, and
     /// with [`variables`](crate::variables) set. The packages need a newer C library than most machines have. If
-    /// `program` is not a path, it is searched for in `PATH`, then among the installation's programs. A script is run by
-    /// its interpreter.
+    /// `program` is not a path, it is searched for in `PATH`, then among the installation's programs. A script is run
+    /// by its interpreter.
     ///
     /// The programs that it starts run with the machine's C library again;
     /// [`command_with_children`](Self::command_with_children) covers them, too.

@@ -1,4 +1,4 @@
-// The tests of a level: `sys` is its module.
+// Tests of one level, whose module is imported as `sys`.
 
 use sys::*;
 use sys_testing::child::{run_with_libraries, tree};
@@ -12,35 +12,35 @@ fn version_is_that_of_the_headers() {
     if run_in_child("version_is_that_of_the_headers") {
         return;
     }
-    // SAFETY: neither takes anything.
+    // SAFETY: neither takes arguments.
     let version = unsafe { (roctx_version_major(), roctx_version_minor()) };
     assert_eq!(version, (ROCTX_VERSION_MAJOR, ROCTX_VERSION_MINOR));
 }
 
-/// Push and pop tell how deep the ranges of the thread are nested; there is none left to pop in the end.
+/// Push and pop return the nesting depth of the thread's ranges; in the end there is none left to pop.
 #[test]
 fn ranges_nest() {
     if run_in_child("ranges_nest") {
         return;
     }
-    // SAFETY: the texts are C strings.
+    // SAFETY: the strings are C strings.
     unsafe {
         roctxMarkA(c"mark".as_ptr());
         assert_eq!([c"a", c"b", c"c"].map(|name| roctxRangePushA(name.as_ptr())), [0, 1, 2]);
-        // Another thread has ranges of its own.
+        // Another thread has its own ranges.
         assert_eq!(std::thread::spawn(|| roctxRangePushA(c"d".as_ptr())).join().unwrap(), 0);
         assert_eq!([(); 3].map(|()| roctxRangePop()), [2, 1, 0]);
         assert!(roctxRangePop() < 0);
     }
 }
 
-/// Ranges of the process have names that differ, and may end in any order.
+/// Process-wide ranges have different identifiers, and may end in any order.
 #[test]
 fn ranges_of_the_process_are_told_apart() {
     if run_in_child("ranges_of_the_process_are_told_apart") {
         return;
     }
-    // SAFETY: the texts are C strings.
+    // SAFETY: the strings are C strings.
     unsafe {
         let (first, second) = (roctxRangeStartA(c"first".as_ptr()), roctxRangeStartA(c"second".as_ptr()));
         assert_ne!(first, second);

@@ -1,7 +1,8 @@
-//! How many lane-instructions (instructions times 64 lanes) a second the software GPU does, on one thread and on two, beside
-//! the same work as plain Rust on one thread: `cargo bench -p amdgpu-sim --bench lanes`.
+//! Lane-instructions (instructions times 64 lanes) per second of the software GPU, on one thread and on two, compared
+//! with the same work as plain Rust on one thread: `cargo bench -p amdgpu-sim --bench lanes`.
 //!
-//! The kernels are in `tests/kernels/lanes.hip` and `matrices.hip`. The line printed at the end of each group compares the best runs of this one process.
+//! The kernels are in `tests/kernels/lanes.hip` and `matrices.hip`. The line printed at the end of each group compares
+//! the best runs of this one process.
 
 #![allow(missing_docs, reason = "criterion_group! makes an undocumented function")]
 
@@ -36,7 +37,7 @@ impl Device {
         address
     }
 
-    /// Runs a kernel; the lane-instructions that it took.
+    /// Runs a kernel. Returns the executed lane-instructions.
     fn run(&self, kernel: &str, arguments: &[u8], blocks: [u32; 3], threads: [u32; 3]) -> u64 {
         let kernel = self.module.kernel(kernel).expect("is there");
         let dispatch = Dispatch::of_blocks(blocks, threads).expect("fits");
@@ -134,7 +135,7 @@ fn matmul(c: &mut Criterion) {
             Box::new(move || device.run("matmul", &arguments, blocks, [16, 16, 1]))
         },
         &|| {
-            // The loop order that a scalar program would have, too: the inner loop runs along rows.
+            // The loop order of a good scalar program: the inner loop runs along rows.
             let mut product = product.borrow_mut();
             let (a, b) = (black_box(&a), black_box(&b));
             product.fill(0.0);
@@ -187,10 +188,10 @@ fn launches(c: &mut Criterion) {
     group.finish();
 }
 
-/// Multiply-adds a second of matrix instructions, on one thread.
+/// Multiply-adds per second of matrix instructions, on one thread.
 fn matrices(c: &mut Criterion) {
     const ROUNDS: u32 = 200;
-    // Kernel and multiply-adds of one of its instructions.
+    // The kernel, and the multiply-adds of one of its instructions.
     let both = [
         ("f32_32", 32 * 32 * 2),
         ("f32_16", 16 * 16 * 4),

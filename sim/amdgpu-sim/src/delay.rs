@@ -1,10 +1,10 @@
-//! Waits that a runtime puts between what a program asks for and what is done.
+//! Delays that a runtime adds between a program's request and its execution.
 
 use std::time::Duration;
 
-/// Random waits in queues, so that work is done as late as it may be: a program that does not wait for what it needs then fails, which
-/// it would otherwise do on a slow day. The waits depend on nothing but the seed, the place and a number, so that a program which does the same does
-/// it after the same waits.
+/// Random delays in queues, so that work completes late: a program that lacks a synchronisation then fails, and not
+/// only on a busy machine. A delay depends only on the seed, the place and the step, so that a program which does the
+/// same has the same delays in every run.
 ///
 /// ```
 /// use amdgpu_sim::Delay;
@@ -21,29 +21,29 @@ pub struct Delay {
 }
 
 impl Delay {
-    /// Waits of up to `longest`, of which `seed` says how long each is.
+    /// Delays of up to `longest`; `seed` determines their lengths.
     pub fn new(longest: Duration, seed: u64) -> Self {
         Self { longest, seed }
     }
 
-    /// The longest wait.
+    /// The longest delay.
     pub fn longest(&self) -> Duration {
         self.longest
     }
 
-    /// How long to wait before step number `step` at a place, which is a queue or a thread by a number of the runtime's. Half of the waits
-    /// are none at all, so that what is quick and what is slow meet.
+    /// The delay before step `step` at a place. A place is a queue or a thread, as a number that the runtime chooses.
+    /// Half of the delays are zero, so that fast and slow operations meet.
     pub fn wait(&self, place: u64, step: u64) -> Duration {
         let random = mix(mix(mix(self.seed) ^ place) ^ step);
         if random & 1 == 0 {
             return Duration::ZERO;
         }
-        // 32 bits of it, as a part of the longest.
+        // 32 bits of it, as a fraction of the longest delay.
         self.longest.mul_f64((random >> 32) as f64 / f64::from(u32::MAX))
     }
 }
 
-/// A number that looks random: the finaliser of SplitMix64.
+/// The finaliser of SplitMix64: spreads a number to pseudorandom bits.
 fn mix(number: u64) -> u64 {
     let mut mixed = number.wrapping_add(0x9e37_79b9_7f4a_7c15);
     mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

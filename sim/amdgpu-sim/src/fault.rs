@@ -1,4 +1,4 @@
-//! What a kernel did wrong, where, and to which address.
+//! Faults: what a kernel did wrong, where, and at which address.
 
 use std::fmt;
 
@@ -7,49 +7,49 @@ use crate::memory::{Agent, Nearest};
 use crate::module::Kernel;
 use crate::observe::Finding;
 
-/// A dispatch that went wrong. Its `Display` says everything that is known about it.
+/// A failed dispatch. Its `Display` includes all available details.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fault {
     /// The kernel's name.
     pub kernel: String,
     /// What happened.
     pub kind: FaultKind,
-    /// Where, if a wave was running.
+    /// The place, if a wave was running.
     pub place: Option<Box<FaultPlace>>,
-    /// The allocation nearest to the address, for an access to memory.
+    /// For a memory access: the allocation nearest to the address.
     pub nearest: Option<Nearest>,
 }
 
-/// Where in a dispatch a fault happened.
+/// The place of a fault in a dispatch.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FaultPlace {
     /// The workgroup's position in the grid of workgroups.
     pub workgroup: [u32; 3],
     /// The wave in the workgroup.
     pub wave: u32,
-    /// The first lane that did it, where lanes differ.
+    /// The first lane that caused it, if lanes differ.
     pub lane: Option<u32>,
     /// Address of the instruction in memory.
     pub pc: u64,
-    /// The same, from the kernel's entry in bytes.
+    /// The instruction's offset from the kernel's entry, in bytes.
     pub offset: i64,
-    /// The instruction as the disassembler prints it.
+    /// The disassembled instruction.
     pub instruction: String,
-    /// Where it is in the kernel's source, innermost inlined function first; empty without debug information in the code object, or
+    /// The source location, innermost inlined function first. Empty without debug information in the code object, or
     /// without the feature `profile`.
     pub source: Vec<SourceFrame>,
-    /// How much LDS the workgroup had, static and dynamic in bytes, for an access outside of it.
+    /// For an access outside LDS: the static and dynamic LDS of the workgroup in bytes.
     pub lds: Option<[u32; 2]>,
 }
 
-/// A function on the way to an instruction, as the debug information has it.
+/// A function in the inlining stack of an instruction, from the debug information.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "profile", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct SourceFrame {
-    /// The function, demangled as far as the compiler says.
+    /// The function, demangled if the compiler provides that.
     pub function: Option<String>,
-    /// The file, as it was given to the compiler.
+    /// The file, as passed to the compiler.
     pub file: Option<String>,
     /// The line, from 1.
     pub line: Option<u32>,
@@ -69,54 +69,54 @@ impl fmt::Display for SourceFrame {
     }
 }
 
-/// What kind of memory an access went to.
+/// The kind of memory that was accessed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Space {
     /// Device and host memory.
     Global,
-    /// The workgroup's local memory; addresses are offsets into it.
+    /// The workgroup's LDS; addresses are offsets into it.
     Lds,
     /// A lane's scratch; addresses are offsets into it.
     Private,
 }
 
-/// What an access wanted.
+/// The kind of access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Access {
-    /// To read.
+    /// A read.
     Read,
-    /// To write.
+    /// A write.
     Write,
-    /// To read and write as one step.
+    /// An atomic read-modify-write.
     Atomic,
-    /// To fetch instructions.
+    /// An instruction fetch.
     Fetch,
 }
 
-/// Why an access is not allowed.
+/// Why an access is not permitted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Denied {
-    /// Not wholly inside a live allocation (or the LDS or scratch that the kernel has).
+    /// Not completely inside a live allocation (or the kernel's LDS or scratch).
     OutOfBounds,
     /// Inside a freed allocation.
     Freed,
     /// The memory is read-only for kernels, or for kernels of this GPU.
     ReadOnly,
-    /// The memory is another GPU's (or the host's), and the GPU has been given no access to it.
+    /// The memory belongs to another GPU (or the host), and the GPU has no access to it.
     NoAccess {
         /// The GPU that ran the kernel.
         agent: Agent,
-        /// The GPU whose memory it is; `None` for host memory.
+        /// The GPU that owns the memory; `None` for host memory.
         owner: Option<Agent>,
     },
-    /// The address is no multiple of this many bytes.
+    /// The address is not a multiple of this many bytes.
     Misaligned(u32),
 }
 
-/// Registers that an instruction names and its kernel does not have, not all of them.
+/// An operand that includes registers which the kernel does not have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct StrayRegister {
@@ -126,7 +126,7 @@ pub struct StrayRegister {
     pub first: u16,
     /// How many registers the operand takes.
     pub count: u16,
-    /// How many registers of that kind the kernel has.
+    /// How many registers of that kind are allocated to the kernel.
     pub allocated: u16,
 }
 
@@ -143,43 +143,44 @@ impl fmt::Display for StrayRegister {
     }
 }
 
-/// What went wrong.
+/// The kind of a fault.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum FaultKind {
-    /// An access to memory that is not allowed.
+    /// A memory access that is not permitted.
     Memory {
-        /// What kind of memory.
+        /// The kind of memory.
         space: Space,
-        /// What the access wanted.
+        /// The kind of access.
         access: Access,
-        /// Where.
+        /// The address.
         address: u64,
         /// Bytes.
         bytes: u32,
-        /// Why it is not allowed.
+        /// Why it is not permitted.
         why: Denied,
     },
-    /// A word that is no instruction.
+    /// A word that is not an instruction.
     UnknownInstruction(u32),
-    /// An instruction, or a form of it, that the software GPU does not carry out.
+    /// An instruction, or a form of it, that the software GPU does not support.
     Unsupported(String),
-    /// An instruction that names a register beyond those that the kernel's descriptor asks for. Not in code of more than 1 MB that calls
-    /// functions by address: those serve kernels of all sizes, and may save and restore registers that this one lacks.
+    /// An instruction that uses a register beyond those allocated by the kernel's descriptor. Not detected in code of
+    /// more than 1 MB that calls functions by address: those are shared by kernels of all sizes, and may save and
+    /// restore registers that this kernel lacks.
     StrayRegister(StrayRegister),
     /// A jump to an address that is not code of the kernel's code object.
     WildJump(u64),
     /// The kernel executed `s_trap` with this number (2: `abort`, a failed assertion).
     Trap(u32),
-    /// The dispatch was cut off after this many instructions.
+    /// The dispatch reached its instruction budget, of this size.
     Budget(u64),
-    /// The dispatch ran to its end, but [checks](crate::Checks) that make it fail found this.
+    /// The dispatch completed, but [checks](crate::Checks) that make it fail have these findings.
     Checks(Vec<Finding>),
-    /// The dispatch was [told to stop](crate::Cancel).
+    /// The dispatch was [cancelled](crate::Cancel).
     Cancelled,
     /// The GPU [is lost](crate::Gpu::lose).
     Lost,
-    /// The dispatch asks for something impossible.
+    /// The launch is invalid.
     Launch(LaunchError),
 }
 
@@ -187,7 +188,7 @@ pub enum FaultKind {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum LaunchError {
-    /// A grid or a workgroup of no work-items.
+    /// A grid or a workgroup without work-items.
     #[error("the grid is {grid:?} work-items in workgroups of {workgroup:?}: none may be 0")]
     Empty {
         /// Work-items of the grid.
@@ -195,7 +196,7 @@ pub enum LaunchError {
         /// Work-items of a workgroup.
         workgroup: [u32; 3],
     },
-    /// More work-items, or workgroups, than can be counted.
+    /// More work-items or workgroups than are supported.
     #[error("a grid of {grid:?} in workgroups of {workgroup:?} is too large")]
     GridTooLarge {
         /// The grid asked for.
@@ -203,43 +204,43 @@ pub enum LaunchError {
         /// The workgroup asked for.
         workgroup: [u32; 3],
     },
-    /// A workgroup of more work-items than the kernel or the GPU allows.
+    /// A workgroup with more work-items than the kernel or the GPU allows.
     #[error("a workgroup of {work_items} work-items {workgroup:?}; the kernel allows {limit}")]
     WorkgroupTooLarge {
         /// Work-items of the workgroup.
         work_items: u64,
-        /// By dimension.
+        /// Its size in each dimension.
         workgroup: [u32; 3],
-        /// The most that are allowed.
+        /// The maximum.
         limit: u32,
     },
-    /// A workgroup of another size than the kernel was compiled for.
+    /// A workgroup of another size than the kernel requires.
     #[error("the kernel was compiled for workgroups of {required:?}, not {workgroup:?}")]
     WorkgroupMismatch {
-        /// What was asked for.
+        /// The requested size.
         workgroup: [u32; 3],
-        /// What the kernel needs.
+        /// The required size.
         required: [u32; 3],
     },
-    /// More LDS than there is.
+    /// More LDS than a workgroup can have.
     #[error("{fixed} bytes of static and {dynamic} bytes of dynamic LDS; a workgroup has {limit}")]
     LdsTooLarge {
         /// Static LDS of the kernel.
         fixed: u32,
-        /// Dynamic LDS asked for.
+        /// The requested dynamic LDS.
         dynamic: u32,
-        /// What there is.
+        /// The maximum.
         limit: u32,
     },
-    /// More scratch than there is.
+    /// More scratch than a lane can have.
     #[error("{private} bytes of scratch a work-item; the limit is {limit}")]
     ScratchTooLarge {
-        /// Scratch that the kernel needs a lane.
+        /// Scratch that the kernel needs per lane.
         private: u32,
-        /// What there is.
+        /// The maximum.
         limit: u32,
     },
-    /// The kernarg segment is not in memory.
+    /// The kernarg segment is not in a live allocation.
     #[error("the {size} bytes of kernel arguments at {address:#x} are not in a live allocation")]
     Kernarg {
         /// Its address.
@@ -247,13 +248,13 @@ pub enum LaunchError {
         /// Its bytes.
         size: u32,
     },
-    /// No descriptor of a kernel that is loaded to this GPU is at the address that a packet names.
+    /// The kernel object address in a packet is not that of a kernel loaded on this GPU.
     #[error("no kernel of this GPU has its descriptor at {address:#x}")]
     KernelObject {
         /// The address.
         address: u64,
     },
-    /// The arguments are longer than the kernel's.
+    /// More argument bytes than the kernel takes.
     #[error("{given} bytes of arguments; the kernel takes {takes}")]
     Arguments {
         /// Bytes given.
@@ -261,7 +262,7 @@ pub enum LaunchError {
         /// Bytes that the explicit arguments take.
         takes: u32,
     },
-    /// Waves of 32 lanes, or another feature that the GPU does not have.
+    /// Waves of 32 lanes, or another unsupported feature.
     #[error("the GPU does not support {0}")]
     Unsupported(String),
 }
@@ -295,7 +296,7 @@ impl FaultPlace {
 }
 
 impl Fault {
-    /// The address of the access to memory, if it was one.
+    /// The accessed address, for a memory fault.
     pub fn address(&self) -> Option<u64> {
         match self.kind {
             FaultKind::Memory { address, .. } => Some(address),
@@ -330,7 +331,7 @@ impl fmt::Display for FaultKind {
                 }
                 match (space, address) {
                     ("", 0) => write!(f, "{access} of {bytes} bytes at null")?,
-                    // A member of a structure, or an element of an array, at null.
+                    // A structure member or an array element at a null pointer.
                     ("", 1..0x1000) => write!(f, "{access} of {bytes} bytes at null + {address:#x}")?,
                     _ => write!(f, "{access} of {bytes} bytes at {space}address {address:#x}")?,
                 }
@@ -393,7 +394,7 @@ impl fmt::Display for Fault {
             );
         }
         match &self.nearest {
-            // Nothing is near null.
+            // No allocation is near null.
             _ if self.address().is_some_and(|address| address < 0x1000) => Ok(()),
             Some(nearest) => write!(f, "; the address is {nearest}"),
             None if matches!(self.kind, FaultKind::Memory { space: Space::Global, .. }) => {

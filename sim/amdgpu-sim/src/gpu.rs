@@ -15,96 +15,98 @@ use crate::module::{Kernel, KernelTable, Module};
 use crate::observe::{Checks, Records, Room};
 use crate::pool::Pool;
 
-/// What a load or store at an address that is no multiple of its size does. (A misaligned atomic operation or scalar load is
-/// always a fault.)
+/// The effect of a load or store at an address that is not a multiple of its size. (A misaligned atomic operation or
+/// scalar load is always a fault.)
 ///
-/// The hardware carries such accesses out, and compilers rely on it: a structure of three bytes is copied as two and one,
-/// at odd addresses. But a `float *` that is not a multiple of 4 is a bug as a rule, so that is where the default draws the line.
+/// The hardware supports such accesses, and compilers rely on it: a structure of three bytes is copied as two and one,
+/// at odd addresses. But a `float *` that is not a multiple of 4 is usually a bug, so the default reports that.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Misaligned {
-    /// Works, as on the hardware. For kernels that read words from packed structures or byte streams.
+    /// Permitted, as on the hardware. For kernels that read words from packed structures or byte streams.
     Allow,
-    /// A fault for accesses of 4 bytes and more at addresses that are no multiple of 4; 2 bytes may be anywhere.
+    /// A fault for accesses of 4 bytes and more at addresses that are not a multiple of 4. Accesses of 2 bytes may be
+    /// anywhere.
     #[default]
     FaultWords,
     /// A fault for accesses of 2 bytes at odd addresses too.
     Fault,
 }
 
-/// What a load or store of local memory (LDS) beyond what the workgroup has does. (An atomic operation there is always a fault, and so are
-/// accesses by flat addresses and copies between global memory and LDS.)
+/// The effect of a load or store beyond the workgroup's LDS. (Atomic operations, accesses by flat addresses, and copies
+/// between global memory and LDS always fault there.)
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum BeyondLds {
-    /// A load gives zero, a store does nothing, as on the hardware. Some kernels rely on it: Tensile reads its zeros there, and rocFFT
-    /// lets idle lanes load what nothing uses.
+    /// A load returns zero and a store has no effect, as on the hardware. Some kernels rely on it: Tensile reads zeros
+    /// there, and idle lanes of rocFFT load values that they discard.
     Ignore,
-    /// A fault, but for loads by kernels that are known to rely on zeros ([`Config::zeros_beyond_lds`]).
+    /// A fault, except for loads by kernels that are known to rely on zeros ([`Config::zeros_beyond_lds`]).
     FaultUnlessKnown,
     /// A fault.
     #[default]
     Fault,
 }
 
-/// Where a kernel's reads of an allocation end. (Writes and atomic operations end with its last byte.)
+/// The end of an allocation for a kernel's reads. (Writes and atomic operations must end with its last byte.)
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Bounds {
-    /// With its last byte.
+    /// Its last byte.
     #[default]
     Exact,
-    /// With the last of the 4 KiB that its last byte is in, as on the hardware, which has whole pages. Some kernels rely on it: RCCL reads
-    /// whole words, and compilers read hidden arguments that they have no use for.
+    /// The end of the 4 KiB page of its last byte, as on the hardware, which maps whole pages. Some kernels rely on it:
+    /// RCCL reads whole words, and compilers read hidden arguments that they do not use.
     Pages,
 }
 
-/// What kind of GPU to be.
+/// The configuration of a GPU.
 #[derive(Clone, Debug)]
 pub struct Config {
     /// The processor.
     pub arch: Arch,
-    /// Whether SRAMECC is on: only code that was compiled for that, or for either, is loaded.
+    /// Whether SRAMECC is on: only code that was compiled for that, or for either setting, can be loaded.
     pub sramecc: bool,
-    /// Whether XNACK is on, likewise. Nothing else depends on it: no page is ever missing here.
+    /// Whether XNACK is on, likewise. It has no other effect: no page is ever missing here.
     pub xnack: bool,
-    /// Threads that run the workgroups of a dispatch: the one that calls for it and helpers. `None` for one a core, the helpers shared by all
-    /// such GPUs.
+    /// Threads that run the workgroups of a dispatch: the calling one and helpers. `None` for one per core, with
+    /// helpers shared by all such GPUs.
     pub threads: Option<usize>,
-    /// Compute units to have; `None` for as many as the real GPU has: 104 (gfx90a) or 304 (gfx942). They say how many workgroups
-    /// [run at the same time](Gpu::max_resident_workgroups), not how fast.
+    /// The number of compute units; `None` for that of the real GPU: 104 (gfx90a) or 304 (gfx942). It determines how
+    /// many workgroups [run at the same time](Gpu::max_resident_workgroups), not how fast.
     pub compute_units: Option<u32>,
-    /// Instructions that all waves of a dispatch together may carry out before it is cut off with a fault; `None` for no limit.
+    /// Maximum number of instructions of all waves of a dispatch together, after which it ends with a fault; `None` for
+    /// no limit.
     pub instruction_budget: Option<u64>,
-    /// Dispatches after which the GPU is [lost](Gpu::lose): the next one does not succeed. `None` for never.
+    /// Number of dispatches after which the GPU is [lost](Gpu::lose): the next one fails. `None` for never.
     pub lose_after: Option<u64>,
-    /// Device memory in bytes. It is taken from the host only as it is used.
+    /// Device memory in bytes. It is allocated from the host only on use.
     pub memory_bytes: u64,
-    /// What a misaligned load or store does.
+    /// The effect of a misaligned load or store.
     pub misaligned: Misaligned,
-    /// What a load or store beyond the workgroup's local memory does.
+    /// The effect of a load or store beyond the workgroup's LDS.
     pub beyond_lds: BeyondLds,
-    /// How the names of kernels begin whose loads beyond local memory give zero under [`BeyondLds::FaultUnlessKnown`].
+    /// Name prefixes of kernels whose loads beyond LDS return zero under [`BeyondLds::FaultUnlessKnown`].
     pub zeros_beyond_lds: &'static [&'static str],
-    /// Where reads of an allocation end. Of GPUs that share an address space the first decides.
+    /// The end of an allocation for reads. For GPUs that share an address space, the first one decides.
     pub bounds: Bounds,
-    /// In which order workgroups and waves run, and whether that is the same every time.
+    /// The order in which workgroups and waves run, and whether it is repeatable.
     pub schedule: Schedule,
-    /// Checks beyond those that are always made. They take time: a dispatch runs on one thread, many times slower.
+    /// Additional checks. They are slow: a dispatch runs on one thread and takes many times longer.
     pub checks: Checks,
-    /// How the names of kernels begin that only copy: what they read is not used yet, so [`Checks::init`] finds nothing in them.
+    /// Name prefixes of kernels that only copy: their reads do not count as uses, so [`Checks::init`] ignores them.
     pub copy_kernels: &'static [&'static str],
-    /// Bytes of the host's memory that the checks of all GPUs of the process may take. A check that would need more says so in a finding
-    /// ([`FindingKind::Incomplete`](crate::FindingKind::Incomplete)) and looks no further at what it has no room for. `None` for a quarter of
-    /// what the host has.
+    /// The host memory in bytes that the checks of all GPUs of the process may use. A check that needs more reports
+    /// that in a finding ([`FindingKind::Incomplete`](crate::FindingKind::Incomplete)) and skips the memory for which
+    /// it has no room. `None` for a quarter of the host's memory.
     pub check_memory: Option<u64>,
     /// Whether to count what kernels do, for [`Gpu::profile`].
     pub profile: bool,
 }
 
 impl Config {
-    /// The default, but as the processor that `target` names, with its features set so; what it leaves open stays as it is by default.
-    /// `None` for a processor that cannot be simulated.
+    /// The default configuration with the processor and features of `target`. Features that it leaves open keep their
+    /// defaults. `None` if the processor is not supported.
     ///
     /// ```
     /// use amdgpu_sim::{Config, TargetId};
@@ -125,7 +127,7 @@ impl Config {
         Some(Self { arch, sramecc, xnack, ..default })
     }
 
-    /// The target id of the GPU: what code has to be compiled for.
+    /// The GPU's target ID, for which code must be compiled.
     #[must_use]
     pub fn target(&self) -> TargetId {
         let feature = |on| if on { Feature::On } else { Feature::Off };
@@ -133,17 +135,16 @@ impl Config {
     }
 }
 
-/// Bytes of memory of a GPU of which nobody says how much it is to have: what a chip has, but no more than the host can back beside all
-/// else.
+/// The default memory size of a GPU: that of a chip, but at most what the host can provide besides everything else.
 fn usual_memory() -> u64 {
     let of_host = crate::memory::host::total() / 4 * 3;
     (64 << 30).min(of_host & !((1 << 20) - 1))
 }
 
 impl Default for Config {
-    /// gfx90a with SRAMECC on and XNACK off, as MI200 and MI300 cards come, all cores, no instruction budget, 64 GiB or three
-    /// quarters of what the host has,
-    /// [`Misaligned::FaultWords`], [`Schedule::Parallel`], no further checks, no profile.
+    /// gfx90a with SRAMECC on and XNACK off, as MI200 and MI300 cards are delivered; all cores, no instruction budget,
+    /// 64 GiB or three quarters of the host's memory, [`Misaligned::FaultWords`], [`Schedule::Parallel`], no additional
+    /// checks, no profile.
     fn default() -> Self {
         Self {
             arch: Arch::Gfx90a,
@@ -169,8 +170,8 @@ impl Default for Config {
 
 /// A software GPU.
 ///
-/// It is `Send` and `Sync`: allocations, loads and dispatches may come from several threads at once. Dispatches that run at the same
-/// time all get on, on the threads that called for them, and so may wait for each other.
+/// It is `Send` and `Sync`: allocations, loads and dispatches may come from several threads at once. Concurrent
+/// dispatches all make progress, each on the thread that called it, so they may wait for each other.
 pub struct Gpu {
     config: Config,
     memory: Arc<Memory>,
@@ -179,33 +180,34 @@ pub struct Gpu {
     records: Records,
     outside: Outside,
     loss: Loss,
-    /// What the clocks of kernels count from.
+    /// The start time of the kernels' clocks.
     started: Instant,
-    /// Threads of its own, if their number was asked for.
+    /// Its own threads, if their number was configured.
     pool: OnceLock<Pool>,
     spares: Spares,
     /// See [`set_dynamic_stack`](Self::set_dynamic_stack).
     dynamic_stack: AtomicU32,
-    /// Words of code up to which all of it is lowered before a kernel runs that calls functions by address.
+    /// The size of code in words up to which it is lowered completely before a kernel that calls functions by address
+    /// runs.
     whole: usize,
 }
 
-/// Threads where their number was not asked for. Asked of the system once: it reads files to answer, which would cost a launch
-/// twenty times what it takes.
+/// The number of threads if it is not configured. Cached: the system reads files to answer, which takes twenty times as
+/// long as a launch.
 fn cores() -> usize {
     static CORES: OnceLock<usize> = OnceLock::new();
     *CORES.get_or_init(|| std::thread::available_parallelism().map_or(1, usize::from))
 }
 
 impl Gpu {
-    /// A GPU as `config` describes it, its memory empty.
+    /// Creates a GPU from `config`. Its memory is empty.
     pub fn new(config: Config) -> Self {
         let memory = Arc::new(Memory::new(vec![config.memory_bytes]));
         Self::with(config, memory, Agent::default())
     }
 
-    /// GPUs as `configs` describes them, in that order, that share one address space: a kernel of one can use the memory of another where
-    /// the [rights](crate::Rights) allow it. Those after the first [`MAX_AGENTS`] are left out.
+    /// Creates a GPU for each of `configs`, in that order, sharing one address space: a kernel of one can use the
+    /// memory of another if the [rights](crate::Rights) allow it. GPUs after the first [`MAX_AGENTS`] are left out.
     ///
     /// ```
     /// use amdgpu_sim::{AllocKind, Config, Gpu, Request, Rights};
@@ -247,8 +249,9 @@ impl Gpu {
         }
     }
 
-    /// Sets the scratch in bytes that each lane has at least, from the next launch on, in kernels for which the compiler does not know how deep
-    /// calls go: [`DYNAMIC_STACK`](crate::DYNAMIC_STACK) at first, [`MAX_SCRATCH`](crate::MAX_SCRATCH) at most. What a kernel's packet says goes before it.
+    /// Sets the minimum scratch size of a lane in bytes, from the next launch on, for kernels whose call depth the
+    /// compiler does not know. Initially [`DYNAMIC_STACK`](crate::DYNAMIC_STACK), at most
+    /// [`MAX_SCRATCH`](crate::MAX_SCRATCH). The size in a dispatch packet takes precedence.
     pub fn set_dynamic_stack(&self, bytes: u32) {
         self.dynamic_stack.store(bytes, Ordering::Relaxed);
     }
@@ -261,18 +264,18 @@ impl Gpu {
         self.whole
     }
 
-    /// The same GPU, with another limit of code that is lowered whole.
+    /// The same GPU with another limit for code that is lowered completely.
     #[cfg(test)]
     pub(crate) fn with_whole(self, whole: usize) -> Self {
         Self { whole, ..self }
     }
 
-    /// What it was made from.
+    /// Its configuration.
     pub fn config(&self) -> &Config {
         &self.config
     }
 
-    /// Which of the GPUs of its address space it is.
+    /// Its agent in its address space.
     pub fn agent(&self) -> Agent {
         self.agent
     }
@@ -286,12 +289,12 @@ impl Gpu {
         Arc::clone(&self.memory)
     }
 
-    /// What was observed on it.
+    /// The GPU's findings and profile.
     pub(crate) fn records(&self) -> &Records {
         &self.records
     }
 
-    /// Compute units that it has.
+    /// The number of compute units.
     pub fn compute_units(&self) -> u32 {
         let real = match self.config.arch {
             Arch::Gfx90a => 104,
@@ -300,7 +303,7 @@ impl Gpu {
         self.config.compute_units.unwrap_or(real).max(1)
     }
 
-    /// How many threads run workgroups.
+    /// The number of threads that run workgroups.
     pub(crate) fn threads(&self) -> usize {
         self.config.threads.unwrap_or_else(cores).max(1)
     }
@@ -312,24 +315,25 @@ impl Gpu {
         pool.get_or_init(|| Pool::new(self.threads().saturating_sub(1)))
     }
 
-    /// What code has to be compiled for: `gfx90a:sramecc+:xnack-` by default.
+    /// The target that code must be compiled for: `gfx90a:sramecc+:xnack-` by default.
     pub fn target(&self) -> TargetId {
         self.config.target()
     }
 
-    /// Puts `code` into the GPU's memory: segments, relocations, kernels, variables.
+    /// Loads `code` into the GPU's memory: segments, relocations, kernels, variables.
     ///
     /// # Errors
-    /// [`LoadError::Target`] if the code is for another processor, [`LoadError::UndefinedSymbol`], [`LoadError::Relocation`],
-    /// [`LoadError::Memory`].
+    /// [`LoadError::Target`] if the code is for another processor, [`LoadError::UndefinedSymbol`],
+    /// [`LoadError::Relocation`], [`LoadError::Memory`].
     pub fn load(&self, code: &CodeObject) -> Result<Arc<Module>, LoadError> {
         self.load_with(code, &|_| None)
     }
 
-    /// Like [`load`](Self::load), for code that refers to variables defined elsewhere: `defined` knows their addresses.
+    /// Like [`load`](Self::load), for code that refers to variables defined elsewhere: `defined` returns their
+    /// addresses.
     ///
     /// # Errors
-    /// As of [`load`](Self::load).
+    /// As for [`load`](Self::load).
     pub fn load_with(
         &self,
         code: &CodeObject,
@@ -342,15 +346,16 @@ impl Gpu {
         Module::load(&self.memory, self.agent, &self.kernels, code, defined)
     }
 
-    /// The kernel whose descriptor is at `address`: what a dispatch packet names as its kernel object. `None` if there is none,
-    /// or its code object has been unloaded.
+    /// The kernel whose descriptor is at `address`: the kernel object of a dispatch packet. `None` if there is none, or
+    /// its code object has been unloaded.
     pub fn kernel_at(&self, address: u64) -> Option<Kernel> {
         self.kernels.get(address)
     }
 
-    /// Has `call` called whenever a kernel sends the host an interrupt (`s_sendmsg sendmsg(MSG_INTERRUPT)`), as device libraries do
-    /// after they have written an event's number to a signal's mailbox. It is given bits 23:0 of M0: the event's number. `None`
-    /// ends that. The call comes from the thread that runs the wave, which goes on when it returns.
+    /// Sets the function to call when a kernel sends the host an interrupt (`s_sendmsg sendmsg(MSG_INTERRUPT)`). Device
+    /// libraries do that after they have written an event's number to a signal's mailbox. The argument is bits 23:0 of
+    /// M0: the event's number. `None` removes the function. It runs on the wave's thread, which continues when it
+    /// returns.
     pub fn on_interrupt(&self, call: Option<Arc<dyn Fn(u32) + Send + Sync>>) {
         self.outside.on_interrupt(call);
     }
@@ -363,12 +368,12 @@ impl Gpu {
         &self.outside
     }
 
-    /// What dispatches have left for others.
+    /// Resources of completed dispatches, for reuse.
     pub(crate) fn spares(&self) -> &Spares {
         &self.spares
     }
 
-    /// What the clocks of kernels count from.
+    /// The start time of the kernels' clocks.
     pub(crate) fn started(&self) -> Instant {
         self.started
     }

@@ -50,18 +50,18 @@
 //! ```
 //!
 //! # Checks, profiles and schedules
-//! [`Config::checks`] finds reads of uninitialised memory, races in LDS and global memory, and waves that wait
-//! at different barriers ([`Checks`]). [`Config::profile`] counts instructions, lanes, bytes, cache lines and bank conflicts, and
-//! estimates the occupancy on a real chip ([`Profile`]: text, flame graph, JSON). [`Config::schedule`] makes the order
-//! of a dispatch repeatable, or shuffles it by a seed ([`Schedule`]). With the feature `profile`, findings, faults and
-//! profiles name source lines of the kernel if the code object has debug information. Each costs nothing unless
-//! enabled. [`Settings`] reads all of them from environment variables.
+//! [`Config::checks`] finds reads of uninitialised memory, races in LDS and global memory, and waves that wait at
+//! different barriers ([`Checks`]). [`Config::profile`] counts instructions, lanes, bytes, cache lines and bank
+//! conflicts, and estimates the occupancy on a real chip ([`Profile`]: text, flame graph, JSON). [`Config::schedule`]
+//! makes the order of a dispatch repeatable, or shuffles it by a seed ([`Schedule`]). With the feature `profile`,
+//! findings, faults and profiles name source lines of the kernel if the code object has debug information. Each costs
+//! nothing unless enabled. [`Settings`] reads all of them from environment variables.
 //!
 //! The crate does not depend on HIP or HSA: `hip-sim` implements HIP's functions on it, and `hsa-sim` HSA's.
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
-// Code shared by unit and integration tests refers to the crate by this name.
+// Code shared by unit and integration tests uses this crate name.
 #[cfg(test)]
 extern crate self as amdgpu_sim;
 

@@ -1,4 +1,4 @@
-//! The loss of a GPU: from then on it does nothing any more, as one that has been reset or has fallen off the bus.
+//! The loss of a GPU: it runs nothing any more, like one that has been reset or has fallen off the bus.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
@@ -8,13 +8,13 @@ use crate::gpu::Gpu;
 #[derive(Debug, Default)]
 pub(crate) struct Loss {
     lost: AtomicBool,
-    /// Dispatches so far; not counted if none of them is to be the last.
+    /// The number of dispatches. Only counted if the GPU is configured to be lost.
     dispatches: AtomicU64,
 }
 
 impl Gpu {
-    /// Loses the GPU, for good: dispatches that run are cut off, and neither they nor any later one succeed
-    /// ([`FaultKind::Lost`](crate::FaultKind::Lost)). Its memory stays readable, so that what is on top can decide what it tells.
+    /// Loses the GPU permanently: running dispatches are stopped, and they and all later ones fail
+    /// ([`FaultKind::Lost`](crate::FaultKind::Lost)). Its memory stays readable; the runtime decides what it reports.
     ///
     /// ```
     /// use amdgpu_sim::{Config, Gpu};
@@ -28,13 +28,13 @@ impl Gpu {
         self.loss().lost.store(true, Relaxed);
     }
 
-    /// Whether the GPU is lost: by [`lose`](Self::lose), or after as many dispatches as its configuration
-    /// [says](crate::Config::lose_after).
+    /// Whether the GPU is lost: by [`lose`](Self::lose), or after the [configured](crate::Config::lose_after) number of
+    /// dispatches.
     pub fn is_lost(&self) -> bool {
         self.loss().lost.load(Relaxed)
     }
 
-    /// Counts a dispatch that is about to start; whether the GPU is lost.
+    /// Counts a dispatch that is about to start. Returns whether the GPU is lost.
     pub(crate) fn is_lost_now(&self) -> bool {
         if let Some(most) = self.config().lose_after {
             if self.loss().dispatches.fetch_add(1, Relaxed) >= most {

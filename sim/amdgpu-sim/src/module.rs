@@ -1,4 +1,4 @@
-//! Loaded code objects: segments in the GPU's memory, relocated, with kernels and variables that have addresses.
+//! Loaded code objects: relocated segments in the GPU's memory, with the addresses of kernels and variables.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -13,7 +13,7 @@ use crate::gpu::Gpu;
 use crate::memory::{Agent, Memory};
 use crate::observe::source;
 
-/// A code object in a GPU's memory. Dropping the last reference to it, or to any of its kernels, takes it out again.
+/// A code object in a GPU's memory. It is unloaded when the last reference to it and to its kernels is dropped.
 #[derive(Debug)]
 pub struct Module {
     loaded: Arc<Loaded>,
@@ -32,13 +32,13 @@ struct Loaded {
 
 impl Drop for Loaded {
     fn drop(&mut self) {
-        // First, so that an image which takes the place does not lose its kernels.
+        // First, so that an image loaded at the same address does not lose its kernels.
         self.kernels.remove(self.base, self.base.saturating_add(self.span));
         self.memory.free_image(self.base, self.span);
     }
 }
 
-/// The kernels that are loaded to a GPU, by the addresses of their descriptors.
+/// The kernels loaded on a GPU, by descriptor address.
 #[derive(Debug, Default)]
 pub(crate) struct KernelTable(RwLock<BTreeMap<u64, Weak<KernelInner>>>);
 
@@ -54,7 +54,7 @@ impl KernelTable {
         table.extend(kernels.map(|k| (k.descriptor_address(), Arc::downgrade(&k.inner))));
     }
 
-    /// Forgets the kernels with descriptors in `base..end`.
+    /// Removes the kernels with descriptors in `base..end`.
     fn remove(&self, base: u64, end: u64) {
         let mut table = self.0.write().unwrap_or_else(PoisonError::into_inner);
         let gone: Vec<u64> = table.range(base..end).map(|(address, _)| *address).collect();
@@ -62,7 +62,7 @@ impl KernelTable {
     }
 }
 
-/// A kernel that is ready to be dispatched. Cloning it is cheap.
+/// A kernel that can be dispatched. Cloning it is cheap.
 #[derive(Clone, Debug)]
 pub struct Kernel {
     pub(crate) inner: Arc<KernelInner>,
@@ -70,18 +70,18 @@ pub struct Kernel {
 
 #[derive(Debug)]
 pub(crate) struct KernelInner {
-    /// A number that no other kernel of the process has, or ever had.
+    /// A process-wide unique number, which is never reused.
     pub(crate) id: u64,
     pub(crate) info: KernelInfo,
     /// Where the image begins.
     pub(crate) base: u64,
-    /// Address and size of the segment with its code, from the start of the image.
+    /// Address (from the start of the image) and size of its code segment.
     code: (u64, u64),
-    /// The code as it is run, made on the first dispatch.
+    /// The lowered code, created by the first dispatch.
     program: OnceLock<Result<Program, Trap>>,
-    /// Instructions that a workgroup took the last time; 0 before.
+    /// The number of instructions of a workgroup in the last dispatch; 0 before.
     pub(crate) cost: AtomicU64,
-    /// The code object, if it has debug information and there is what reads it.
+    /// The code object, if it has debug information and the feature that reads it is enabled.
     debug: Option<Arc<[u8]>>,
     _loaded: Arc<Loaded>,
 }
@@ -92,7 +92,7 @@ impl KernelInner {
         self.base + self.info.entry
     }
 
-    /// The kernel in the form that is run.
+    /// The lowered code.
     pub(crate) fn program(&self, gpu: &Gpu) -> Result<&Program, Trap> {
         let program = self.program.get_or_init(|| {
             let (address, size) = (self.base + self.code.0, self.code.1);
@@ -114,19 +114,19 @@ impl KernelInner {
 }
 
 impl Kernel {
-    /// Where instructions are in the source, innermost inlined function first, as far as that is known.
+    /// The source locations of instructions, innermost inlined function first, if known.
     pub(crate) fn source_of(&self, addresses: &[u64]) -> Vec<Vec<SourceFrame>> {
         let Some(file) = &self.inner.debug else { return vec![Vec::new(); addresses.len()] };
         let offsets: Vec<u64> = addresses.iter().map(|address| address.wrapping_sub(self.inner.base)).collect();
         source::frames(file, &offsets)
     }
 
-    /// What the code object says of it.
+    /// The kernel's properties from the code object.
     pub fn info(&self) -> &KernelInfo {
         &self.inner.info
     }
 
-    /// The address of its descriptor: the handle that a dispatch packet names it by.
+    /// The address of its descriptor: the kernel object of a dispatch packet.
     pub fn descriptor_address(&self) -> u64 {
         self.inner.base + self.inner.info.descriptor_address
     }
@@ -189,27 +189,28 @@ impl Module {
         self.globals.keys().map(String::as_str)
     }
 
-    /// The address that the code object's address 0 has got.
+    /// The address in memory of the code object's address 0.
     pub fn base(&self) -> u64 {
         self.loaded.base
     }
 
-    /// Bytes that the code object takes in memory, from [`base`](Self::base) on.
+    /// The bytes that the code object takes in memory, from [`base`](Self::base) on.
     pub fn span(&self) -> u64 {
         self.loaded.span
     }
 }
 
-/// Address and size of the executable segment around `entry`, from the start of the image.
+/// Address (from the start of the image) and size of the executable segment that contains `entry`.
 fn code_around(image: &Image, entry: u64) -> (u64, u64) {
-    // The entry was found to be in one when the code object was read.
+    // The parser checked that the entry is in one.
     let segment = image.segments.iter().find(|s| entry >= s.address && entry - s.address < s.size);
     segment.map_or((entry, 0), |s| (s.address, s.size))
 }
 
-/// Makes room for an image: its base address and span.
+/// Allocates an image and returns its base address and span.
 ///
-/// Kernels may write to constants that have a name, `__constant__` variables among them: HIP's runtime sets those by a kernel that copies.
+/// Kernels may write to named constants, including `__constant__` variables: HIP's runtime sets those with a copy
+/// kernel.
 fn place(memory: &Memory, owner: Agent, image: &Image, globals: &[Global]) -> Result<(u64, u64), LoadError> {
     let named = |s: &Segment| globals.iter().any(|g| g.address >= s.address && g.address - s.address < s.size);
     let may_write = |s: &Segment| s.writable || (!s.executable && named(s));

@@ -1,8 +1,8 @@
 //! Threads that help with dispatches.
 //!
-//! The thread that calls for a dispatch carries it out; the pool's threads join in. They are nobody's own: a thread that helps with a
-//! dispatch which waits for another one goes on to that one, and no dispatch ever waits for a helper to come. So however many dispatches
-//! run at once, and whatever they wait for, each gets on.
+//! The thread that calls a dispatch runs it, and the pool's threads help. They are not bound to one dispatch: a thread
+//! that helps with a dispatch which waits for another one switches to that one, and no dispatch ever waits for a helper
+//! to arrive. So any number of concurrent dispatches make progress, whatever they wait for.
 
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -10,10 +10,10 @@ use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
-/// What a helper is to do: it returns whether there may be more to do later, for it or another helper.
+/// The work of a helper. Returns whether there may be more later, for it or another helper.
 pub(crate) type Help<'a> = dyn Fn(&Others<'_>) -> bool + Sync + 'a;
 
-/// A set of threads, started as they are needed.
+/// A set of threads that are started on demand.
 pub(crate) struct Pool {
     shared: Arc<Shared>,
     most: usize,
@@ -21,17 +21,17 @@ pub(crate) struct Pool {
 
 struct Shared {
     state: Mutex<State>,
-    /// For helpers: there may be something to do.
+    /// Wakes helpers: there may be work.
     wake: Condvar,
-    /// For owners: a helper has left.
+    /// Wakes owners: a helper has left.
     left: Condvar,
-    /// Dispatches that want a helper, as far as is known without the lock.
+    /// The number of dispatches that want a helper, as far as known without the lock.
     wanting: AtomicUsize,
 }
 
 #[derive(Default)]
 struct State {
-    /// What helpers are wanted for, the longest unhelped first.
+    /// Dispatches that want helpers. The one that has been without help for longest is first.
     posts: VecDeque<Post>,
     next_id: u64,
     threads: usize,
@@ -43,18 +43,18 @@ struct State {
 struct Post {
     id: u64,
     help: *const Help<'static>,
-    /// Helpers that are still wanted.
+    /// The number of helpers still wanted.
     wanted: usize,
-    /// Helpers that are at it.
+    /// The number of helpers at work.
     inside: usize,
-    /// Its owner is about to leave: nobody is to come.
+    /// The owner is about to leave: no helper may join.
     closing: bool,
 }
 
 // SAFETY: `help` points to something that is `Sync`, which `Pool::share` keeps alive for as long as the post exists.
 unsafe impl Send for Post {}
 
-/// Tells a helper whether it is wanted elsewhere.
+/// Lets a helper check whether another dispatch wants it.
 pub(crate) struct Others<'a>(&'a Shared);
 
 impl Others<'_> {
@@ -74,7 +74,7 @@ impl Shared {
         self.wanting.store(state.posts.iter().filter(|post| post.wanted > 0).count(), Relaxed);
     }
 
-    /// A helper's life.
+    /// The main loop of a helper.
     fn serve(&self) {
         let mut state = self.lock();
         while !state.closed {
@@ -89,16 +89,16 @@ impl Shared {
             let (id, help) = (post.id, post.help);
             self.count(&state);
             drop(state);
-            // SAFETY: the post's owner waits in `Posted::drop` until nobody is inside, so what `help` points to is alive.
+            // SAFETY: the post's owner waits in `Posted::drop` until no helper is inside, so what `help` points to is alive.
             let help = unsafe { &*help };
-            // A panic is a bug of ours; the owner will find its work undone or do it itself.
+            // A panic is a bug in this crate. The owner will find the work undone or do it itself.
             let more = catch_unwind(AssertUnwindSafe(|| help(&Others(self)))).unwrap_or(false);
             state = self.lock();
             let at = state.posts.iter().position(|post| post.id == id);
             if let Some(mut post) = at.and_then(|at| state.posts.remove(at)) {
                 post.inside -= 1;
                 post.wanted += usize::from(more && !post.closing);
-                // Behind the others: everyone gets a turn.
+                // Appended at the end, so that every dispatch gets a turn.
                 state.posts.push_back(post);
             }
             self.count(&state);
@@ -107,7 +107,7 @@ impl Shared {
     }
 }
 
-/// A post that is taken down on drop, when all helpers have left.
+/// A post that is removed on drop, after all helpers have left.
 struct Posted<'p> {
     shared: &'p Shared,
     id: u64,
@@ -130,7 +130,7 @@ impl Drop for Posted<'_> {
 }
 
 impl Pool {
-    /// A pool of at most `most` threads. None is started yet.
+    /// Creates a pool of at most `most` threads. None is started yet.
     pub(crate) fn new(most: usize) -> Self {
         let shared = Shared {
             state: Mutex::default(),
@@ -141,9 +141,9 @@ impl Pool {
         Self { shared: Arc::new(shared), most }
     }
 
-    /// Calls `own` on this thread, while up to `helpers` others call `help`. Returns when all have returned.
+    /// Calls `own` on this thread, while up to `helpers` other threads call `help`. Returns when all have returned.
     ///
-    /// `help` is called whenever a thread is free, which may be never; after it has returned `true` it is called again.
+    /// `help` is called when a thread is free, possibly never. After it has returned `true` it is called again.
     pub(crate) fn share<R>(&self, helpers: usize, help: &Help<'_>, own: impl FnOnce() -> R) -> R {
         let help: *const Help<'_> = help;
         // SAFETY: only the lifetime changes. The post is gone, with all helpers, before this function returns or unwinds.
@@ -158,7 +158,7 @@ impl Pool {
         for _ in 0..missing {
             let shared = Arc::clone(&self.shared);
             let name = format!("amdgpu-sim-{}", state.threads);
-            // Without the thread its owner does the work alone.
+            // Without the thread, the owner does all the work.
             if std::thread::Builder::new().name(name).spawn(move || shared.serve()).is_err() {
                 break;
             }

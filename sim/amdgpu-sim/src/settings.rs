@@ -157,7 +157,7 @@ impl Settings {
             Some(Ok(value)) => Ok(Some(value)),
             Some(Err(value)) => Err(refuse(setting, &value.to_string_lossy())),
         };
-        // What is no text must not be taken for what is not there.
+        // A value that is not valid text must not be treated as unset.
         for setting in &SETTINGS {
             text(setting)?;
         }
@@ -322,7 +322,7 @@ mod tests {
             for value in values {
                 let error = read(&[(setting.name, value)]).unwrap_err();
                 assert!(error.contains(setting.name) && error.contains(&format!("{value:?}")), "{error}");
-                // The words that name the values are in what is said.
+                // The text contains every value name.
                 let words = setting.values.split('`').skip(1).step_by(2).filter(|word| word.len() > 1);
                 for word in words.filter(|word| !word.starts_with(':')) {
                     assert!(error.contains(word), "{error}: {word}");

@@ -1,12 +1,12 @@
-//! Compute units: which of them a dispatch may use, and where a workgroup lies.
+//! Compute units: which of them a dispatch may use, and the location of a workgroup.
 
 use crate::isa::Arch;
 
-/// Compute units that a GPU has at most.
+/// The maximum number of compute units of a GPU.
 const MOST: usize = 320;
 
-/// The compute units that a dispatch may use. It runs no faster on more of them: they say where workgroups lie, which kernels can ask
-/// for (`HW_ID`, `XCC_ID`).
+/// The compute units that a dispatch may use. More of them do not make it faster. They determine where workgroups are
+/// located, which kernels can query (`HW_ID`, `XCC_ID`).
 ///
 /// ```
 /// use amdgpu_sim::ComputeUnits;
@@ -29,31 +29,31 @@ impl ComputeUnits {
     /// All.
     pub const ALL: Self = Self([u32::MAX; MOST / 32]);
 
-    /// Those whose bits are set, the lowest bit of the first word first. Words that are missing have no bit set.
+    /// The units whose bits are set, starting at the lowest bit of the first word. Missing words count as zero.
     #[must_use]
     pub fn from_words(words: &[u32]) -> Self {
         Self(std::array::from_fn(|n| words.get(n).copied().unwrap_or(0)))
     }
 
-    /// Whether compute unit `unit` is one of them.
+    /// Whether compute unit `unit` is in the set.
     #[must_use]
     pub fn contains(&self, unit: u32) -> bool {
         self.0.get(unit as usize / 32).is_some_and(|word| word >> (unit % 32) & 1 != 0)
     }
 }
 
-/// Where a workgroup lies, as far as it takes no work to say.
+/// The inputs from which a workgroup's location is computed on demand.
 #[derive(Clone, Copy)]
 pub(crate) struct Seat<'a> {
     arch: Arch,
-    /// Compute units of the GPU.
+    /// The number of compute units of the GPU.
     total: u32,
     units: &'a ComputeUnits,
     /// Number of the workgroup in its grid.
     group: u64,
 }
 
-/// Where a compute unit is.
+/// The location of a compute unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Place {
     /// The die.
@@ -69,7 +69,7 @@ impl<'a> Seat<'a> {
         Self { arch, total, units, group }
     }
 
-    /// Workgroups go to the units one after the other, and neighbours among the units are of different dies and engines.
+    /// Consecutive workgroups are on consecutive units, and neighbouring units are on different dies and engines.
     pub(crate) fn place(&self) -> Place {
         let may = |unit: &u32| self.units.contains(*unit);
         let count = (0..self.total).filter(may).count().max(1);
@@ -84,7 +84,7 @@ impl<'a> Seat<'a> {
 }
 
 impl Seat<'static> {
-    /// Of the first workgroup of a dispatch that may use all units.
+    /// The first workgroup of a dispatch that may use all units.
     pub(crate) const FIRST: Self = Self { arch: Arch::Gfx90a, total: 104, units: &ComputeUnits::ALL, group: 0 };
 }
 
@@ -117,7 +117,7 @@ mod tests {
             places(Arch::Gfx90a, 104, &others, 500).iter().map(|at| (at.engine, at.unit)).collect();
         assert_eq!((few.len(), others.len()), (2, 102));
         assert!(few.is_disjoint(&others));
-        // None: there is always a place.
+        // An empty set: there is always a location.
         assert_eq!(places(Arch::Gfx90a, 104, &ComputeUnits::from_words(&[]), 2)[1].unit, 0);
     }
 }

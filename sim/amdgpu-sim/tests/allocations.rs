@@ -1,4 +1,4 @@
-//! Running a kernel takes no allocation an instruction, none a workgroup and, but for the first time, none a launch.
+//! Running a kernel does not allocate per instruction or per workgroup, nor, except for the first time, per launch.
 
 mod common;
 
@@ -38,7 +38,7 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// Allocations that `f` makes in this thread, which the kernels run on.
+/// The allocations of `f` on this thread, on which the kernels run.
 fn count(f: impl FnOnce()) -> u64 {
     let before = COUNT.get();
     f();
@@ -58,13 +58,13 @@ fn launches_and_instructions_and_workgroups_make_no_allocations() {
             gpu.launch(&kernel, &args.0, &dispatch).unwrap();
         })
     };
-    // The first launch lowers the kernel and makes registers.
+    // The first launch lowers the kernel and allocates registers.
     assert!(xorshift(1, 1) > 0, "allocations are counted");
     assert_eq!(xorshift(1, 1), 0, "a launch");
-    // The first that does not fit one wave's turn makes registers for each wave.
+    // The first that does not fit one wave's turn allocates registers for each wave.
     xorshift(1000, 1);
     assert_eq!(xorshift(20_000, 1), 0, "twenty times the instructions");
-    // The first with several workgroups remembers what waves start with.
+    // The first with several workgroups caches the initial registers of waves.
     xorshift(1, 2);
     assert_eq!(xorshift(1, 256), 0, "128 times the workgroups");
 
@@ -80,6 +80,6 @@ fn launches_and_instructions_and_workgroups_make_no_allocations() {
     matmul(32);
     assert_eq!(matmul(16), 0, "a launch of waves that meet at barriers");
     assert_eq!(matmul(128), 0, "64 times the workgroups, eight times as long each, with barriers");
-    // Other kernels' registers do not take the place of these.
+    // Other kernels' registers do not evict these.
     assert_eq!(xorshift(1, 1), 0, "another kernel, which has run before");
 }

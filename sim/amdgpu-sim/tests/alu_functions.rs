@@ -1,4 +1,5 @@
-//! Library functions, operators and conversions as clang compiles them (with and without optimisation), against the host's.
+//! Library functions, operators and conversions as clang compiles them (with and without optimisation), against the
+//! host's.
 
 #![allow(missing_docs, reason = "a test")]
 #![allow(clippy::precedence, clippy::type_complexity, reason = "tables of short formulas")]
@@ -43,7 +44,7 @@ fn ulps64(a: f64, b: f64) -> u64 {
 
 #[test]
 fn single_precision() {
-    // What the function is, and by how much the two libraries may differ (ULP).
+    // The function, and the permitted difference of the two libraries (ULP).
     let functions: [(fn(f64, f64) -> f64, u64); 17] = [
         (|a, _| a.sin(), 4),
         (|a, _| a.cos(), 4),
@@ -78,7 +79,7 @@ fn single_precision() {
         for (which, (function, limit)) in functions.iter().enumerate() {
             for (i, got) in run(&gpu, &module, "single", which, &x, &y).into_iter().enumerate() {
                 let expected = function(f64::from(x[i]), f64::from(y[i])) as f32;
-                // Sums cancel: there the error is one of the parts.
+                // Sums cancel: there the error is relative to the operands.
                 let close = which == 14 && (got - expected).abs() <= 1e-5 * f32::max(1.0, expected.abs());
                 assert!(
                     close || ulps32(got, expected) <= *limit,
@@ -119,7 +120,7 @@ fn double_precision() {
     };
     let mut x: Vec<f64> = (0..1000).map(&mut number).collect();
     let y: Vec<f64> = (0..1000).map(|n| number(n + n / 4)).collect();
-    // Arguments whose reduction takes all the bits of 2/pi.
+    // Arguments whose reduction needs all bits of 2/pi.
     let large: Vec<f64> = (30..300).map(|n| 1.37 * 10_f64.powi(n)).collect();
     x.extend(&large);
     let y: Vec<f64> = y.iter().copied().chain(large.iter().map(|_| 3.0)).collect();

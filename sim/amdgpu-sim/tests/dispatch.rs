@@ -1,4 +1,4 @@
-//! Launches that are refused, kernels that do something wrong, and what the faults say about it.
+//! Refused launches, kernels with errors, and the texts of their faults.
 
 mod common;
 
@@ -48,7 +48,7 @@ fn out_of_bounds_names_kernel_instruction_workgroup_lane_address_and_allocation(
     ] {
         assert!(text.contains(part), "{part:?} is missing in: {text}");
     }
-    // The faulting wave's store did not happen, not even in its lanes that were inside.
+    // The faulting wave's store was not performed in any lane, including those that were inside.
     assert!(p.get()[74..].iter().all(|v| *v == 0));
 }
 
@@ -84,7 +84,7 @@ fn output_and_heap_of_kernels_are_refused_by_name() {
             assert!(matches!(fault.kind, FaultKind::Unsupported(_)), "{fault}");
             assert!(fault.to_string().contains(says) && fault.to_string().contains("hip-sim run"), "{fault}");
         }
-        // Unoptimised code takes the same hidden arguments, whether it needs them or not.
+        // Unoptimised code takes the same hidden arguments, even if it does not need them.
         launch(&gpu, &module, "asks_nothing", [1, 1, 1], [64, 1, 1], &Args::default().pointer(&out)).unwrap();
     }
 }
@@ -100,7 +100,7 @@ fn misaligned_accesses() {
     let load = fault(&gpu, &module, "misaligned_load", 1, 32, &args);
     assert_eq!(memory(&load), (Space::Global, p.address + 2, Denied::Misaligned(4)));
 
-    // Allowed, as the hardware does it: the bytes as they are. Atomics stay a fault.
+    // Permitted, as on the hardware: unaligned bytes are accessed. Atomics are still a fault.
     let gpu = Gpu::new(Config { misaligned: Misaligned::Allow, ..Config::default() });
     let module = load_again(&gpu);
     let (p, out) = (upload(&gpu, &(0..=255).collect::<Vec<u8>>()), zeros::<u32>(&gpu, 32));
@@ -124,7 +124,7 @@ fn an_endless_kernel_is_cut_off() {
         assert_eq!(fault.kind, FaultKind::Budget(10_000_000));
         assert!(fault.to_string().contains("cut off after 10000000 instructions"), "{fault}");
     }
-    // The GPU is as good as new.
+    // The GPU is still usable.
     let out = zeros::<i32>(&gpu, 64);
     launch_1d(&gpu, &module, "read_null", 1, 64, &Args::default().pointer(&out).pointer(&out));
 }
@@ -187,7 +187,8 @@ fn read_only_segments_are_read_only() {
     assert_eq!(memory(&fault), (Space::Global, code, Denied::ReadOnly));
 }
 
-/// HIP's runtime sets `__constant__` variables by a kernel that copies. Code can't be written, though its code object has such.
+/// HIP's runtime sets `__constant__` variables with a copy kernel. Code cannot be written, although it is in the same
+/// code object.
 #[test]
 fn constants_that_have_a_name_can_be_written_and_code_can_not() {
     let (gpu, faults) = gpu_and(FAULTS);
@@ -199,7 +200,7 @@ fn constants_that_have_a_name_can_be_written_and_code_can_not() {
     let mut words = [0; 32];
     gpu.memory().read(table, &mut words).unwrap();
     assert!(words.chunks_exact(4).zip(0_u32..).all(|(word, n)| *word == n.to_le_bytes()), "{words:?}");
-    // A descriptor says where the code is, from itself on.
+    // A descriptor contains the offset of the code.
     let descriptor = basic.kernel("globals").unwrap().descriptor_address();
     let mut offset = [0; 8];
     gpu.memory().read(descriptor + 16, &mut offset).unwrap();
@@ -210,7 +211,7 @@ fn constants_that_have_a_name_can_be_written_and_code_can_not() {
 
 #[test]
 fn an_unknown_instruction_is_a_fault_that_shows_the_word() {
-    // All instructions of the kernel become a word that is none.
+    // All instructions of the kernel are replaced by an invalid word.
     let (gpu, module) = gpu_and(FAULTS);
     let kernel = module.kernel("out_of_bounds").unwrap();
     let entry = kernel.descriptor_address().wrapping_add_signed(kernel.info().descriptor.kernel_code_entry_byte_offset);
@@ -333,7 +334,8 @@ fn a_module_leaves_memory_when_the_last_kernel_of_it_is_dropped() {
     assert_eq!((gpu.memory().used(), gpu.memory().allocations().len()), (0, 0));
 }
 
-/// A program's own parallel loop may wait, on all threads of rayon's global pool, for a kernel that yet another thread runs.
+/// A program's own parallel loop may wait, on all threads of rayon's global pool, for a kernel that another thread
+/// runs.
 #[test]
 fn a_dispatch_does_not_need_rayons_global_threads() {
     let (started, start) = std::sync::mpsc::channel();

@@ -1,5 +1,5 @@
-//! Mutated machine code, and code objects of any structure: kernels that load are run with a small budget, and come to an end or
-//! to a fault.
+//! Mutated machine code, and code objects of arbitrary structure: loaded kernels run with a small budget, and end or
+//! fault.
 
 mod common;
 
@@ -28,7 +28,7 @@ fn mutated_code_that_loads_also_runs_into_an_end_or_a_fault() {
         let mut r = Random(n ^ 0xabcd_0000_0000);
         let which = r.next() as usize % RUN.len();
         let mut bytes = RUN[which].to_vec();
-        // Instructions and descriptors: all that is not headers, notes and tables.
+        // Instructions and descriptors: everything except headers, notes and tables.
         mutate(&mut bytes, &parts[which][3..], &mut r);
         let Ok(code) = CodeObject::parse(&bytes) else { return };
         let config =
@@ -118,7 +118,7 @@ fn flipped_bits_of_code_end_or_fault() {
     assert!(usual.contains(&ended) && usual.contains(&faulted), "{ended} {faulted}");
 }
 
-/// A number that is at some edge of something.
+/// An edge-case number.
 fn edge(r: &mut Random) -> u64 {
     let near = [0, 1, 64, DESCRIPTORS, TEXT, DATA, 1 << 16, 1 << 31, 1 << 32, 1 << 36, 1 << 63, u64::MAX]
         [r.next() as usize % 12];
@@ -153,7 +153,7 @@ fn value(r: &mut Random, depth: u32) -> Vec<u8> {
     }
 }
 
-/// A code object whose tables hold anything.
+/// A code object whose tables have random contents.
 fn structure(r: &mut Random) -> Vec<u8> {
     let some = |r: &mut Random, most: u64| if r.next() % 4 != 0 { 0 } else { r.next() % (most + 1) };
     let kernels = (0..1 + some(r, 3)).map(|n| {
@@ -212,7 +212,7 @@ fn structure(r: &mut Random) -> Vec<u8> {
     bytes
 }
 
-/// Code objects made from tables that hold anything, and then run.
+/// Code objects with random tables are refused, or run.
 #[test]
 fn structures_of_any_kind_are_refused_or_run() {
     let [refused, not_launched, ended, faulted] = [const { AtomicU64::new(0) }; 4];

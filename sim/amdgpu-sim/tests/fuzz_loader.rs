@@ -1,5 +1,5 @@
-//! A million mutated code objects: reading and loading them gives a result or an error. Nothing
-//! panics, nothing stays in memory, nothing asks for more memory than a code object is worth.
+//! A million mutated code objects: parsing and loading them succeeds or returns an error. Nothing panics, leaks memory,
+//! or requests more memory than a code object can need.
 
 mod common;
 
@@ -10,7 +10,7 @@ use amdgpu_sim::{CodeObject, Config, Gpu, bundle};
 use common::mutate::{mutate, parts};
 use common::{Random, fuzz};
 
-/// Remembers the largest request.
+/// Records the largest request.
 struct Watch;
 
 static LARGEST: AtomicUsize = AtomicUsize::new(0);
@@ -47,7 +47,7 @@ static SEEDS: [&[u8]; 6] = [
     include_bytes!("kernels/undefined.co"),
 ];
 
-/// Device memory of the GPUs here: no load may take more.
+/// Device memory of the GPUs: the limit for a load.
 const MEMORY: u64 = 1 << 20;
 
 #[test]
@@ -62,7 +62,7 @@ fn a_million_mutated_code_objects() {
         mutate(&mut bytes, &parts[which], &mut r);
         let Ok(code) = CodeObject::parse(&bytes) else { return };
         parsed.fetch_add(1, Relaxed);
-        // A GPU for each: what a load leaves behind is seen.
+        // A GPU for each case, to detect leaks.
         let gpu = Gpu::new(Config { memory_bytes: MEMORY, threads: Some(1), ..Config::default() });
         if let Ok(module) = gpu.load(&code) {
             loaded.fetch_add(1, Relaxed);
@@ -74,7 +74,7 @@ fn a_million_mutated_code_objects() {
     });
     let (parsed, loaded) = (parsed.into_inner(), loaded.into_inner());
     println!("{parsed} parsed, {loaded} loaded, largest request {} bytes", LARGEST.load(Relaxed));
-    // The mutations are neither all fatal nor all harmless.
+    // Not all mutations are fatal, and not all are harmless.
     let mixed =
         fuzz::expected(100_000..=900_000).contains(&parsed) && fuzz::expected(20_000..=900_000).contains(&loaded);
     assert!(mixed && loaded <= parsed, "{parsed} {loaded}");
@@ -101,7 +101,7 @@ fn mutated_bundles() {
             _ => (&raw[..], 132),
         };
         let mut bytes = seed.to_vec();
-        // As often in the header as in all of it.
+        // Half of the time only in the header.
         mutate(&mut bytes, &[4..header, 24..seed.len()], &mut r);
         picked.fetch_add(u64::from(bundle::pick(&bytes, &device).is_ok()), Relaxed);
         let _ = bundle::for_each_code_object(&bytes, |_| true, |_, _| {});
@@ -110,7 +110,7 @@ fn mutated_bundles() {
     assert!(fuzz::expected(1000..=110_000).contains(&picked), "{picked}");
 }
 
-/// A host library as a linker makes it, as far as its bundles go: header, one segment, two sections, a relocation.
+/// A host library as far as its bundles matter: header, one segment, two sections, a relocation.
 fn host_library(bundle: &[u8]) -> Vec<u8> {
     const AT: usize = 4096;
     let mut file = vec![0; AT];
@@ -163,12 +163,12 @@ fn mutated_host_libraries() {
     let mut found = 0;
     bundle::for_each_code_object(&seed, |_| true, |_, _| found += 1).unwrap();
     assert_eq!((found, bundle::bundles(&seed).unwrap().len()), (2, 1));
-    // Without the section that says where the bundles are, the wrapper does.
+    // Without the section that contains the bundles, the wrapper is used.
     let name = seed.windows(11).position(|w| w == b".hip_fatbin").unwrap();
     let mut stripped = seed.clone();
     stripped[name] = b'x';
     assert_eq!(bundle::bundles(&stripped).unwrap()[0].bytes(), bundle);
-    // A wrapper of something else is said to be that.
+    // A wrapper with another magic is reported.
     let wrapper = seed.windows(4).position(|w| w == b"FPIH").unwrap();
     stripped[wrapper] = b'K';
     assert!(bundle::bundles(&stripped).unwrap_err().to_string().contains("HIPK"));

@@ -1,5 +1,5 @@
-//! Random instructions of both processors, every opcode among them, as kernels: each launch ends in success or in a fault that says
-//! what happened, and the host goes on.
+//! Random instructions of both processors, including every opcode, as kernels: each launch succeeds or ends in a
+//! descriptive fault, and the host continues.
 
 mod common;
 
@@ -13,7 +13,8 @@ use common::object::{Kernel, Object};
 use common::streams::forms;
 use common::{Random, fuzz};
 
-/// s[8:9] and s[10:11] become the first two arguments, v[2:3] the first for each lane 4 bytes on, v[4:5] an aperture, m0 some LDS.
+/// s[8:9] and s[10:11] become the first two arguments, v[2:3] the first for each lane 4 bytes on, v[4:5] an aperture,
+/// m0 some LDS.
 const PROLOGUE: [u32; 11] = [
     // s_load_dwordx4 s[8:11], s[0:1], 0x0
     0xc00a_0200,
@@ -47,7 +48,7 @@ fn random_streams_end_or_fault() {
         let length = 1 + r.next() % 24;
         let mut made = 0;
         while made < length {
-            // The first instructions go through the table in order, so that all get their turn.
+            // The first instructions iterate over the table, so that each one is used.
             let at = if made == 0 { case as usize / 2 } else { r.next() as usize };
             let form = &all[which][at % all[which].len()];
             let Some((words, inst)) = (0..200).find_map(|_| form.words(arch, &mut || r.next())) else {
@@ -59,13 +60,13 @@ fn random_streams_end_or_fault() {
             made += 1;
         }
         text.push(END);
-        // Branches that go on a little end somewhere too.
+        // Short forward branches also reach an end.
         text.extend([END; 8]);
         let mut kernel = Kernel::new("k", &text);
         (kernel.lds, kernel.scratch) = (r.next() as u32 % 4096, r.next() as u32 % 512);
         // Rounding and denormals of any mode, IEEE, clamp; any of the SGPRs that a dispatch sets up beside s[0:1].
         kernel.rsrc[0] ^= r.next() as u32 & 0x04af_f000;
-        // All vector registers, as otherwise most instructions name some that the kernel does not have.
+        // Usually all vector registers, since otherwise most instructions would use some that the kernel does not have.
         if r.next() % 8 != 0 {
             (kernel.rsrc[0], kernel.rsrc[2]) = (kernel.rsrc[0] | 63, 63);
         }
@@ -99,7 +100,7 @@ fn random_streams_end_or_fault() {
     println!("{ended} ended, {faulted} faulted, of these {} not supported", unsupported.into_inner());
     let usual = fuzz::expected(1001..=12_000);
     assert!(usual.contains(&ended) && usual.contains(&faulted), "{ended} {faulted}");
-    // A share of the cases need not have all instructions.
+    // A share of the cases need not contain all instructions.
     if fuzz::is_usual() {
         for (arch, seen) in Arch::ALL.into_iter().zip(seen) {
             let seen = seen.into_inner().unwrap();

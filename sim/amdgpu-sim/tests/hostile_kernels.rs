@@ -1,4 +1,4 @@
-//! Kernels made to do harm: each ends in a fault that says what it did, or as the hardware would have it; the host goes on.
+//! Malicious kernels: each ends in a descriptive fault, or behaves as on the hardware; the host continues.
 
 mod common;
 
@@ -10,7 +10,7 @@ use amdgpu_sim::{AllocKind, Bounds, CodeObject, Config, Denied, Dispatch, Fault,
 use common::object::*;
 use common::{Random, in_own_process, zeros};
 
-/// Words of machine code and the text that they are.
+/// Words of machine code with their text.
 macro_rules! code {
     ($($($word:literal),+ => $text:literal;)*) => {{
         let mut words = Vec::new();
@@ -61,7 +61,7 @@ impl Run {
         self
     }
 
-    /// Runs it over 2 workgroups of 2 waves with two numbers as arguments.
+    /// Runs the kernel with 2 workgroups of 2 waves and two numbers as arguments.
     fn go(&self, arguments: [u64; 2]) -> Result<Stats, Fault> {
         let module = self.gpu.load(&CodeObject::parse(&self.object.build()).unwrap()).unwrap();
         let bytes: Vec<u8> = arguments.iter().flat_map(|a| a.to_le_bytes()).collect();
@@ -90,7 +90,7 @@ fn jumps_to_what_is_no_instruction_of_the_code() {
     for target in [0, 2, data.address, data.address + 4, u64::MAX, u64::MAX - 3, 1 << 47, 0x1_0000_0000_0000] {
         assert_eq!(jump.fault([target, 0]).kind, FaultKind::WildJump(target));
     }
-    // Into the middle of an instruction: what is there is run, here the end.
+    // A jump into the middle of an instruction: the word there is executed, here the end.
     let middle = Run::new(&[
         &code! { 0xbf82_0001 => "s_branch 1"; 0x7e00_02ff, 0xbf81_0000 => "v_mov_b32_e32 v0, 0xbf810000"; },
     ]);
@@ -123,7 +123,7 @@ fn loops_of_every_kind_are_cut_off() {
     assert_eq!(Run::new(&[&call]).fault([0, 0]).kind, FaultKind::Budget(BUDGET));
 }
 
-/// Waves that have ended no longer count at a barrier; one that never comes is a loop.
+/// A barrier does not wait for waves that have ended; one that some waves never reach is an endless loop.
 #[test]
 fn barriers_that_not_all_waves_reach() {
     // Work-items from 64 on skip the barrier: v0 is their number, the first lane's decides for the wave.
@@ -145,7 +145,7 @@ fn code_cannot_be_written_by_kernels() {
     for address in [TEXT, TEXT + 8, DESCRIPTORS].map(|at| module.base() + at) {
         assert_eq!(memory(&run.fault([address, 0])), (Space::Global, address, Denied::ReadOnly));
     }
-    // Its variables it may write.
+    // The kernel may write to its variables.
     assert_eq!(run.go([module.base() + DATA, 0]).unwrap().waves, 4);
 }
 
@@ -220,8 +220,8 @@ fn local_memory_ends_where_it_ends() {
     }
 }
 
-/// Any bits as a buffer's descriptor, with every way of addressing, near a buffer of 4 KiB: memory of the host's, which is not the
-/// GPU's, is not written.
+/// Random bits as a buffer descriptor, with every addressing mode, near a buffer of 4 KiB: host memory that is not the
+/// GPU's is not written.
 #[test]
 fn buffer_descriptors_of_any_bits() {
     let accesses = [
@@ -250,7 +250,7 @@ fn buffer_descriptors_of_any_bits() {
             match run.go([base & 0xffff_ffff | word1 << 32, high]) {
                 Ok(_) => ended += 1,
                 Err(fault) => {
-                    // Typed accesses read the format from the descriptor too.
+                    // Typed accesses read the format from the descriptor.
                     assert!(matches!(fault.kind, FaultKind::Memory { .. } | FaultKind::Unsupported(_)), "{fault}");
                     faulted += 1;
                 }
@@ -261,7 +261,7 @@ fn buffer_descriptors_of_any_bits() {
     assert!(ended > 100 && faulted > 100, "{ended} {faulted}");
 }
 
-/// Registers beyond the kernel's, by an index in m0: no fault, and nothing else than the kernel's own registers.
+/// Indices in m0 beyond the kernel's registers: no fault, and only the kernel's own registers are accessed.
 #[test]
 fn register_indices_out_of_range() {
     let set = |value: u32| vec![0xbefc_00ff, value];
@@ -279,7 +279,7 @@ fn register_indices_out_of_range() {
     }
 }
 
-/// Registers beyond the kernel's, by name: a fault that says which, and how many there are.
+/// Registers beyond the kernel's: a fault that states which, and how many are allocated.
 #[test]
 fn registers_that_are_not_the_kernels() {
     // 32 vector, 32 accumulation and 16 scalar registers.
@@ -303,7 +303,7 @@ fn registers_that_are_not_the_kernels() {
         let fault = run(&code).fault([0, 0]);
         let FaultKind::StrayRegister(stray) = fault.kind else { panic!("{fault}") };
         assert_eq!((stray.file, stray.first, stray.count, stray.allocated), expected, "{fault}");
-        // Code that is not reached may name what it likes.
+        // Code that is not reached may use any registers.
         let jump = 0xbf82_0000 | code.len() as u32;
         run(&[&[jump], &code[..]].concat()).go([0, 0]).unwrap();
     }
@@ -314,8 +314,8 @@ fn registers_that_are_not_the_kernels() {
     );
 }
 
-/// A kernel that waits for a word in memory, reading another buffer all the while: what is freed under it stays readable for it,
-/// whoever frees it, and for nobody after it.
+/// A kernel polls a word in memory while it reads another buffer: freed memory stays readable for that kernel,
+/// whichever thread frees it, and for nothing afterwards.
 #[test]
 fn memory_freed_while_a_kernel_reads_it() {
     let wait = code! {
@@ -347,7 +347,7 @@ fn memory_freed_while_a_kernel_reads_it() {
                 over.store(true, Relaxed);
                 result
             });
-            // Both workers are likely to have begun by then.
+            // By now both workers have probably begun.
             std::thread::sleep(Duration::from_millis(30));
             if registered {
                 memory_of.unregister_host(data).unwrap();
@@ -355,7 +355,7 @@ fn memory_freed_while_a_kernel_reads_it() {
                 memory_of.free(data).unwrap();
             }
             std::thread::sleep(Duration::from_millis(10));
-            // A worker that has not begun by now sees the memory gone; then the kernel is over with that fault.
+            // A worker that has not begun by now finds the memory freed; then the kernel ends with that fault.
             memory_of.write(flag.address, &1_u32.to_le_bytes()).unwrap();
             match kernel.join().unwrap() {
                 Ok(stats) => assert_eq!(stats.waves, 4),
@@ -367,7 +367,7 @@ fn memory_freed_while_a_kernel_reads_it() {
     }
 }
 
-/// A chip has whole pages: reads go on to the end of the last one where that is asked for, writes do not.
+/// A chip maps whole pages: reads may extend to the end of the last one if configured, writes may not.
 #[test]
 fn reads_may_go_to_the_end_of_the_page() {
     let load = code! { 0xdc50_8000, 0x057f_0002 => "global_load_dword v5, v[2:3], off"; };
@@ -400,8 +400,8 @@ fn reads_may_go_to_the_end_of_the_page() {
     }
 }
 
-/// Workgroups that all wait are started side by side, but not more than memory is worth. In a process of its own, whose
-/// address space no other test uses.
+/// Workgroups that all wait are run side by side, but limited by memory. In a separate process, whose address space no
+/// other test uses.
 #[test]
 fn waiting_workgroups_with_much_scratch_do_not_take_all_memory() {
     if in_own_process("waiting_workgroups_with_much_scratch_do_not_take_all_memory") {
@@ -430,7 +430,7 @@ fn waiting_workgroups_with_much_scratch_do_not_take_all_memory() {
     assert!(most.saturating_sub(before) < 6 << 30, "{most} bytes of address space, {before} before");
 }
 
-/// Bytes of address space of this process; 0 where there is no way to know.
+/// The address space used by this process in bytes; 0 if unknown.
 fn address_space() -> u64 {
     let pages = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
     pages.split(' ').next().and_then(|n| n.parse::<u64>().ok()).unwrap_or(0) * 4096

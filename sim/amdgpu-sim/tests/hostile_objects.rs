@@ -1,4 +1,4 @@
-//! Code objects made to do harm: each is refused through `LoadError` (or `LaunchError`), in little time and little memory.
+//! Malicious code objects: each is refused with a `LoadError` (or `LaunchError`), with little time and memory.
 
 mod common;
 
@@ -9,7 +9,7 @@ use amdgpu_sim::{CodeObject, Config, Dispatch, FaultKind, Gpu, LaunchError, Load
 use common::object::*;
 use common::zeros;
 
-/// Counts what is allocated.
+/// Counts allocations.
 struct Watch;
 
 static LIVE: AtomicUsize = AtomicUsize::new(0);
@@ -46,7 +46,7 @@ fn gpu() -> Gpu {
     Gpu::new(Config { instruction_budget: Some(100_000), memory_bytes: 1 << 30, ..Config::default() })
 }
 
-/// What becomes of an object.
+/// The result of loading an object.
 fn load(object: &Object) -> Result<(), LoadError> {
     CodeObject::parse(&object.build()).and_then(|code| gpu().load(&code)).map(drop)
 }
@@ -69,7 +69,7 @@ fn launch_error(object: &Object) -> LaunchError {
     }
 }
 
-/// The object that all others are made from is good.
+/// The unmodified object, from which all others are made, is valid.
 #[test]
 fn a_plain_object_loads_and_runs() {
     assert_eq!(launch(&Object::of(&[END])).unwrap().instructions, 1);
@@ -79,10 +79,10 @@ fn a_plain_object_loads_and_runs() {
 #[test]
 fn tables_that_share_their_bytes_do_not_multiply() {
     let mut objects = Vec::new();
-    // 40 000 names of a megabyte each, all ends of the same megabyte.
+    // 40 000 names of a megabyte each, all suffixes of the same megabyte.
     let strings = [vec![b'x'; 1 << 20], vec![0]].concat();
     objects.push(Object { symbols: (0..40_000).map(|n| (n, 0, 1)).collect(), strings, ..Object::of(&[END]) });
-    // 10 000 times the same 20 000 relocations, of a symbol that is not there and has a long name.
+    // 10 000 times the same 20 000 relocations, of an undefined symbol with a long name.
     let relocations = vec![(DATA, 3, 3, 0); 20_000];
     objects.push(Object {
         data: vec![0; 64],
@@ -139,7 +139,7 @@ fn segments_that_overlap_wrap_or_take_the_address_space_are_refused() {
         let error = refused(&with(header)).to_string();
         assert!(error.contains(part), "{part:?}: {error}");
     }
-    // Zeros that are more than the device's memory.
+    // Zero-filled memory that exceeds the device's.
     let error = refused(&with([LOAD, READ | WRITE, 0, 0x50_0000, 0, 4 << 30]));
     assert!(matches!(error, LoadError::Memory(_)), "{error}");
     assert!(matches!(refused(&Object { headers: vec![[0; 6]; 300], ..Object::of(&[END]) }), LoadError::Segment(_)));
@@ -151,7 +151,7 @@ fn metadata_of_any_shape_is_read_or_refused() {
     let kernels = || [vec![0x81], text("amdhsa.kernels")].concat();
     for metadata in [
         vec![],
-        // A map, a list, a text, and binaries that say they have 4 billion parts.
+        // A map, a list, a text, and binaries that claim 4 billion elements.
         vec![0xdf, 0xff, 0xff, 0xff, 0xff],
         [kernels(), vec![0xdd, 0xff, 0xff, 0xff, 0xff]].concat(),
         [kernels(), vec![0xdb, 0xff, 0xff, 0xff, 0xff]].concat(),
@@ -186,7 +186,7 @@ fn metadata_of_any_shape_is_read_or_refused() {
     }
 }
 
-/// A note that is nested without end costs no stack: this thread has little.
+/// A deeply nested note does not exhaust the stack: this thread has a small one.
 #[test]
 fn nested_metadata_is_refused_on_a_small_stack() {
     let nested = |open: &[u8]| [vec![0x81], text("x"), open.repeat(100_000), vec![0xc0; 100_000]].concat();
@@ -230,7 +230,7 @@ fn relocations_outside_the_image_of_no_symbol_or_of_no_type_are_refused() {
     }
 }
 
-/// Code may be relocated, with any addend: what comes of it is run as any code is.
+/// Code may be relocated with any addend: the result is run like any code.
 #[test]
 fn relocations_of_code_end_in_a_fault_of_the_kernel() {
     for addend in [0, i64::MIN, i64::MAX, -1] {
@@ -251,7 +251,7 @@ fn flags_of_any_value_are_a_target_or_an_error() {
     }
 }
 
-/// A kernel with something changed.
+/// A kernel with a modification.
 fn kernel(change: impl FnOnce(&mut Kernel)) -> Object {
     let mut object = Object::of(&[END]);
     change(&mut object.kernels[0]);
@@ -284,7 +284,8 @@ fn descriptors_that_ask_for_too_much_are_refused_at_launch() {
     assert!(matches!(error, LaunchError::WorkgroupMismatch { .. }), "{error}");
 }
 
-/// Whatever the descriptor asks for in registers: user SGPRs of every kind and number, ids, VGPRs that the code uses and fewer.
+/// Any register request in the descriptor: user SGPRs of every kind and number, IDs, and fewer VGPRs than the code
+/// uses.
 #[test]
 fn descriptors_with_any_bits_run_or_are_refused() {
     // v_mov_b32 v255, 0; v_accvgpr_write_b32 a255, 0
@@ -321,7 +322,8 @@ fn descriptors_with_any_bits_run_or_are_refused() {
     assert!((50..350).contains(&ran), "{ran}");
 }
 
-/// Arguments in memory that is freed before the launch are refused; in memory that is freed during it they stay readable.
+/// Arguments in memory that is freed before the launch are refused; in memory that is freed during it they stay
+/// readable.
 #[test]
 fn arguments_in_freed_memory_are_refused() {
     let gpu = gpu();

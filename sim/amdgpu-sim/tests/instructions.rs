@@ -1,4 +1,4 @@
-//! Memory instructions form by form, from hand-written assembly: what each lane must get, by AMD's manual.
+//! Memory instructions in each form, from handwritten assembly: the expected value of each lane follows AMD's manual.
 
 mod common;
 
@@ -7,7 +7,7 @@ use common::*;
 
 static MEMORY: &[u8] = include_bytes!("kernels/memory.co");
 
-/// The input: byte i is a mixture of i, so that every offset is told apart.
+/// The input: byte i is a hash of i, so that every offset is distinguishable.
 fn input() -> Vec<u8> {
     (0..4096_u32).map(|i| (i.wrapping_mul(167) ^ (i >> 5)) as u8).collect()
 }
@@ -20,12 +20,12 @@ fn u16_at(bytes: &[u8], at: usize) -> u16 {
     u16::from_le_bytes(bytes[at..at + 2].try_into().unwrap())
 }
 
-/// Runs a kernel of `memory.s` with one wave; the result is indexed by number and lane.
+/// Runs a kernel of `memory.s` with one wave. The result is indexed by number and lane.
 fn run(name: &str) -> Vec<Vec<u32>> {
     run_with(name, true)
 }
 
-/// Likewise, on a GPU with or without SRAMECC.
+/// The same, on a GPU with or without SRAMECC.
 fn run_with(name: &str, sramecc: bool) -> Vec<Vec<u32>> {
     let gpu = Gpu::new(Config { misaligned: Misaligned::Allow, sramecc, ..Config::default() });
     let module = load(&gpu, MEMORY);
@@ -47,7 +47,7 @@ fn global_loads() {
     }
 }
 
-/// Memory with error correction makes the 16 bits zero that a load leaves out; without it they stay.
+/// With SRAMECC the 16 bits that a load does not write become zero; without it they are kept.
 fn left_out(sramecc: bool, bits: u32) -> u32 {
     if sramecc { 0 } else { bits }
 }
@@ -115,7 +115,7 @@ fn local_memory_on(sramecc: bool) {
     let r = run_with("lds", sramecc);
     let (upper, lower) = (left_out(sramecc, 0xffff_0000), left_out(sramecc, 0xffff));
     let v2 = |lane: usize| 0x80ff_7f01_u32 ^ (lane as u32 * 0x0101_0101);
-    // The first words of local memory before the second round of writes.
+    // The first words of LDS before the second round of writes.
     let lds = |word: usize| match word {
         0..64 => v2(word),
         _ => 0,
@@ -152,7 +152,7 @@ fn local_memory_on(sramecc: bool) {
 fn local_atomics() {
     let r = run("lds_atomics");
     let check = |i: usize, f: &dyn Fn(usize) -> u32| expect("lds_atomics", &r, i, f);
-    // Lanes take their turn in order: the k-th of 16 lanes on a cell finds k additions done.
+    // Lanes are processed in order: the k-th of 16 lanes on a cell finds k completed additions.
     check(0, &|l| 100 + 3 * (l as u32 % 16));
     // Cell l: 100, the first of each 16 with 48 more; lane l - 1 has subtracted its number.
     let cell = |l: usize| 100 + if l % 16 == 0 { 48 } else { 0 } - if l > 0 { l as u32 - 1 } else { 0 };

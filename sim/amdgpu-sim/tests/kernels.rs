@@ -14,7 +14,7 @@ static LEVELS: [(&str, Arch, &[u8]); 5] = [
     ("gfx942 O3", Arch::Gfx942, include_bytes!("kernels/basic-gfx942-O3.co")),
 ];
 
-/// Runs `test` with the kernels of every level, on a GPU that cuts them off rather than hang.
+/// Runs `test` with the kernels of every level, on a GPU with an instruction budget.
 fn at_every_level(test: impl Fn(&str, &Gpu, &Module)) {
     for (level, arch, bytes) in LEVELS {
         let gpu = Gpu::new(Config { arch, instruction_budget: Some(400_000_000), ..Config::default() });
@@ -52,7 +52,7 @@ fn saxpy_in_double_precision_with_a_grid_stride_loop() {
             128,
             &Args::default().value(2.5).pointer(&dx).pointer(&dy).value(1500_i32),
         );
-        // 2.5 * x is rounded or not (fused): both are right.
+        // 2.5 * x may be rounded or fused: both are correct.
         for ((x, y), got) in x.iter().zip(&y).zip(dy.get()) {
             assert!(got == 2.5_f64.mul_add(*x, *y) || got == 2.5 * x + y, "{level}: {x} {y} {got}");
         }
@@ -299,14 +299,14 @@ fn three_dimensions_with_ragged_edges() {
         let (nx, ny, nz) = (21, 10, 5);
         let out = zeros::<i32>(gpu, nx * ny * nz);
         let args = Args::default().pointer(&out).value(nx as i32).value(ny as i32).value(nz as i32);
-        // Whole workgroups that reach over the edge, as HIP launches.
+        // Whole workgroups that exceed the grid's edge, as in HIP launches.
         launch(gpu, module, "grid_3d", [3, 3, 2], [8, 4, 3], &args).unwrap();
         let expect = |groups: i32| -> Vec<i32> {
             let all = (0..nz).flat_map(|z| (0..ny).flat_map(move |y| (0..nx).map(move |x| (x, y, z))));
             all.map(|(x, y, z)| (x + 100 * y + 10_000 * z) as i32 + 1_000_000 * groups).collect()
         };
         assert_eq!(out.get(), expect(18), "{level}");
-        // A grid that is no multiple of the workgroup: partial workgroups at every edge.
+        // A grid that is not a multiple of the workgroup: partial workgroups at every edge.
         let out = zeros::<i32>(gpu, 64);
         let dispatch = Dispatch { grid: [21, 10, 5], workgroup: [8, 4, 3], dynamic_lds: 0, kernarg: 0 };
         let args = Args::default().pointer(&out);
@@ -449,7 +449,7 @@ fn single_precision_mathematics() {
     });
 }
 
-/// The error function by its series, and by its continued fraction where that converges: about 1e-15.
+/// The error function by its series, and by its continued fraction where that converges: accurate to about 1e-15.
 fn erf(x: f64) -> f64 {
     let a = x.abs();
     if a > 6.0 {
@@ -475,7 +475,7 @@ fn double_precision_mathematics() {
     let mut data: Vec<f64> = (0..300).map(|_| r.between(-20.0, 20.0)).collect();
     data.extend([1e-9, -1e-9, 1.0, -1.0, 0.5, 1e6, -3e5, 700.0, -700.0]);
     let names = ["sin", "cos", "exp", "log", "sqrt", "pow", "erf", "1/x", "trunc", "fma"];
-    // The reference is f64 too (half an ULP more), and the series of erf loses some digits.
+    // The reference is also f64 (half an ULP of error), and the series of erf loses some digits.
     let bounds = [3.0, 3.0, 3.0, 3.0, 1.0, 3.0, 40.0, 1.0, 0.5, 0.5];
     at_every_level(|level, gpu, module| {
         let n = data.len();

@@ -1,4 +1,4 @@
-//! The software GPU gives, bit for bit, what a plain interpreter of one lane at a time gives, which shares only the decoder
+//! The software GPU gives bit-identical results to a simple lane-by-lane interpreter, which shares only the decoder
 //! with it.
 
 mod common;
@@ -9,7 +9,8 @@ use common::{Args, Random, gpu, load, upload};
 
 const CODE: &[u8] = include_bytes!("kernels/lanes.co");
 
-/// Runs a kernel on both; the contents of the last buffer. `arguments` makes the arguments of the buffers' addresses.
+/// Runs a kernel on both. Returns the contents of the last buffer. `arguments` builds the arguments from the buffers'
+/// addresses.
 fn both(
     name: &str,
     buffers: &[Vec<u32>],

@@ -1,17 +1,18 @@
-//! The decoder and the disassembler against LLVM's: the same words are instructions, with the same text.
+//! The decoder and the disassembler compared with LLVM's: the same words are instructions, with the same text.
 //!
-//! Words of 64 bits cannot be gone through one by one. What is gone through, for gfx90a and gfx942 each:
-//! * every opcode of every encoding, known to us or not, with 55 ways to fill the other bits: so an instruction that LLVM knows and the
-//!   table lacks is found;
-//! * for every row of the table, in each of its encodings (native, `_e64`, SDWA, DPP, with and without a literal, with and without `saddr`):
-//!   each single bit flipped; each value of each field of up to 9 bits that has no register in it, and of scalar destinations; in source fields 64 codes that
-//!   cover every kind of operand and both sides of each border; literals that could have been inline constants; the first and the last vector
-//!   registers; and 100 random fillings;
+//! 64-bit words cannot be tested exhaustively. The following are tested, for gfx90a and gfx942 each:
+//! * every opcode of every encoding, known to us or not, with 55 ways to fill the other bits: so an instruction that
+//!   LLVM knows and the table lacks is found;
+//! * for every row of the table, in each of its encodings (native, `_e64`, SDWA, DPP, with and without a literal, with
+//!   and without `saddr`): each single bit flipped; each value of each field of up to 9 bits that does not contain a
+//!   register, and of scalar destinations; in source fields 64 codes that cover every kind of operand and both sides of
+//!   each border; literals that could have been inline constants; the first and the last vector registers; and 100
+//!   random fillings;
 //! * 200,000 random pairs of words;
 //! * the code objects in this repository.
 //!
-//! Not gone through: combinations of several unusual fields beyond those that the random words meet, and the words on which LLVM itself
-//! crashes (`llvm_crashes`). The instructions in ROCm's libraries are the matter of the crate `isa-proof`.
+//! Not tested: combinations of several unusual fields beyond those in the random words, and the words on which LLVM
+//! itself crashes (`llvm_crashes`). The crate `isa-proof` tests the instructions in ROCm's libraries.
 
 #[path = "llvm/mod.rs"]
 mod llvm;
@@ -26,7 +27,7 @@ use std::fmt::Write;
 use std::path::PathBuf;
 use words::{Random, every_opcode, llvm_crashes, words_of};
 
-/// What a comparison found, per encoding.
+/// The results of a comparison, per encoding.
 #[derive(Default)]
 struct Count {
     tried: usize,
@@ -42,11 +43,11 @@ struct Comparison {
     counts: BTreeMap<&'static str, Count>,
     seen: HashSet<u64>,
     exceptions: BTreeMap<&'static str, usize>,
-    /// Differences by what they are, with an example.
+    /// Differences by their kind, with an example.
     differences: BTreeMap<String, (usize, String)>,
 }
 
-/// Where we differ from LLVM's disassembler on purpose: what it prints and its own assembler refuses to read.
+/// Intentional differences from LLVM's disassembler: texts that its own assembler rejects.
 fn exception(ours: &Result<Inst, DecodeError>, theirs: Option<&str>) -> Option<&'static str> {
     let (error, text) = match (ours, theirs) {
         (Err(error), Some(text)) => (error, text),
@@ -126,7 +127,7 @@ impl Comparison {
         if ours == theirs {
             match theirs {
                 None => count.rejected += 1,
-                // A 4-byte instruction is one instruction, whatever follows.
+                // A 4-byte instruction does not depend on the following words.
                 Some((4, _)) => {
                     count.agreed += usize::from(self.seen.insert(u64::from(words[0]) | 1 << 63 | 0x7ff << 32))
                 }

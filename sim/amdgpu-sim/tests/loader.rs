@@ -1,4 +1,4 @@
-//! Code objects: what is read from good ones, and what is said about bad ones.
+//! Code objects: the contents of valid ones, and the errors for invalid ones.
 
 mod common;
 
@@ -84,7 +84,7 @@ fn version_3_has_its_own_flags_and_2_and_7_are_refused() {
     let code = v3(0x23f);
     assert_eq!((code.version(), code.target().to_string().as_str()), (3, "gfx90a:sramecc+:xnack-"));
     gpu().load(&code).unwrap();
-    // A bit that is not set says that the feature has to be off.
+    // A clear bit means that the feature must be off.
     for (flags, id) in [(0x03f, "gfx90a:sramecc-:xnack-"), (0x13f, "gfx90a:sramecc-:xnack+")] {
         assert_eq!(v3(flags).target().to_string(), id);
         assert!(matches!(gpu().load(&v3(flags)), Err(LoadError::Target { .. })), "{id}");
@@ -190,7 +190,7 @@ fn compressed_bundles_of_the_real_bundler_are_read() {
     }
 }
 
-/// Each code object of `bundles` that is for one of our processors, which has to be whole.
+/// Parses each code object of `bundles` for one of our processors, which must be complete.
 fn parse_all(path: &std::path::Path) -> usize {
     let bytes = std::fs::read(path).unwrap();
     let mut found = 0;
@@ -204,7 +204,7 @@ fn parse_all(path: &std::path::Path) -> usize {
     found
 }
 
-/// librocrand has bundles behind each other, librccl one compressed one, which many wrappers point to.
+/// librocrand has concatenated bundles, librccl one compressed bundle to which many wrappers point.
 #[test]
 fn real_libraries_give_their_code_objects() {
     let root = std::env::var_os("ROCM_RS_TREES")

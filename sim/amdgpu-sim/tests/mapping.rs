@@ -1,4 +1,4 @@
-//! Reserved addresses, physical memory mapped there, and memory that is shared between address spaces.
+//! Reserved addresses, physical memory mapped there, and memory shared between address spaces.
 #![cfg(target_os = "linux")]
 
 mod common;
@@ -56,7 +56,7 @@ fn one_piece_of_memory_at_two_addresses() {
     assert_eq!(words(memory, range + 4 * PAGE, 64), (0..64).collect::<Vec<u32>>());
     assert_eq!(words(memory, range, 1), [0]);
 
-    // Gone, and mapped anew: the bytes are those of the physical memory.
+    // Unmapped and mapped again: the bytes are those of the physical memory.
     memory.unmap(range).unwrap();
     assert_eq!(why(&write_ids(&gpu, range).unwrap_err()), Denied::Freed);
     memory.map(range, PAGE, &physical, PAGE).unwrap();
@@ -96,7 +96,7 @@ fn a_running_kernel_keeps_what_is_unmapped_and_sees_what_is_mapped_instead() {
     let [first, second] = [0, 1].map(|_| memory.create_physical(2 * PAGE, None).unwrap());
     memory.map(range, 2 * PAGE, &first, 0).unwrap();
     memory.set_rights(range, EVERYONE).unwrap();
-    // The word says whose turn it is. The kernel takes turns 0 and 2, and passes both on; turn 1 is the host's.
+    // The word holds the current turn. The kernel takes turns 0 and 2, and passes both on; turn 1 is the host's.
     let log = zeros::<u32>(&gpu, 4);
     let args = Args::default().value(range).value(0_u32).value(2_u32).value(2_u32).pointer(&log);
     thread::scope(|scope| {
@@ -104,9 +104,9 @@ fn a_running_kernel_keeps_what_is_unmapped_and_sees_what_is_mapped_instead() {
         while words(memory, range, 1) != [1] && !running.is_finished() {
             thread::yield_now();
         }
-        // It waits for turn 2, and reads the word all the while.
+        // It waits for turn 2, and polls the word meanwhile.
         memory.unmap(range).unwrap();
-        // Whenever it is asked it is at work. The pause lets it come to read what is not there.
+        // It is running throughout. The pause lets it read the unmapped address.
         thread::sleep(Duration::from_millis(2));
         assert!(!running.is_finished());
         memory.map(range, PAGE, &second, 0).unwrap();
@@ -114,7 +114,7 @@ fn a_running_kernel_keeps_what_is_unmapped_and_sees_what_is_mapped_instead() {
         memory.write(range, &[2]).unwrap();
         running.join().unwrap().unwrap();
     });
-    // What the old mapping leaves behind when it goes is not the new one's.
+    // The end of the old mapping does not affect the new one.
     assert_eq!(words(memory, range, 1), [3]);
     memory.unmap(range).unwrap();
     memory.map(range, 2 * PAGE, &first, 0).unwrap();
@@ -123,7 +123,7 @@ fn a_running_kernel_keeps_what_is_unmapped_and_sees_what_is_mapped_instead() {
 
 #[test]
 fn memory_goes_to_another_process_by_a_file_descriptor() {
-    // Another address space does for another process: all that the two have in common is the descriptor.
+    // Another address space represents another process: the two share only the descriptor.
     let (ours, theirs) = (Gpu::new(Config::default()), Gpu::new(Config::default()));
     let request = Request { rights: EVERYONE, ..Request::new(3000, AllocKind::Device, Some(ours.agent())) };
     let address = ours.memory().allocate_shareable(&request).unwrap();
@@ -139,7 +139,7 @@ fn memory_goes_to_another_process_by_a_file_descriptor() {
     assert_eq!(bytes, [1, 2, 3, 0], "what was there before it was shared");
     write_ids(&theirs, there).unwrap();
     assert_eq!(words(ours.memory(), address, 64), (0..64).collect::<Vec<u32>>());
-    // The same memory again, and no more of it.
+    // The same memory again, without using more.
     assert_eq!(ours.memory().share(address).unwrap().size(), PAGE);
     assert_eq!((ours.memory().used(), theirs.memory().used()), (3000, PAGE));
     theirs.memory().free(there).unwrap();
@@ -148,7 +148,7 @@ fn memory_goes_to_another_process_by_a_file_descriptor() {
     assert_eq!(why(&write_ids(&ours, address).unwrap_err()), Denied::Freed);
 }
 
-/// Memory that was not allocated for it is shared too: as long as it lives, and nobody finds anything of it afterwards.
+/// Memory that was allocated normally can be shared too. Its contents are inaccessible after it has been freed.
 #[test]
 fn plain_memory_is_shared_by_name() {
     let (ours, theirs) = (Gpu::new(Config::default()), Gpu::new(Config::default()));
@@ -173,7 +173,7 @@ fn plain_memory_is_shared_by_name() {
         assert_eq!(bytes(ours.memory(), next), vec![9; size as usize], "what lies beside it is not shared");
         ours.memory().free(address).unwrap();
         assert!(open().is_none(), "freed");
-        // Who uses the addresses next finds zeros, and writes to nobody else's memory.
+        // The next user of the addresses finds zeros, and does not write to other memory.
         for _ in 0..6 {
             let again = ours.memory().alloc(size, 0, AllocKind::Device).unwrap();
             assert_eq!(bytes(ours.memory(), again), vec![0; size as usize]);
@@ -216,18 +216,18 @@ fn bad_requests_are_errors() {
     assert!(matches!(memory.unmap(range + 8), Err(MemoryError::NotTheStart { .. })));
     let refused = memory.create_physical(8 * PAGE, Some(gpu.agent())).unwrap_err();
     assert!(matches!(refused, MemoryError::OutOfMemory { .. }), "{refused}");
-    // Neither is it shared nor unmapped that was not made for it.
+    // Other memory can neither be shared nor unmapped.
     let plain = memory.alloc(100, 0, AllocKind::Managed).unwrap();
     assert!(matches!(memory.share(plain), Err(MemoryError::NotOwned { .. })));
     assert!(matches!(memory.unmap(plain), Err(MemoryError::NotOwned { .. })));
-    // A file that could be cut short under a kernel's feet.
+    // A file that could shrink while a kernel uses it.
     let file = tempfile::tempfile().unwrap();
     file.set_len(PAGE).unwrap();
     let refused = memory.import_physical(file.into(), None).unwrap_err();
     assert!(matches!(refused, MemoryError::NoPages { .. }), "{refused}");
 }
 
-/// In a process of its own: other tests take addresses, too.
+/// In a separate process, since other tests also reserve addresses.
 #[test]
 fn a_wished_address_is_granted_if_it_is_free() {
     if in_own_process("a_wished_address_is_granted_if_it_is_free") {
@@ -235,14 +235,14 @@ fn a_wished_address_is_granted_if_it_is_free() {
     }
     let gpu = Gpu::new(Config::default());
     let memory = gpu.memory();
-    // The system may give it to another thread of this process first, to one of the software GPU's.
+    // The system may give the address to another thread of this process first, such as a thread of the software GPU.
     let granted = (0..100).find_map(|_| {
         let wish = memory.reserve(PAGE, 0, 0).unwrap();
         memory.unreserve(wish).unwrap();
         (memory.reserve(PAGE, 0, wish).unwrap() == wish).then_some(wish)
     });
     let free = granted.expect("a wish that is granted once");
-    // One that is taken; another comes instead.
+    // If the address is in use, another one is returned.
     assert_ne!(memory.reserve(PAGE, 0, free).unwrap(), free);
     // Two ranges right beside each other.
     let beside = (0..100).any(|_| {

@@ -25,7 +25,7 @@ fn on_both(test: impl Fn(&str, &Gpu, &Arc<Module>)) {
     }
 }
 
-/// The shape of a product.
+/// The dimensions of a product.
 #[derive(Clone, Copy)]
 struct Size {
     m: usize,
@@ -154,7 +154,7 @@ fn a_sparse_matrix_of_gfx942() {
     let b = whole(&mut r, size.k * size.n, 9);
     let (mut full, mut index) = (vec![0; size.m * size.k], vec![0_u8; size.m * size.k / 8]);
     for (pair, two) in stored.chunks_exact(2).enumerate() {
-        // Two different places of four, in ascending order.
+        // Two different positions of four, in ascending order.
         let places = [(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)][(r.next() >> 40) as usize % 6];
         full[4 * pair + places.0] = two[0];
         full[4 * pair + places.1] = two[1];

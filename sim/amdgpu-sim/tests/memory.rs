@@ -1,4 +1,4 @@
-//! The allocation table: what is given, what is refused, and what its messages say.
+//! The allocation table: allocations, refusals, and error messages.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -152,15 +152,15 @@ fn threads_allocate_write_and_free_at_once() {
     assert_eq!(gpu.memory().used(), 0);
 }
 
-/// A program that frees what it had registered without a word: the allocator gives the bytes to the next who asks, and the
-/// table must not hold them twice.
+/// A program frees registered memory without unregistering it: the allocator reuses the bytes, and the table must not
+/// contain them twice.
 #[test]
 fn a_registration_of_memory_that_is_gone_gives_way() {
     let gpu = gpu(1 << 30);
     let memory = gpu.memory();
     let first = memory.alloc(1 << 20, 0, AllocKind::Device).unwrap();
     memory.free(first).unwrap();
-    // The quarantine lets go of it: it is the allocator's again.
+    // The quarantine releases it to the allocator.
     let all: Vec<u64> = (0..40).map(|_| memory.alloc(1 << 20, 0, AllocKind::Device).unwrap()).collect();
     all.into_iter().for_each(|a| memory.free(a).unwrap());
     // SAFETY: no kernel runs, so the bytes are never accessed.
@@ -182,13 +182,13 @@ fn a_registration_grows_with_no_moment_without_it() {
     let mut host = vec![0_u8; 4096];
     let start = host.as_mut_ptr();
     let base = start.expose_provenance() as u64;
-    // SAFETY: inside of the bytes, which outlive all that is registered; no kernel runs.
+    // SAFETY: inside the bytes, which outlive all registrations; no kernel runs.
     let register = |from: usize, len: u64| unsafe { memory.register_host(start.wrapping_add(from), len) };
     // SAFETY: as above.
     let around = |from: usize, len: u64| unsafe { memory.register_host_around(start.wrapping_add(from), len) };
     register(1000, 100).unwrap();
     register(1200, 100).unwrap();
-    // Half of one cannot become part of it.
+    // A registration that is only partly inside cannot be merged.
     assert!(matches!(around(1000, 250), Err(MemoryError::Overlap { .. })));
     assert!(matches!(around(1000, 0), Err(MemoryError::Empty)));
     assert_eq!(memory.find(base + 1250).unwrap().size, 100);

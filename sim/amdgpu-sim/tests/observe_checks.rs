@@ -1,4 +1,4 @@
-//! The checks: what they find in kernels with known mistakes, and that they find nothing in kernels without.
+//! The checks: their findings in kernels with known mistakes, and no findings in correct kernels.
 
 mod common;
 
@@ -28,7 +28,7 @@ const RACE: Checks = Checks { init: false, race: true, barrier: false, fail: fal
 const INIT: Checks = Checks { init: true, race: false, barrier: false, fail: false };
 const BARRIER: Checks = Checks { init: false, race: false, barrier: true, fail: false };
 
-/// Runs a kernel that has to end well, and takes what the checks say.
+/// Runs a kernel that must succeed, and returns the findings.
 fn run(gpu: &Gpu, module: &Module, name: &str, blocks: u32, threads: u32, args: &Args) -> Vec<Finding> {
     launch(gpu, module, name, [blocks, 1, 1], [threads, 1, 1], args).unwrap_or_else(|fault| panic!("{name}: {fault}"));
     gpu.take_findings()
@@ -71,7 +71,7 @@ fn a_reduction_needs_its_barriers() {
         for part in ["kernel reduce_racy: race at LDS address 0x", "no barrier between them", "wave", "lane"] {
             assert!(text.contains(part), "{text}");
         }
-        // Both workgroups do it; it is said once.
+        // Both workgroups do it; it is reported once.
         assert!(found.iter().any(|f| f.count >= 2), "{text}");
         nothing(&gpu.take_findings());
     });
@@ -96,7 +96,7 @@ fn workgroups_that_share_memory_need_atomics_or_fences() {
         }
         let out = zeros::<u32>(&gpu, 1);
         let found = run(&gpu, &module, "all_write", 4, 128, &Args::default().pointer(&out));
-        // Of one workgroup, and of several: the same instruction.
+        // Within one workgroup, and between several: the same instruction.
         assert_eq!(found.iter().map(race).collect::<Vec<_>>(), [(Space::Global, Access::Write, Access::Write)]);
         assert_eq!(found[0].nearest.unwrap().allocation.base, out.address);
         nothing(&run(&gpu, &module, "all_set", 4, 128, &Args::default().pointer(&out)));
@@ -121,13 +121,13 @@ fn atomics_locks_and_flags_are_no_races() {
         nothing(&run(&gpu, &module, "locked", 6, 256, &Args::default().pointer(&lock).pointer(&sum)));
         assert_eq!(sum.get(), [24]);
 
-        // A flag in LDS, which is found set and not set.
+        // A flag in LDS that is found set, or not set.
         for first in [0_u32, 64] {
             let out = zeros::<u32>(&gpu, 64);
             let args = Args::default().value(first).pointer(&out);
             nothing(&run(&gpu, &module, "local_flag", 1, 128, &args));
             assert_eq!(out.get(), [42; 64]);
-            // What is stored after the flag is not published by it; a loop that sums what another wave stores does not poll.
+            // A store after the flag is not published by it; a loop that sums another wave's stores does not poll.
             for racy in ["local_flag_late", "local_sum"] {
                 let found = run(&gpu, &module, racy, 1, 128, &args);
                 assert!(found.iter().any(|f| matches!(f.kind, FindingKind::Race { space: Space::Lds, .. })), "{racy}");
@@ -155,7 +155,7 @@ fn a_loop_of_compare_and_swaps_is_no_race() {
         nothing(&run(&gpu, &module, "triple_local", 4, 256, &Args::default().pointer(&out)));
         assert_eq!(out.get(), [3_u32.wrapping_pow(256); 4]);
 
-        // A plain read of what others add to is one, whether found by the read or by the operation.
+        // A plain read of a location that others add to is a race, whether it is found at the read or at the operation.
         let (sum, out, elsewhere) = (zeros::<i32>(&gpu, 1), zeros::<i32>(&gpu, 16), zeros::<i32>(&gpu, 1));
         let args = Args::default().pointer(&sum).pointer(&out).pointer(&elsewhere);
         let found = run(&gpu, &module, "peek", 4, 256, &args);
@@ -206,7 +206,7 @@ fn races_are_found_in_every_order_of_waves() {
     }
 }
 
-/// Two lanes of a wave whose stores, in one instruction, write different values to a place.
+/// Two lanes of a wave whose stores, in one instruction, write different values to one address.
 #[test]
 fn lanes_of_one_wave_must_not_store_different_values_to_one_place() {
     on_both(|arch| {
@@ -218,7 +218,7 @@ fn lanes_of_one_wave_must_not_store_different_values_to_one_place() {
         for (name, space) in
             [("lanes_local", Space::Lds), ("lanes_global", Space::Global), ("lanes_bytes", Space::Global)]
         {
-            // A place for each lane, or one value.
+            // An address per lane, or one value.
             for (share, values) in [(1, 64), (64, 1), (4, 1)] {
                 nothing(&store(name, share, values));
             }
@@ -235,20 +235,20 @@ fn lanes_of_one_wave_must_not_store_different_values_to_one_place() {
                 assert!(text.contains("lanes of one wave write different values at once"), "{text}");
             }
         }
-        // Stores that overlap in part: the bytes that both write to are the same, or not.
+        // Partly overlapping stores: their common bytes are equal, or not.
         let overlap =
             |apart: u32| run(&gpu, &module, "lanes_overlap", 1, 32, &Args::default().pointer(&out).value(apart));
         for (apart, differs) in [(4, false), (2, false), (1, true), (3, true)] {
             let found = overlap(apart);
             assert_eq!(!found.is_empty(), differs, "{apart} bytes apart: {found:?}");
         }
-        // The same instruction, but one time after the other.
+        // The same instruction, executed at different times.
         nothing(&run(&gpu, &module, "lanes_in_turns", 1, 64, &Args::default().pointer(&out).value(64_u32)));
         assert_eq!(out.get()[0], 63);
     });
 }
 
-/// Accesses beyond LDS where a check looks for them: a fault, but for loads by kernels that are known to rely on zeros.
+/// With the memory check, an access beyond LDS is a fault, except for loads by kernels that are known to rely on zeros.
 #[test]
 fn accesses_beyond_lds_are_faults_unless_the_kernel_is_known() {
     on_both(|arch| {
@@ -282,7 +282,7 @@ fn accesses_beyond_lds_are_faults_unless_the_kernel_is_known() {
     });
 }
 
-/// Stores beyond LDS are ignored by a GPU that does so: lanes that all put what they do not need there race with nobody.
+/// With a GPU that ignores stores beyond LDS, lanes that all store unneeded values there do not race.
 #[test]
 fn ignored_stores_are_no_races() {
     on_both(|arch| {
@@ -308,7 +308,7 @@ fn reads_of_memory_that_nothing_has_written() {
         let memory = gpu.memory();
         let [a, b, c] = [(); 3].map(|()| memory.alloc(4 * 256, 0, AllocKind::Device).unwrap());
         let copy = |from: u64, to: u64| run(&gpu, &module, "copy", 1, 256, &Args::default().value(from).value(to));
-        // The host writes all but one word: lane 37 of wave 1 reads it.
+        // The host writes all words except one, which lane 37 of wave 1 reads.
         memory.write(a, &[1; 4 * 101]).unwrap();
         memory.fill(a + 4 * 102, &[0], 4 * 154).unwrap();
         let found = copy(a, b);
@@ -316,16 +316,16 @@ fn reads_of_memory_that_nothing_has_written() {
         assert_eq!((found[0].place.wave, found[0].place.lane), (1, Some(37)));
         let text = found[0].to_string();
         assert!(text.contains("at byte 404 of 1024 bytes of device memory"), "{text}");
-        // What a kernel has written is written, and what the host copies is as it was.
+        // A kernel's writes count as written, and the host's copies preserve the state.
         nothing(&copy(b, c));
         memory.copy(c + 4, a + 404, 4).unwrap();
         assert_eq!(copy(c, b).iter().map(unwritten).collect::<Vec<_>>(), [(Space::Global, c + 4, Access::Read)]);
-        // A sum that nobody has set to zero.
+        // A sum that was never set to zero.
         let sum = memory.alloc(4, 0, AllocKind::Device).unwrap();
         let add = || run(&gpu, &module, "add_to", 1, 64, &Args::default().value(sum));
         assert_eq!(add().iter().map(unwritten).collect::<Vec<_>>(), [(Space::Global, sum, Access::Atomic)]);
         nothing(&add());
-        // Memory that the host writes by itself is not watched.
+        // Memory that the host writes directly is not tracked.
         let pinned = memory.alloc(1024, 0, AllocKind::Host).unwrap();
         nothing(&copy(pinned, b));
     });
@@ -338,7 +338,7 @@ fn a_copy_uses_nothing_and_memory_shared_with_the_host_counts_as_written() {
         let (gpu, module) = with(config);
         let [a, b] = [(); 2].map(|()| gpu.memory().alloc(1024, 0, AllocKind::Device).unwrap());
         nothing(&run(&gpu, &module, "copy", 1, 256, &Args::default().value(a).value(b)));
-        // Other kernels are looked at.
+        // Other kernels are checked.
         let add = |sum: u64| run(&gpu, &module, "add_to", 1, 64, &Args::default().value(sum));
         assert_eq!(add(a).iter().map(unwritten).collect::<Vec<_>>(), [(Space::Global, a, Access::Atomic)]);
         let shared = gpu.memory().alloc(1024, 0, AllocKind::Device).unwrap();
@@ -377,7 +377,7 @@ fn barriers_that_not_all_waves_come_to() {
         assert!(found[0].to_string().contains("wait at different barriers"), "{}", found[0]);
         let early = |n: u32| run(&gpu, &module, "early_end", 1, 256, &Args::default().pointer(&out).value(n));
         nothing(&early(256));
-        // A wave that has ended counts as having come.
+        // A wave that has ended counts as having reached every barrier.
         nothing(&early(130));
         nothing(&run(
             &gpu,
@@ -403,7 +403,7 @@ fn a_dispatch_with_findings_fails_if_asked_to() {
         text.starts_with("kernel all_write: the checks found something\n  kernel all_write: race at address"),
         "{text}"
     );
-    // It has run to its end all the same.
+    // It has completed nevertheless.
     assert_ne!(out.get(), [0]);
     launch(&gpu, &module, "all_set", [4, 1, 1], [128, 1, 1], &args).unwrap();
 }
@@ -440,13 +440,14 @@ fn an_unchecked_gpu_finds_nothing_and_memory_faults_are_found_without_checks() {
     }
 }
 
-/// A bound for what the checks remember: they say that they came to it, and what they could not look at is no finding.
+/// A memory limit for the checks: they report that they have reached it, and do not report memory that they could not
+/// track.
 #[test]
 fn a_check_without_room_says_so_and_finds_nothing_else() {
-    // The bound is one for all of a process, in which other tests have kernels checked: so this is done in a process of its own.
+    // The limit applies to the whole process, in which other tests check kernels too: so this runs in a separate process.
     const ALONE: &str = "AMDGPU_SIM_TEST_ALONE";
     if std::env::var_os(ALONE).is_none() {
-        // Not `current_exe`: under a runner that is a loader, that would be the loader.
+        // Not `current_exe`: if the program runs under an explicit loader, that returns the loader.
         let mut command = std::process::Command::new(std::env::args_os().next().unwrap());
         command.args(["--exact", "a_check_without_room_says_so_and_finds_nothing_else"]).env(ALONE, "1");
         let output = command.output().unwrap();
@@ -461,28 +462,28 @@ fn a_check_without_room_says_so_and_finds_nothing_else() {
         run(gpu, module, "reduce", 256, 256, &Args::default().pointer(&input).pointer(&out))
     };
     let incomplete = |check, most| FindingKind::Incomplete { check, most };
-    // What is remembered of 64 pages takes 3 MiB.
+    // Tracking 64 pages takes 3 MiB.
     let (gpu, module) = with(config(RACE, Some(most)));
     let found = run_reduce(&gpu, &module);
     assert_eq!(found.iter().map(|finding| finding.kind.clone()).collect::<Vec<_>>(), [incomplete("race", most)]);
     for part in ["kernel reduce: the check `race`", "1048576 bytes", "HIP_SIM_CHECK_MEMORY"] {
         assert!(found[0].to_string().contains(part), "{}", found[0]);
     }
-    // The next dispatch begins anew.
+    // The next dispatch starts fresh.
     let (one, out) = (upload(&gpu, &[1_i32; 256]), zeros::<i32>(&gpu, 1));
     nothing(&run(&gpu, &module, "reduce", 1, 256, &Args::default().pointer(&one).pointer(&out)));
     let (gpu, module) = with(config(RACE, None));
     nothing(&run_reduce(&gpu, &module));
 
-    // Bits for 256 KiB take 32 KiB; those for what is small have room.
+    // Tracking 256 KiB takes 32 KiB; small allocations can be tracked.
     let (gpu, module) = with(config(INIT, Some(0)));
     let found = run_reduce(&gpu, &module);
     assert_eq!(found.iter().map(|finding| finding.kind.clone()).collect::<Vec<_>>(), [incomplete("init", 0)]);
-    // Told once, as long as no more is refused; with room it is not told.
+    // Reported once, until memory is refused again; without refusals it is not reported.
     let (gpu, module) = with(config(INIT, None));
     nothing(&run_reduce(&gpu, &module));
 
-    // A dispatch that could not be looked at fails where findings are to make it fail.
+    // An untracked dispatch fails if findings make it fail.
     let (gpu, module) = with(config(Checks { fail: true, ..RACE }, Some(most)));
     let (input, out) = (upload(&gpu, &vec![1_i32; 256 * 256]), zeros::<i32>(&gpu, 256));
     let args = Args::default().pointer(&input).pointer(&out);

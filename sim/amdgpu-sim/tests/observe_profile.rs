@@ -1,4 +1,4 @@
-//! The profile: counts that are known, and what is made of them.
+//! The profile: known counts, and the reports.
 
 mod common;
 
@@ -16,7 +16,7 @@ fn profiled(arch: Arch, threads: Option<usize>) -> (Gpu, Arc<Module>) {
     (gpu, module)
 }
 
-/// What one launch of a kernel did.
+/// The profile of one launch of a kernel.
 fn one(arch: Arch, name: &str, blocks: u32, threads: u32, args: impl Fn(&Gpu) -> Args) -> KernelProfile {
     let (gpu, module) = profiled(arch, None);
     let stats = launch_1d(&gpu, &module, name, blocks, threads, &args(&gpu));
@@ -29,7 +29,7 @@ fn one(arch: Arch, name: &str, blocks: u32, threads: u32, args: impl Fn(&Gpu) ->
     kernel
 }
 
-/// A buffer that stays: the tests' GPUs are dropped as a whole.
+/// A leaked buffer: the tests' GPUs are dropped as a whole.
 fn buffer(gpu: &Gpu, words: usize) -> u64 {
     gpu.memory().alloc(4 * words as u64, 0, amdgpu_sim::AllocKind::Device).unwrap()
 }
@@ -59,7 +59,7 @@ fn lines_of_coalesced_and_strided_accesses() {
 fn bank_conflicts_of_columns() {
     for arch in Arch::ALL {
         let columns = |name| one(arch, name, 1, 64, |gpu| Args::default().value(buffer(gpu, 64))).counters;
-        // 64 rows in 2 turns each. Of a column, all words are in one bank: 32 turns for each half of the wave.
+        // 64 rows in 2 cycles each. In a column, all words are in one bank: 32 cycles for each half of the wave.
         let c = columns("columns");
         assert_eq!((c.lds_turns, c.bank_conflicts), (64 * 2 + 64, 62));
         assert_eq!((c.lds_written, c.lds_read), (64 * 256, 256));
@@ -156,7 +156,7 @@ fn a_flame_graph_of_blocks_without_debug_information() {
     assert!(svg.starts_with("<svg xmlns=") && svg.ends_with("</svg>\n"));
     assert_eq!(svg.matches("<g>").count(), svg.matches("</g>").count());
     assert!(svg.contains("<title>reduce: ") && svg.contains("<title>block +0x0: "), "{svg}");
-    // The legend names what there is, and nothing else; a click is answered.
+    // The legend names only the kinds that occur; clicks are handled.
     for (kind, there) in [("kernel", true), ("basic block", true), ("instruction", true), ("source line", false)] {
         assert_eq!(svg.contains(&format!(">{kind}</text>")), there, "{kind}");
     }

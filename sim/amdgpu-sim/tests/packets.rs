@@ -1,4 +1,4 @@
-//! Kernels run as AQL packets ask for it, and dispatches that are told to stop.
+//! Kernels run from AQL packets, and cancelled dispatches.
 
 mod common;
 
@@ -21,7 +21,7 @@ fn gpu_and(code: &[u8]) -> (Gpu, Arc<Module>) {
     (gpu, module)
 }
 
-/// A packet for `kernel`, as a runtime writes it to its queue.
+/// A packet for `kernel` as a runtime writes it to its queue.
 fn packet_bytes(kernel: &Kernel, grid: u32, workgroup: u16, dynamic_lds: u32, kernarg: u64) -> [u8; PACKET_BYTES] {
     let info = kernel.info();
     let mut bytes = [0; PACKET_BYTES];
@@ -55,7 +55,7 @@ fn a_packet_names_its_kernel_by_the_descriptors_address() {
     assert_eq!((stats.workgroups, stats.waves), (2, 2));
     assert_eq!(out.get(), [3.0; 100]);
 
-    // Not to be found any more, once the code object is gone.
+    // Not found any more after the code object has been unloaded.
     drop((kernel, module));
     let fault = gpu.run_packet(&packet, &Cancel::default()).unwrap_err();
     let address = packet.kernel_object;
@@ -84,16 +84,16 @@ fn a_kernel_reads_the_packet_where_the_queue_has_it() {
         let address = queue.address + 2 * PACKET_BYTES as u64;
         gpu.run_packet(&Packet { address, ..Packet::parse(bytes) }, &Cancel::default()).map(|_| out.get())
     };
-    // Dimensions that the packet does not have: the sizes are 1 for the GPU, whatever the bytes say to the kernel.
+    // Dimensions that the packet does not use: the GPU treats the sizes as 1, whatever the bytes are that the kernel reads.
     (bytes[6], bytes[8], bytes[16], bytes[20]) = (1, 1, 1, 1);
     assert!(run(&bytes).unwrap().chunks_exact(4).all(|got| got == [16 | 1 << 16, 1, 6 | 1 << 16, 1]));
-    // What the kernel is told comes from the bytes in memory, not from what the GPU was told.
+    // The kernel reads the bytes in memory, not the values passed to the GPU.
     let told = Packet::parse(&bytes);
     bytes[4] = 8;
     let queue = upload(&gpu, &bytes);
     gpu.run_packet(&Packet { address: queue.address, ..told }, &Cancel::default()).unwrap();
     assert_eq!(out.get()[..4], [8 | 1 << 16, 1, 12 | 1 << 16, 1]);
-    // A packet that is nowhere.
+    // A packet at an invalid address.
     let fault = gpu.run_packet(&told, &Cancel::default()).unwrap_err();
     assert!(matches!(fault.kind, FaultKind::Memory { why: Denied::OutOfBounds, .. }), "{fault}");
 }
@@ -142,13 +142,13 @@ fn an_endless_kernel_stops_when_it_is_told_to() {
         let cancel = Cancel::default();
         thread::scope(|scope| {
             let running = scope.spawn(|| gpu.run_packet(&packet, &cancel));
-            // It is likely to have begun by then; it is cancelled wherever it is.
+            // By now it has probably begun; it is cancelled wherever it is.
             thread::sleep(Duration::from_millis(5));
             cancel.cancel();
             let fault = running.join().unwrap().unwrap_err();
             assert_eq!(fault.kind, FaultKind::Cancelled);
         });
-        // And does not start.
+        // It does not start.
         assert_eq!(gpu.run_packet(&packet, &cancel).unwrap_err().kind, FaultKind::Cancelled);
     }
     // Nor do waves that would end at once.
@@ -160,20 +160,20 @@ fn an_endless_kernel_stops_when_it_is_told_to() {
     cancel.cancel();
     assert_eq!(gpu.run_packet(&packet, &cancel).unwrap_err().kind, FaultKind::Cancelled);
     assert!(gpu.run_packet(&packet, &Cancel::default()).is_ok());
-    // A flag that the host sets lets it end by itself.
+    // A flag that the host sets ends the kernel.
     let flag = zeros::<i32>(&gpu, 1);
     let kernarg = kernarg(&gpu, &kernel, &Args::default().pointer(&flag), 64, 64);
     let packet = Packet::parse(&packet_bytes(&kernel, 64, 64, 0, kernarg.address));
     thread::scope(|scope| {
         let running = scope.spawn(|| gpu.run_packet(&packet, &Cancel::default()));
-        // It is likely to have begun by then; it ends in any case.
+        // By now it has probably begun; it ends in any case.
         thread::sleep(Duration::from_millis(5));
         gpu.memory().write(flag.address, &[1]).unwrap();
         assert!(running.join().unwrap().is_ok());
     });
 }
 
-/// What is wrong with the sizes is said first, whatever else is.
+/// Size errors take precedence over other errors.
 #[test]
 fn sizes_that_cannot_be_are_refused_in_order() {
     let (gpu, module) = gpu_and(BASIC);

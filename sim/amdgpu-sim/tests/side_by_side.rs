@@ -1,4 +1,4 @@
-//! Waves of a workgroup go on side by side, as far as a kernel can tell that has no race on a chip.
+//! Waves of a workgroup run side by side, as far as a kernel without a race on a chip can tell.
 
 mod common;
 
@@ -9,7 +9,7 @@ use common::{Args, launch_1d, load, upload, zeros};
 
 static SIDE_BY_SIDE: &[u8] = include_bytes!("kernels/side_by_side.co");
 
-/// Sums of pivots as each thread read them, and what became of the pivots.
+/// The sums of pivots as read by each thread, and the final pivots.
 fn pivots(schedule: Schedule) -> (Vec<f32>, Vec<f32>) {
     let gpu = Gpu::new(Config { schedule, ..Config::default() });
     let input: Vec<f32> = (0..40).map(|i| (i * i) as f32).collect();
@@ -21,7 +21,7 @@ fn pivots(schedule: Schedule) -> (Vec<f32>, Vec<f32>) {
     (sums, roots)
 }
 
-/// What one wave replaces after a barrier the others have read before, if that is what they do first.
+/// A value that one wave replaces after a barrier has been read by the others before, if that is their first access.
 #[test]
 fn waves_read_what_another_is_about_to_replace() {
     let expected: f32 = (0..40).map(|i| (i * i) as f32).sum();
@@ -32,7 +32,7 @@ fn waves_read_what_another_is_about_to_replace() {
     }
 }
 
-/// Where turns are long enough it is a race: the software GPU shows what the barrier is for.
+/// With long turns it becomes a race: the software GPU shows that the barrier is needed.
 #[test]
 fn long_slices_bring_the_race_to_light() {
     let (sums, _) = pivots(Schedule::Interleaved(NonZeroU32::new(1000).unwrap()));

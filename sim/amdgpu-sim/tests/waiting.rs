@@ -1,4 +1,5 @@
-//! Kernels that wait: for each other within a grid, for other dispatches, for other GPUs, for the host. All must get on.
+//! Kernels that wait: for each other within a grid, for other dispatches, for other GPUs, for the host. All must make
+//! progress.
 
 mod common;
 
@@ -12,7 +13,7 @@ use common::*;
 
 static WAITING: &[u8] = include_bytes!("kernels/waiting.co");
 
-/// Both an own pool of helpers and none.
+/// With a pool of helpers of its own, and with none.
 fn on_threads(test: impl Fn(&Gpu)) {
     for threads in [Some(1), Some(3), None] {
         test(&Gpu::new(Config { threads, ..Config::default() }));
@@ -76,7 +77,8 @@ fn as_many_workgroups_as_are_resident_meet_at_a_barrier_over_the_grid() {
     });
 }
 
-/// What waits in vain is not started without end: the limit holds, and the dispatch can be cut off.
+/// Workgroups that wait in vain do not cause unlimited further ones to start: the limit holds, and the dispatch can be
+/// stopped.
 #[test]
 fn a_grid_that_is_too_large_for_its_barrier_is_cut_off_by_the_budget() {
     let config = Config { instruction_budget: Some(3_000_000), compute_units: Some(1), ..Config::default() };
@@ -90,7 +92,7 @@ fn a_grid_that_is_too_large_for_its_barrier_is_cut_off_by_the_budget() {
     assert!((8..8 + 16).contains(&count.get()[0]), "{}", count.get()[0]);
 }
 
-/// Ends the wait of a kernel when it goes.
+/// Ends the wait of a kernel on drop.
 struct LetGoOn<'a>(&'a AtomicU32);
 
 impl Drop for LetGoOn<'_> {
@@ -112,7 +114,7 @@ fn a_kernel_waits_for_the_host_and_the_host_for_the_kernel() {
             let running = scope.spawn(|| launch_1d(gpu, &module, "wait_for", 100, 64, &args));
             // Whatever fails, the kernel ends.
             let _go_on = LetGoOn(host);
-            // Others are not kept from running meanwhile.
+            // Other dispatches can run meanwhile.
             let done = zeros::<u32>(gpu, 1);
             let other = Args::default().pointer(&done).value(1_u32).value(1_u32).value(0_u32).pointer(&done);
             launch_1d(gpu, &module, "ping_pong", 300, 64, &other);
@@ -123,7 +125,7 @@ fn a_kernel_waits_for_the_host_and_the_host_for_the_kernel() {
     });
 }
 
-/// It looks at its other flag once in 10,000 spins, however rarely it gets to run.
+/// It checks its other flag once in 10,000 spins, however rarely it runs.
 #[test]
 fn a_kernel_that_counts_its_spins_gets_to_the_end_of_its_patience() {
     let gpu = Gpu::new(Config::default());
@@ -156,11 +158,11 @@ fn time_passes_for_a_kernel_that_waits_for_it() {
     let args = Args::default().pointer(&out).value(100_000_u64);
     let stats = launch_1d(&gpu, &load(&gpu, WAITING), "delay", 1, 64, &args);
     assert!(out.get().iter().all(|ticks| *ticks >= 100_000));
-    // A millisecond of looking at the clock all the time would be many times that.
+    // A millisecond of continuous polling would be many times that.
     assert!(stats.instructions < 100_000, "{}", stats.instructions);
 }
 
-/// A loop over memory is not mistaken for one that waits: its waves get long turns, and nobody sleeps.
+/// A loop over memory is not mistaken for waiting: its waves get long turns, and no thread sleeps.
 #[test]
 fn a_long_loop_over_memory_gives_the_right_sum() {
     on_threads(|gpu| {
@@ -199,7 +201,8 @@ fn a_global_wave_sync_semaphore_lets_consumers_pass() {
     });
 }
 
-/// A barrier that nobody has set up for the grid's size: its waves wait for ever, at no instruction that a budget would count.
+/// A grid barrier that was not initialised: its waves wait for ever, without executing instructions that a budget
+/// counts.
 #[test]
 fn waves_that_wait_for_a_barrier_in_vain_can_be_cut_off_and_cancelled() {
     let gpu = Gpu::new(Config { instruction_budget: Some(1_000_000), ..Config::default() });
@@ -228,7 +231,7 @@ fn waves_that_wait_for_a_barrier_in_vain_can_be_cut_off_and_cancelled() {
     let cancel = Cancel::default();
     thread::scope(|scope| {
         let running = scope.spawn(|| gpu.run_packet(&packet, &cancel));
-        // All have come to the barrier.
+        // All waves have reached the barrier.
         while data.get() != [1; 4] && !running.is_finished() {
             thread::yield_now();
         }
@@ -237,7 +240,7 @@ fn waves_that_wait_for_a_barrier_in_vain_can_be_cut_off_and_cancelled() {
     });
 }
 
-/// After as many dispatches as were asked for the GPU is lost, for good; another GPU is not.
+/// After the configured number of dispatches the GPU is lost permanently; another GPU is not.
 #[test]
 fn a_lost_gpu_carries_out_nothing_more() {
     let config = Config { lose_after: Some(2), ..Config::default() };
@@ -263,7 +266,7 @@ fn a_lost_gpu_carries_out_nothing_more() {
     assert_eq!(out.get(), [5; 64]);
 }
 
-/// A kernel that runs when its GPU is lost ends with it, though it waits for what will never be.
+/// A kernel that is running when its GPU is lost ends with it, even if it waits for ever.
 #[test]
 fn a_kernel_in_flight_is_lost_with_its_gpu() {
     let gpu = Gpu::new(Config::default());
@@ -273,7 +276,7 @@ fn a_kernel_in_flight_is_lost_with_its_gpu() {
     let args = Args::default().pointer(&data).value(1_u32).pointer(&wrong);
     thread::scope(|scope| {
         let running = scope.spawn(|| launch(&gpu, &module, "gws_rounds", [4, 1, 1], [64, 1, 1], &args));
-        // All have come to the barrier.
+        // All waves have reached the barrier.
         while data.get() != [1; 4] && !running.is_finished() {
             thread::yield_now();
         }
@@ -288,7 +291,7 @@ fn a_kernel_tells_the_host_an_events_number() {
     let module = load(&gpu, WAITING);
     let out = zeros::<u32>(&gpu, 64);
     let run = |event: u32| launch_1d(&gpu, &module, "tell", 2, 64, &Args::default().value(event).pointer(&out));
-    // Nobody listens.
+    // No interrupt function is set.
     run(1);
     let told = Arc::new(Mutex::new(Vec::new()));
     let listener = Arc::clone(&told);

@@ -1,18 +1,18 @@
 //! Formats of texels.
 
-/// A format of texels: what OpenGL calls it, and what a GPU's image descriptor has for it.
+/// A texel format: OpenGL's names for it, and its encoding in a GPU's image descriptor.
 #[derive(Clone, Copy)]
 pub(crate) struct Format {
     /// The sized internal format.
     pub(crate) internal: u32,
-    /// The format and type of texels in the program's memory that are the same, bit by bit. There are no others.
+    /// The format and type of bit-identical texels in the program's memory. Others are not supported.
     pub(crate) client: [u32; 2],
     /// Bytes of a texel.
     pub(crate) bytes: usize,
     /// Data format and number format, by the numbers of AMD's CDNA2 ISA manual.
     pub(crate) data: u32,
     pub(crate) number: u32,
-    /// What each component of a loaded texel is: 0, 1, or 4 to 7 for those in memory.
+    /// The source of each component of a loaded texel: 0, 1, or 4 to 7 for those in memory.
     pub(crate) select: [u32; 4],
 }
 
@@ -45,7 +45,7 @@ const FORMATS: [Format; 7] = [
 ];
 
 impl Format {
-    /// The format of that name.
+    /// The format with that internal name.
     pub(crate) fn of(internal: u32) -> Option<Self> {
         FORMATS.into_iter().find(|format| format.internal == internal)
     }

@@ -20,20 +20,20 @@ const TEXTURE_SAMPLES: u32 = 0x9106;
 const TEXTURE_BASE_LEVEL: u32 = 0x813c;
 const TEXTURE_MAX_LEVEL: u32 = 0x813d;
 
-/// Bytes of an allocation before a buffer, so that it does not begin where its memory does.
+/// Unused bytes before a buffer, so that it does not start at the beginning of its memory.
 const BEFORE_BUFFERS: usize = 256;
-/// Bytes that rows of texels are a multiple of.
+/// The alignment of texel rows in bytes.
 const PITCH: usize = 256;
-/// Most texels along a side.
+/// Maximum number of texels along a side.
 const MOST: usize = 16384;
 
-/// The thread's context's first error since the last call.
+/// Returns the first error in the thread's context since the last call.
 #[unsafe(no_mangle)]
 pub(crate) extern "C" fn glGetError() -> c_uint {
     with_context(|context, _| Ok(std::mem::take(&mut context.error)))
 }
 
-/// Waits for what was asked for: everything is done at once.
+/// Waits for queued commands. Commands are executed immediately.
 #[unsafe(no_mangle)]
 pub(crate) extern "C" fn glFinish() {}
 
@@ -41,31 +41,31 @@ pub(crate) extern "C" fn glFinish() {}
 #[unsafe(no_mangle)]
 pub(crate) extern "C" fn glFlush() {}
 
-/// Who made this, whatever is asked.
+/// Returns the vendor, for every argument.
 #[unsafe(no_mangle)]
 pub(crate) extern "C" fn glGetString(_: c_uint) -> *const c_char {
     c"gl-sim".as_ptr()
 }
 
-/// Nothing that is the same everywhere.
+/// No parameter is supported.
 #[unsafe(no_mangle)]
 pub(crate) extern "C" fn glGetIntegerv(_: c_uint, _: *mut c_int) {
     with_context(|_, _| Err::<(), _>(INVALID_ENUM));
 }
 
-/// Names for new objects.
+/// Reserves names for new objects.
 unsafe fn generate(count: c_int, names: *mut c_uint, reserve: impl Fn(&mut Group) -> c_uint) {
     with_context(|_, group| {
         let count = usize::try_from(count).map_err(|_| INVALID_VALUE)?;
         for index in 0..count {
-            // SAFETY: the caller has room for so many.
+            // SAFETY: the caller has room for that many names.
             unsafe { names.add(index).write(reserve(group)) };
         }
         Ok(())
     });
 }
 
-/// Names for new buffers.
+/// Reserves names for new buffers.
 ///
 /// # Safety
 /// There is room for `count` names.
@@ -80,7 +80,7 @@ pub(crate) unsafe extern "C" fn glGenBuffers(count: c_int, names: *mut c_uint) {
     unsafe { generate(count, names, reserve) }
 }
 
-/// Names for new textures.
+/// Reserves names for new textures.
 ///
 /// # Safety
 /// There is room for `count` names.
@@ -98,13 +98,13 @@ pub(crate) unsafe extern "C" fn glGenTextures(count: c_int, names: *mut c_uint) 
 unsafe fn delete(count: c_int, names: *const c_uint, remove: impl Fn(&mut Group, c_uint)) {
     with_context(|_, group| {
         let count = usize::try_from(count).map_err(|_| INVALID_VALUE)?;
-        // SAFETY: the caller has so many.
+        // SAFETY: the caller has that many names.
         (0..count).for_each(|index| remove(group, unsafe { names.add(index).read() }));
         Ok(())
     });
 }
 
-/// Ends buffers; their memory stays with who has mapped it.
+/// Deletes buffers. Existing mappings keep their memory.
 ///
 /// # Safety
 /// There are `count` names.
@@ -114,7 +114,7 @@ pub(crate) unsafe extern "C" fn glDeleteBuffers(count: c_int, names: *const c_ui
     unsafe { delete(count, names, |group, name| drop(group.buffers.remove(&name))) }
 }
 
-/// Ends textures.
+/// Deletes textures.
 ///
 /// # Safety
 /// There are `count` names.
@@ -124,7 +124,7 @@ pub(crate) unsafe extern "C" fn glDeleteTextures(count: c_int, names: *const c_u
     unsafe { delete(count, names, |group, name| drop(group.textures.remove(&name))) }
 }
 
-/// Binds a buffer, which there is from then on.
+/// Binds a buffer, and creates it if it does not exist.
 #[unsafe(no_mangle)]
 pub(crate) extern "C" fn glBindBuffer(target: c_uint, name: c_uint) {
     with_context(|context, group| {
@@ -136,7 +136,7 @@ pub(crate) extern "C" fn glBindBuffer(target: c_uint, name: c_uint) {
     });
 }
 
-/// Binds a texture, which there is from then on, for that target.
+/// Binds a texture to a target, and creates it if it does not exist.
 #[unsafe(no_mangle)]
 pub(crate) extern "C" fn glBindTexture(target: c_uint, name: c_uint) {
     with_context(|context, group| {
@@ -154,13 +154,13 @@ pub(crate) extern "C" fn glBindTexture(target: c_uint, name: c_uint) {
     });
 }
 
-/// Whether there is such a buffer.
+/// Returns whether the buffer exists.
 #[unsafe(no_mangle)]
 pub(crate) extern "C" fn glIsBuffer(name: c_uint) -> u8 {
     with_context(|_, group| Ok(u8::from(matches!(group.buffers.get(&name), Some(Some(_))))))
 }
 
-/// Whether there is such a texture.
+/// Returns whether the texture exists.
 #[unsafe(no_mangle)]
 pub(crate) extern "C" fn glIsTexture(name: c_uint) -> u8 {
     with_context(|_, group| Ok(u8::from(matches!(group.textures.get(&name), Some(Some(_))))))
@@ -176,7 +176,7 @@ fn bound_texture<'a>(context: &Context, group: &'a mut Group, target: c_uint) ->
     group.textures.get_mut(name).and_then(Option::as_mut).ok_or(INVALID_OPERATION)
 }
 
-/// A new data store for the buffer that is bound.
+/// Creates a data store for the bound buffer.
 ///
 /// # Safety
 /// `data` is null or points to `size` bytes.
@@ -189,7 +189,7 @@ pub(crate) unsafe extern "C" fn glBufferData(target: c_uint, size: isize, data: 
         if size > 0 {
             let store = Storage::new(BEFORE_BUFFERS, size).ok_or(OUT_OF_MEMORY)?;
             if !data.is_null() {
-                // SAFETY: the caller vouches for so many bytes.
+                // SAFETY: the caller vouches for that many bytes.
                 store.write(0, unsafe { std::slice::from_raw_parts(data.cast(), size) });
             }
             buffer.store = Some(store);
@@ -198,7 +198,7 @@ pub(crate) unsafe extern "C" fn glBufferData(target: c_uint, size: isize, data: 
     });
 }
 
-/// Changes bytes of the buffer that is bound.
+/// Writes to the bound buffer.
 ///
 /// # Safety
 /// `data` points to `size` bytes.
@@ -209,13 +209,13 @@ pub(crate) unsafe extern "C" fn glBufferSubData(target: c_uint, offset: isize, s
             return Err(INVALID_VALUE);
         };
         let store = bound_buffer(context, group, target)?.store.as_ref().ok_or(INVALID_VALUE)?;
-        // SAFETY: the caller vouches for so many bytes.
+        // SAFETY: the caller vouches for that many bytes.
         let bytes = unsafe { std::slice::from_raw_parts(data.cast(), size) };
         if store.write(offset, bytes) { Ok(()) } else { Err(INVALID_VALUE) }
     });
 }
 
-/// Bytes of the buffer that is bound.
+/// Reads from the bound buffer.
 ///
 /// # Safety
 /// `data` has room for `size` bytes.
@@ -230,13 +230,13 @@ pub(crate) unsafe extern "C" fn glGetBufferSubData(target: c_uint, offset: isize
         if !store.read(offset, &mut bytes) {
             return Err(INVALID_VALUE);
         }
-        // SAFETY: the caller vouches for so much room.
+        // SAFETY: the caller vouches for that much room.
         unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), data.cast(), size) };
         Ok(())
     });
 }
 
-/// The size of the buffer that is bound.
+/// Returns the size of the bound buffer.
 ///
 /// # Safety
 /// There is room for a number.
@@ -253,7 +253,7 @@ pub(crate) unsafe extern "C" fn glGetBufferParameteriv(target: c_uint, what: c_u
     });
 }
 
-/// New texels for the texture that is bound.
+/// Creates the image of the bound texture.
 unsafe fn image(
     target: c_uint,
     level: c_int,
@@ -274,7 +274,7 @@ unsafe fn image(
         let pitch = row.next_multiple_of(PITCH);
         let store = Storage::new(0, pitch * height * depth).ok_or(OUT_OF_MEMORY)?;
         if !texels.is_null() {
-            // SAFETY: the caller vouches for so many texels without gaps.
+            // SAFETY: the caller vouches for that many texels without gaps.
             let texels = unsafe { std::slice::from_raw_parts(texels.cast::<u8>(), row * height * depth) };
             texels.chunks_exact(row).enumerate().for_each(|(index, row)| assert!(store.write(index * pitch, row)));
         }
@@ -283,7 +283,7 @@ unsafe fn image(
     });
 }
 
-/// New texels for a plane. Rows in the program's memory have no gaps (`GL_UNPACK_ALIGNMENT` of 1).
+/// Creates a 2D image. Rows in the program's memory have no gaps (`GL_UNPACK_ALIGNMENT` of 1).
 ///
 /// # Safety
 /// `texels` is null or points to as many as the sizes say.
@@ -303,7 +303,7 @@ pub(crate) unsafe extern "C" fn glTexImage2D(
     unsafe { image(target, level, internal, [width, height, 1], [format, kind], texels) }
 }
 
-/// New texels for a volume. Rows in the program's memory have no gaps.
+/// Creates a 3D image. Rows in the program's memory have no gaps.
 ///
 /// # Safety
 /// `texels` is null or points to as many as the sizes say.
@@ -324,7 +324,7 @@ pub(crate) unsafe extern "C" fn glTexImage3D(
     unsafe { image(target, level, internal, [width, height, depth], [format, kind], texels) }
 }
 
-/// The texels of the texture that is bound, with no gaps between rows.
+/// Reads the texels of the bound texture, without gaps between rows.
 ///
 /// # Safety
 /// There is room for them.
@@ -353,7 +353,7 @@ pub(crate) unsafe extern "C" fn glGetTexImage(
     });
 }
 
-/// Levels of the texture that is bound: one may say which, and has the first.
+/// Returns the base or maximum level of the bound texture. There is only level 0.
 ///
 /// # Safety
 /// There is room for a number.
@@ -372,7 +372,7 @@ pub(crate) unsafe extern "C" fn glGetTexParameteriv(target: c_uint, what: c_uint
     });
 }
 
-/// Size and format of a level of the texture that is bound: nothing of those that there are not.
+/// Returns the size and format of a level of the bound texture; zeros for a level that does not exist.
 ///
 /// # Safety
 /// There is room for a number.
@@ -390,7 +390,7 @@ pub(crate) unsafe extern "C" fn glGetTexLevelParameteriv(
             TEXTURE_WIDTH => size[0] as c_int,
             TEXTURE_HEIGHT => size[1] as c_int,
             TEXTURE_DEPTH => size[2] as c_int,
-            // What OpenGL says of a texture without texels.
+            // OpenGL's value for a texture without texels.
             TEXTURE_INTERNAL_FORMAT => image.map_or(1, |image| image.format.internal as c_int),
             TEXTURE_SAMPLES => 0,
             _ => return Err(INVALID_ENUM),

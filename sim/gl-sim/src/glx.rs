@@ -1,4 +1,4 @@
-//! GLX: contexts, and which one a thread has.
+//! GLX: contexts, and the current context of a thread.
 
 use std::collections::BTreeMap;
 use std::ffi::{c_char, c_int, c_void};
@@ -9,21 +9,22 @@ use crate::procs;
 use crate::state::{CURRENT, Context, Current, lock};
 use crate::x11::Display;
 
-/// A handle of a context: its number, which no memory is at.
+/// The handle of a context: its number, which is not a valid address.
 fn handle(context: usize) -> *mut c_void {
     ptr::without_provenance_mut(context)
 }
 
-/// A visual: any will do for what draws nothing (`XVisualInfo`).
+/// A visual. Its contents do not matter, since nothing is drawn (`XVisualInfo`).
 static VISUAL: [u64; 8] = [0; 8];
 
-/// A visual for a context.
+/// Returns a visual for a context.
 #[unsafe(no_mangle)]
 pub(crate) extern "C" fn glXChooseVisual(_: *mut Display, _: c_int, _: *mut c_int) -> *mut c_void {
     (&raw const VISUAL).cast_mut().cast()
 }
 
-/// A context, which may share the objects of another; null if there is no such display or no such other.
+/// Creates a context, which may share the objects of another one. Null if the display or the other context does not
+/// exist.
 #[unsafe(no_mangle)]
 pub(crate) extern "C" fn glXCreateContext(
     display: *mut Display,
@@ -42,20 +43,20 @@ pub(crate) extern "C" fn glXCreateContext(
             _ => return ptr::null_mut(),
         },
     };
-    // Far apart, so that no number is a small one by chance.
+    // Widely spaced, so that a small number is never valid by chance.
     state.last_context += 0x1000;
     let number = state.last_context;
     state.contexts.insert(number, Context { gpu, group, error: 0, bound: BTreeMap::new() });
     handle(number)
 }
 
-/// Ends a context. Its objects stay as long as another of its group.
+/// Destroys a context. Its objects live as long as another context of its group.
 #[unsafe(no_mangle)]
 pub(crate) extern "C" fn glXDestroyContext(_: *mut Display, context: *mut c_void) {
     lock().contexts.remove(&context.addr());
 }
 
-/// Makes a context the thread's, or none; whether that was possible.
+/// Makes a context, or none, current on the thread. Returns whether that was possible.
 #[unsafe(no_mangle)]
 pub(crate) extern "C" fn glXMakeCurrent(display: *mut Display, drawable: u64, context: *mut c_void) -> c_int {
     if context.is_null() {
@@ -81,13 +82,13 @@ pub(crate) extern "C" fn glXGetCurrentDisplay() -> *mut c_void {
     ptr::with_exposed_provenance_mut(CURRENT.get().display)
 }
 
-/// What the thread's context draws to.
+/// The drawable of the thread's context.
 #[unsafe(no_mangle)]
 pub(crate) extern "C" fn glXGetCurrentDrawable() -> u64 {
     CURRENT.get().drawable
 }
 
-/// The address of a function. Of those that start with `gl` there is one for any name.
+/// Returns the address of a function. For every name that starts with `gl` there is one.
 ///
 /// # Safety
 /// `name` is a string.

@@ -1,4 +1,4 @@
-//! Mesa's interop with other drivers (`GL/mesa_glinterop.h`): where the GPU is, and the memory of an object.
+//! Mesa's interop with other drivers (`GL/mesa_glinterop.h`): the location of the GPU, and the memory of an object.
 
 use std::ffi::{c_int, c_void};
 use std::sync::{Arc, PoisonError};
@@ -60,7 +60,7 @@ pub(crate) struct ExportOut {
 
 const _: () = assert!(size_of::<DeviceInfo>() == 28 && size_of::<ExportIn>() == 32 && size_of::<ExportOut>() == 56);
 
-/// The chip that the software GPU says it is.
+/// The device ID that the software GPU reports.
 fn chip() -> u32 {
     match std::env::var("HIP_SIM_ARCH").as_deref() {
         Ok("gfx942") => 0x74a1,
@@ -68,7 +68,7 @@ fn chip() -> u32 {
     }
 }
 
-/// Which GPU a context is on.
+/// Returns the GPU of a context.
 ///
 /// # Safety
 /// `out` is null or points to one.
@@ -92,7 +92,7 @@ pub(crate) unsafe extern "C" fn MesaGLInteropGLXQueryDeviceInfo(
     SUCCESS
 }
 
-/// Hands out the memory of a buffer, or of a texture with the descriptor of its image.
+/// Exports the memory of a buffer, or of a texture with its image descriptor.
 ///
 /// # Safety
 /// `input` and `out` are null or point to one each, and `driver_data` to as many bytes as it says.
@@ -124,7 +124,7 @@ pub(crate) unsafe extern "C" fn MesaGLInteropGLXExportObject(
     }
 }
 
-/// What is said of an object's memory.
+/// Describes an object's memory.
 fn exported(descriptor: c_int, internal_format: u32, offset: usize, size: usize, written: usize) -> ExportOut {
     ExportOut {
         version: 1,
@@ -160,7 +160,7 @@ fn texture(group: &Group, input: &mut ExportIn) -> Result<ExportOut, c_int> {
     let written = if input.driver_data.is_null() || (input.driver_data_size as usize) < size_of_val(&words) {
         0
     } else {
-        // SAFETY: the caller vouches for so many bytes.
+        // SAFETY: the caller vouches for that many bytes.
         unsafe { input.driver_data.cast::<[u32; 8]>().write_unaligned(words) };
         size_of_val(&words)
     };
@@ -168,7 +168,7 @@ fn texture(group: &Group, input: &mut ExportIn) -> Result<ExportOut, c_int> {
     Ok(exported(store.export(), format.internal, store.offset, store.bytes, written))
 }
 
-/// The words that a GPU reads of an image, by AMD's CDNA2 ISA manual; the address is for who maps it.
+/// The image descriptor according to AMD's CDNA2 ISA manual. The importer fills in the address.
 fn descriptor(image: &Image) -> [u32; 8] {
     let Image { format, size, pitch, .. } = image;
     let [width, height, depth] = size.map(|size| size as u32);

@@ -1,4 +1,4 @@
-//! Functions by name.
+//! Looking up functions by name.
 
 use std::ffi::{CStr, c_char, c_void};
 use std::ptr;
@@ -6,7 +6,7 @@ use std::ptr;
 use crate::state::{INVALID_OPERATION, with_context};
 use crate::{gl, glx, interop};
 
-/// What functions do that this library does not have: an error of the context, as real libraries have it.
+/// The stub for missing functions: sets an error in the context, like real libraries.
 extern "C" fn unknown() -> usize {
     with_context(|_, _| Err::<usize, _>(INVALID_OPERATION))
 }
@@ -36,7 +36,7 @@ pub(crate) unsafe fn address(name: *const c_char) -> *const c_void {
     // SAFETY: the caller vouches for it.
     let Ok(name) = unsafe { CStr::from_ptr(name) }.to_str() else { return ptr::null() };
     match name {
-        // Newer names of the same, which are not exported.
+        // Newer names of the same functions, which are not exported.
         "glXGLInteropQueryDeviceInfoMESA" => return interop::MesaGLInteropGLXQueryDeviceInfo as *const c_void,
         "glXGLInteropExportObjectMESA" => return interop::MesaGLInteropGLXExportObject as *const c_void,
         _ => {}

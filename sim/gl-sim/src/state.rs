@@ -1,4 +1,4 @@
-//! What there is: displays, contexts, and the objects of groups of contexts.
+//! The state: displays, contexts, and the objects of groups of contexts.
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
@@ -15,24 +15,24 @@ pub(crate) const OUT_OF_MEMORY: u32 = 0x505;
 /// The GPU of a display.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Gpu {
-    /// The software GPU of that number.
+    /// The software GPU with that number.
     Software(u32),
-    /// One that is not AMD's.
+    /// A GPU of another vendor.
     Other,
 }
 
-/// A buffer object: without a data store until it is given one.
+/// A buffer object. It has no data store until one is created.
 #[derive(Default)]
 pub(crate) struct Buffer {
     pub(crate) store: Option<Storage>,
 }
 
-/// A texture's first level, the only one.
+/// A texture's only level.
 pub(crate) struct Image {
     pub(crate) format: Format,
     /// Width, height, depth.
     pub(crate) size: [usize; 3],
-    /// Bytes from row to row in memory.
+    /// Row pitch in memory, in bytes.
     pub(crate) pitch: usize,
     pub(crate) store: Storage,
 }
@@ -40,12 +40,12 @@ pub(crate) struct Image {
 /// A texture object.
 #[derive(Default)]
 pub(crate) struct Texture {
-    /// What it was first bound to.
+    /// The target of its first binding.
     pub(crate) target: u32,
     pub(crate) image: Option<Image>,
 }
 
-/// Objects that contexts share.
+/// The objects that a group of contexts shares.
 #[derive(Default)]
 pub(crate) struct Group {
     pub(crate) buffers: BTreeMap<u32, Option<Buffer>>,
@@ -56,16 +56,16 @@ pub(crate) struct Group {
 pub(crate) struct Context {
     pub(crate) gpu: Gpu,
     pub(crate) group: Arc<Mutex<Group>>,
-    /// The first error since the last that was asked for.
+    /// The first error since the last query.
     pub(crate) error: u32,
-    /// Names that are bound, by target.
+    /// The bound names by target.
     pub(crate) bound: BTreeMap<u32, u32>,
 }
 
-/// All of it.
+/// The global state.
 #[derive(Default)]
 pub(crate) struct State {
-    /// Displays that are open, by address.
+    /// Open displays by address.
     pub(crate) displays: BTreeMap<usize, Gpu>,
     /// Contexts by number.
     pub(crate) contexts: BTreeMap<usize, Context>,
@@ -79,12 +79,12 @@ pub(crate) fn lock() -> MutexGuard<'static, State> {
     STATE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What is current on a thread.
+/// A thread's current context and drawable.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Current {
     pub(crate) display: usize,
     pub(crate) drawable: u64,
-    /// 0 for none.
+    /// The context; 0 for none.
     pub(crate) context: usize,
 }
 
@@ -92,7 +92,8 @@ thread_local! {
     pub(crate) static CURRENT: Cell<Current> = const { Cell::new(Current { display: 0, drawable: 0, context: 0 }) };
 }
 
-/// Does something with the thread's context and its objects. What goes wrong is the context's error; with no context nothing is done.
+/// Calls `body` with the thread's context and its objects. An error becomes the context's error. Does nothing without a
+/// context.
 pub(crate) fn with_context<R: Default>(body: impl FnOnce(&mut Context, &mut Group) -> Result<R, u32>) -> R {
     let mut state = lock();
     let Some(context) = state.contexts.get_mut(&CURRENT.get().context) else { return R::default() };

@@ -4,20 +4,21 @@ use std::fs::File;
 use std::os::fd::{AsRawFd as _, FromRawFd as _, OwnedFd};
 use std::os::unix::fs::FileExt as _;
 
-/// Bytes that the file's length is a multiple of.
+/// The alignment of the file's length in bytes.
 const PAGE: usize = 4096;
 
-/// An anonymous file that keeps its size, with an object somewhere in it, as drivers put several into one allocation.
+/// An anonymous file of fixed size that contains an object at some offset, since drivers put several objects into one
+/// allocation.
 pub(crate) struct Storage {
     file: File,
-    /// Where the object begins.
+    /// Offset of the object.
     pub(crate) offset: usize,
-    /// Bytes of the object.
+    /// Size of the object.
     pub(crate) bytes: usize,
 }
 
 impl Storage {
-    /// Zeros. `None` if there is no memory.
+    /// Zeroed storage; `None` if there is no memory.
     pub(crate) fn new(offset: usize, bytes: usize) -> Option<Self> {
         let whole = offset.checked_add(bytes)?.checked_next_multiple_of(PAGE)?;
         // SAFETY: a name that ends with a zero.
@@ -25,7 +26,7 @@ impl Storage {
         if raw < 0 {
             return None;
         }
-        // SAFETY: the descriptor is new, and nobody else's.
+        // SAFETY: the descriptor is new and has no other owner.
         let file = File::from(unsafe { OwnedFd::from_raw_fd(raw) });
         file.set_len(whole as u64).ok()?;
         // SAFETY: no memory is passed.
@@ -33,12 +34,12 @@ impl Storage {
         (sealed == 0).then_some(Self { file, offset, bytes })
     }
 
-    /// Copies bytes into the object; whether they are inside.
+    /// Copies bytes to the object. Returns whether they are inside it.
     pub(crate) fn write(&self, at: usize, bytes: &[u8]) -> bool {
         self.is_inside(at, bytes.len()) && self.file.write_all_at(bytes, (self.offset + at) as u64).is_ok()
     }
 
-    /// Copies bytes out of the object; whether they are inside.
+    /// Copies bytes from the object. Returns whether they are inside it.
     pub(crate) fn read(&self, at: usize, bytes: &mut [u8]) -> bool {
         self.is_inside(at, bytes.len()) && self.file.read_exact_at(bytes, (self.offset + at) as u64).is_ok()
     }
@@ -47,7 +48,7 @@ impl Storage {
         at.checked_add(len).is_some_and(|end| end <= self.bytes)
     }
 
-    /// Another descriptor of the file, for somebody who closes it; negative if there are too many.
+    /// Duplicates the file's descriptor for the caller, who must close it. Negative if there are too many.
     pub(crate) fn export(&self) -> i32 {
         // SAFETY: no memory is passed, and the file is open.
         unsafe { libc::fcntl(self.file.as_raw_fd(), libc::F_DUPFD_CLOEXEC, 0) }
@@ -65,7 +66,7 @@ mod tests {
         assert!(!storage.write(4991, &[7; 10]), "one byte beyond");
         assert!(!storage.write(usize::MAX, &[7; 10]));
         let raw = storage.export();
-        // SAFETY: the descriptor is new, and nobody else's.
+        // SAFETY: the descriptor is new and has no other owner.
         let file = File::from(unsafe { OwnedFd::from_raw_fd(raw) });
         assert_eq!(file.metadata().unwrap().len(), 8192);
         assert!(file.set_len(4096).is_err(), "it keeps its size");

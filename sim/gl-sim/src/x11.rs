@@ -1,16 +1,16 @@
-//! Displays, of which the X library's macros read fields (`X11/Xlib.h`).
+//! Displays. The X library's macros read their fields (`X11/Xlib.h`).
 
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::ptr;
 
 use crate::state::{Gpu, lock};
 
-/// A screen, up to the field that is read.
+/// A screen, up to the last field that is read.
 #[repr(C)]
 pub(crate) struct Screen {
     ext_data: *mut c_void,
     display: *mut Display,
-    /// The window that covers it.
+    /// Its root window.
     root: u64,
     rest: [u64; 13],
 }
@@ -19,7 +19,7 @@ pub(crate) struct Screen {
 #[repr(C)]
 pub(crate) struct Display {
     before: [u64; 27],
-    /// What it was opened by.
+    /// The name that it was opened with.
     display_name: *const c_char,
     default_screen: c_int,
     nscreens: c_int,
@@ -36,13 +36,13 @@ const _: () = {
 /// The number of the root window.
 const ROOT: u64 = 0x51;
 
-/// The GPU of a display: `:N` (and `:N.0`) is that of the N-th software GPU.
+/// The GPU of a display: `:N` (and `:N.0`) is on the N-th software GPU.
 fn gpu_of(name: &CStr) -> Gpu {
     let number = name.to_str().ok().and_then(|name| name.strip_prefix(':')?.split('.').next()?.parse().ok());
     number.map_or(Gpu::Other, Gpu::Software)
 }
 
-/// Opens a display; with no name the first.
+/// Opens a display; the first one without a name.
 ///
 /// # Safety
 /// `name` is null or a string.
@@ -60,20 +60,20 @@ pub(crate) unsafe extern "C" fn XOpenDisplay(name: *const c_char) -> *mut Displa
         rest: [0; 7],
     }));
     let screen = Screen { ext_data: ptr::null_mut(), display, root: ROOT, rest: [0; 13] };
-    // SAFETY: made above, and nobody else has it yet.
+    // SAFETY: made above, and its address is not known to anyone yet.
     unsafe { (*display).screens = Box::into_raw(Box::new(screen)) };
     lock().displays.insert(display as usize, gpu);
     display
 }
 
-/// Closes a display. What is at its address stays, as HIP's runtime keeps displays longer than programs do.
+/// Closes a display. Its memory is kept, since HIP's runtime keeps displays longer than programs do.
 #[unsafe(no_mangle)]
 pub(crate) extern "C" fn XCloseDisplay(display: *mut Display) -> c_int {
     lock().displays.remove(&(display as usize));
     0
 }
 
-/// The name that a display was opened by.
+/// Returns the name that a display was opened with.
 ///
 /// # Safety
 /// The display is one.
@@ -89,13 +89,13 @@ pub(crate) extern "C" fn XDefaultScreen(_: *mut Display) -> c_int {
     0
 }
 
-/// The window that covers it.
+/// Its root window.
 #[unsafe(no_mangle)]
 pub(crate) extern "C" fn XDefaultRootWindow(_: *mut Display) -> u64 {
     ROOT
 }
 
-/// Frees what the library gave; there is nothing that would need it.
+/// Frees an object of the library. Does nothing, as no object needs it.
 #[unsafe(no_mangle)]
 pub(crate) extern "C" fn XFree(_: *mut c_void) -> c_int {
     1

@@ -1,4 +1,4 @@
-//! What a launch costs: an empty kernel, waited for each time and in a row.
+//! Launch costs: an empty kernel, waited for each time and in a row.
 
 #![allow(missing_docs)] // criterion_group! makes a public function without any
 

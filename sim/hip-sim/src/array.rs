@@ -1,4 +1,4 @@
-//! Arrays, and what C calls the formats of their texels.
+//! Arrays and their texel formats, as the C API describes them.
 
 use amdgpu_sim::Arch;
 use amdgpu_sim::image::{ChannelOrder, ChannelType, Format, Kind, Layout};
@@ -7,20 +7,20 @@ use hip_sys::rocm_7_2::*;
 use crate::runtime::Device;
 use crate::status::{Outcome, Refusal};
 
-/// What a `hipArray_t` names: texels on a device in rows and planes, whose address the program is not told.
+/// The array behind a `hipArray_t`: texels on a device in rows and planes. The program never sees its address.
 pub(crate) struct Array {
     pub(crate) device: usize,
     pub(crate) base: u64,
     pub(crate) layout: Layout,
     pub(crate) channels: Channels,
-    /// As it was asked for: dimensions that are not there are 0.
+    /// The extent that the program passed. Dimensions that the array lacks are 0.
     pub(crate) extent: [usize; 3],
     pub(crate) flags: u32,
-    /// It is a level of another, which alone is freed.
+    /// A level of a mipmapped array, which is freed only with that array.
     pub(crate) is_level: bool,
 }
 
-/// What a component of a texel is.
+/// The number type of a texel component.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Component {
     Signed,
@@ -28,7 +28,7 @@ pub(crate) enum Component {
     Float,
 }
 
-/// The components of a texel: all of them alike.
+/// The components of a texel. All of them have the same type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Channels {
     pub(crate) component: Component,
@@ -37,7 +37,7 @@ pub(crate) struct Channels {
 }
 
 impl Channels {
-    /// From `hipChannelFormatDesc`; `None` for texels that there are not.
+    /// Converts a `hipChannelFormatDesc`. `None` if no texel has such a format.
     pub(crate) fn of(description: &hipChannelFormatDesc) -> Option<Self> {
         let hipChannelFormatDesc { x, y, z, w, f } = *description;
         let component = match f.0 {
@@ -55,7 +55,7 @@ impl Channels {
         Self { component, bits: u32::try_from(x).ok()?, count }.checked()
     }
 
-    /// From `hipArray_Format` and how many there are.
+    /// Converts a `hipArray_Format` and a number of components.
     pub(crate) fn of_format(format: hipArray_Format, count: u32) -> Option<Self> {
         let (component, bits) = match format.0 {
             0x01 => (Component::Unsigned, 8),
@@ -71,7 +71,7 @@ impl Channels {
         Self { component, bits, count }.checked()
     }
 
-    /// From `hipResourceViewFormat`, but for none and compressed blocks.
+    /// Converts a `hipResourceViewFormat`, except for "none" and the block-compressed formats.
     pub(crate) fn of_view(format: hipResourceViewFormat) -> Option<Self> {
         let number = format.0.checked_sub(1).filter(|number| *number < 24)?;
         let (component, bits) = [
@@ -110,7 +110,8 @@ impl Channels {
         })
     }
 
-    /// How the device has such texels: integers as they are, or as fractions (`normalized`), those along the curve of sRGB too.
+    /// The device's format for such texels. With `normalized`, integers are read as fractions; with `srgb`, those are
+    /// sRGB-encoded.
     pub(crate) fn format(self, normalized: bool, srgb: bool) -> Option<Format> {
         let channel = match (self.component, self.bits, normalized) {
             (Component::Float, 16, _) => ChannelType::HalfFloat,
@@ -140,7 +141,8 @@ impl Channels {
 /// Faces of a cube.
 pub(crate) const FACES: usize = 6;
 
-/// What an array of an extent with flags is, and its size in texels, rows and planes; `None` for one that there is not.
+/// The kind of an array of this extent with these flags, and its size in texels, rows and planes. `None` if the
+/// combination is invalid.
 pub(crate) fn shape([width, height, depth]: [usize; 3], flags: u32) -> Option<(Kind, [usize; 3])> {
     let known = hipArrayLayered | hipArraySurfaceLoadStore | hipArrayCubemap | hipArrayTextureGather;
     if flags & !known != 0 {
@@ -164,12 +166,12 @@ pub(crate) fn shape([width, height, depth]: [usize; 3], flags: u32) -> Option<(K
 }
 
 impl Device {
-    /// Whether it has image instructions.
+    /// Returns whether the device has image instructions.
     pub(crate) fn has_images(&self) -> bool {
         self.gpu.config().arch != Arch::Gfx942
     }
 
-    /// Refuses what needs them.
+    /// Refuses calls that need image instructions on a device without them.
     pub(crate) fn ensure_images(&self) -> Outcome {
         if self.has_images() {
             return Ok(());

@@ -1,7 +1,8 @@
-//! Streams whose work goes into a graph in place of running.
+//! Stream capture: the work of a captured stream becomes graph nodes and does not run.
 //!
-//! As in HIP 7.2, to which a table of calls holds it (`hsa-sim/tests/capture`): a refused call spoils the streams that captures began on, or the
-//! one that it was about. Such a stream stays spoilt when its capture has been ended, with an error, until it is captured anew.
+//! The rules are those of HIP 7.2, checked against a table of its calls (`hsa-sim/tests/capture`). A refused call
+//! invalidates the streams on which captures began, or the one stream that the call was about. Such a stream stays
+//! invalid after its capture has ended with an error, until it is captured again.
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -16,17 +17,17 @@ use crate::runtime::{Runtime, Target};
 use crate::status::{Outcome, Refusal, ensure};
 
 thread_local! {
-    /// Which captures refuse what this thread does: `hipThreadExchangeStreamCaptureMode`.
+    /// The calling thread's capture mode: which captures make its calls fail (`hipThreadExchangeStreamCaptureMode`).
     static MODE: Cell<hipStreamCaptureMode> = const { Cell::new(hipStreamCaptureModeGlobal) };
 }
 
 /// Sets the calling thread's mode and returns the one before.
 pub(crate) fn exchange_mode(mode: hipStreamCaptureMode) -> hipStreamCaptureMode {
-    // A thread that is ending keeps the mode that threads begin with.
+    // During thread exit the variable is gone: the thread has the initial mode.
     MODE.try_with(|cell| cell.replace(mode)).unwrap_or(hipStreamCaptureModeGlobal)
 }
 
-/// What an event that was recorded in a capture stands for.
+/// The position in a capture that an event recorded there refers to.
 #[derive(Clone)]
 pub(crate) struct Mark {
     capture: u64,
@@ -35,23 +36,23 @@ pub(crate) struct Mark {
     nodes: Vec<usize>,
 }
 
-/// What a stream's capture looks like to the program.
+/// A stream's capture as the program sees it.
 pub(crate) struct View {
     pub(crate) id: u64,
     pub(crate) graph: usize,
-    /// Where the handles are of the nodes that the stream's next one comes behind, until the stream is used again.
+    /// The handles of the nodes that the stream's next node depends on. Valid until the stream is used again.
     pub(crate) last: *const usize,
     pub(crate) count: usize,
     pub(crate) is_invalid: bool,
 }
 
-/// A stream that takes part.
+/// A stream that takes part in a capture.
 struct Member {
     queue: QueueKey,
     is_blocking: bool,
-    /// Its next use is refused.
+    /// The stream's next use is refused.
     is_invalid: bool,
-    /// The nodes that its next one comes behind.
+    /// The nodes that the stream's next node depends on.
     last: Vec<usize>,
 }
 
@@ -59,15 +60,15 @@ struct Capture {
     id: u64,
     mode: hipStreamCaptureMode,
     thread: ThreadId,
-    /// Gone, if it has been ended with streams left that were not joined.
+    /// `None` after the capture was ended with unjoined streams.
     graph: Option<usize>,
-    /// The graph was the program's before.
+    /// The graph existed before the capture and belongs to the program.
     is_given: bool,
-    /// It has been ended, with an error.
+    /// The capture has been ended with an error.
     is_over: bool,
-    /// The first is the one that was begun with.
+    /// The stream that the capture began on comes first.
     members: Vec<Member>,
-    /// What streams have done last that are no more.
+    /// The last nodes of streams that have been destroyed.
     loose: Vec<usize>,
 }
 
@@ -76,18 +77,19 @@ impl Capture {
         self.members.iter_mut().find(|member| member.queue == queue)
     }
 
-    /// Spoils the stream that it began on. HIP does not look at the others.
+    /// Invalidates the stream that the capture began on. HIP does not check the others.
     fn spoil(&mut self) {
         self.members[0].is_invalid = true;
     }
 
-    /// Whether it is one that the calling thread has to heed, whatever mode that thread is in.
+    /// Returns whether the capture affects the calling thread, whatever the thread's mode.
     fn concerns_this_thread(&self) -> bool {
         self.mode == hipStreamCaptureModeGlobal
             || (self.mode == hipStreamCaptureModeThreadLocal && self.thread == this_thread())
     }
 
-    /// Whether what the calling thread does, and might wait for the captured work, is refused.
+    /// Returns whether the capture refuses the calling thread's potentially unsafe calls, which might wait for the
+    /// captured work.
     fn refuses(&self, thread_mode: hipStreamCaptureMode) -> bool {
         if thread_mode == hipStreamCaptureModeRelaxed || self.mode == hipStreamCaptureModeRelaxed {
             return false;
@@ -112,7 +114,7 @@ impl State {
 /// All captures of the process.
 #[derive(Default)]
 pub(crate) struct Captures {
-    /// How many there are: as a rule none, and nothing is to be asked.
+    /// The number of captures. Usually 0, and then the list is not looked at.
     active: AtomicUsize,
     state: Mutex<State>,
 }
@@ -126,12 +128,12 @@ impl Captures {
         self.active.load(Ordering::Acquire) == 0
     }
 
-    /// Whether the stream's work goes into a graph.
+    /// Returns whether the stream is being captured.
     pub(crate) fn is_captured(&self, queue: QueueKey) -> bool {
         !self.none() && self.lock().of(queue).is_some()
     }
 
-    /// What the program may know of a stream's capture.
+    /// Returns the state of a stream's capture for the program.
     pub(crate) fn view(&self, queue: QueueKey) -> Option<View> {
         if self.none() {
             return None;
@@ -143,7 +145,8 @@ impl Captures {
         Some(View { id, graph, last: last.as_ptr(), count: last.len(), is_invalid: *is_invalid })
     }
 
-    /// Begins a capture on a stream, into a new graph or one of the program's, behind nodes of it.
+    /// Begins a capture on a stream, into a new graph or a graph of the program. Its first nodes depend on the given
+    /// nodes.
     pub(crate) fn begin(
         &self,
         runtime: &Runtime,
@@ -173,7 +176,7 @@ impl Captures {
         state.captures.push(Capture { id, mode, thread, graph, is_given, is_over: false, members, loose: Vec::new() });
         self.active.fetch_add(1, Ordering::AcqRel);
         drop(state);
-        // The streams that had joined are free again, as they are in HIP when the new capture ends.
+        // The streams that had joined are released. HIP releases them when the new capture ends.
         discard(runtime, spoilt);
         Ok(())
     }
@@ -207,7 +210,7 @@ impl Captures {
         Some(state.captures.swap_remove(at))
     }
 
-    /// The stream is no more: so is a capture that began on it. What it has done in another stays there.
+    /// Called when a stream is destroyed. Discards a capture that began on it; its nodes in another capture stay there.
     pub(crate) fn abandon(&self, runtime: &Runtime, queue: QueueKey) {
         if self.none() {
             return;
@@ -227,7 +230,7 @@ impl Captures {
         discard(runtime, capture);
     }
 
-    /// Puts a node into the graph of a stream's capture, behind what the stream did before.
+    /// Adds a node to the graph of a stream's capture, after the stream's previous nodes.
     pub(crate) fn add(&self, runtime: &Runtime, queue: QueueKey, operation: Operation) -> Outcome {
         let mut state = self.lock();
         let capture = state.of(queue).ok_or(hipErrorIllegalState)?;
@@ -241,7 +244,7 @@ impl Captures {
         Ok(())
     }
 
-    /// Changes what a stream's next node comes behind: to `nodes`, or to them too.
+    /// Changes the dependencies of a stream's next node: to `nodes` with `only`, else adds them.
     pub(crate) fn depend(&self, queue: QueueKey, nodes: &[usize], only: bool) -> Outcome {
         let mut state = self.lock();
         let capture = state.of(queue).ok_or(hipErrorIllegalState)?;
@@ -254,7 +257,7 @@ impl Captures {
         Ok(())
     }
 
-    /// What an event stands for that is recorded on a stream; `None` if the stream is not captured.
+    /// The mark of an event that is recorded on a stream; `None` if the stream is not captured.
     pub(crate) fn mark(&self, queue: QueueKey) -> Result<Option<Mark>, Refusal> {
         if self.none() {
             return Ok(None);
@@ -267,7 +270,7 @@ impl Captures {
         Ok(Some(Mark { capture: id, queue, nodes: member.last.clone() }))
     }
 
-    /// Has a stream come behind what an event stands for, and so take part in the capture. False if that is over.
+    /// Makes a stream wait for an event's mark, and so join the capture. False if that capture is over.
     pub(crate) fn follow(&self, target: &Target, mark: &Mark) -> Result<bool, Refusal> {
         let mut state = self.lock();
         if let Some(other) = state.of(target.queue).filter(|capture| capture.id != mark.capture) {
@@ -296,7 +299,7 @@ impl Captures {
         Ok(true)
     }
 
-    /// Spoils the captures that go on and for which `wanted` says so, and refuses with `status` if there are any.
+    /// Invalidates the active captures that `wanted` selects, and refuses with `status` if there are any.
     fn refuse(&self, status: hipError_t, wanted: impl Fn(&Capture) -> bool) -> Outcome {
         if self.none() {
             return Ok(());
@@ -309,13 +312,13 @@ impl Captures {
         ensure(!any, status)
     }
 
-    /// Refuses with `status` if a capture goes on for which `wanted` says so, which it does unharmed.
+    /// Refuses with `status` if `wanted` selects an active capture. The capture stays valid.
     fn deny(&self, status: hipError_t, wanted: impl Fn(&Capture) -> bool) -> Outcome {
         let denied = || self.lock().captures.iter().any(|capture| !capture.is_over && wanted(capture));
         ensure(self.none() || !denied(), status)
     }
 
-    /// For what cannot be done with a stream while it is captured.
+    /// Refuses an operation that a captured stream does not support.
     pub(crate) fn refuse_use(&self, queue: QueueKey) -> Outcome {
         if self.none() {
             return Ok(());
@@ -329,7 +332,7 @@ impl Captures {
         }
     }
 
-    /// For calls that might wait for work that is captured, and so never done.
+    /// Refuses calls that might wait for captured work, which never runs.
     pub(crate) fn refuse_unsafe(&self) -> Outcome {
         if self.none() {
             return Ok(());
@@ -338,27 +341,27 @@ impl Captures {
         self.refuse(hipErrorStreamCaptureUnsupported, |capture| capture.refuses(mode))
     }
 
-    /// For calls that wait for work on the legacy default stream. HIP refuses them while anything is captured.
+    /// Refuses calls that wait for the legacy default stream. HIP refuses them during any capture.
     pub(crate) fn refuse_legacy(&self) -> Outcome {
         self.refuse(hipErrorStreamCaptureImplicit, |_| true)
     }
 
-    /// For calls that wait for all streams.
+    /// Refuses calls that wait for all streams.
     pub(crate) fn refuse_all(&self) -> Outcome {
         self.refuse(hipErrorStreamCaptureUnsupported, |_| true)
     }
 
-    /// For calls that HIP refuses without harm, whatever mode the calling thread is in.
+    /// Refuses calls that HIP refuses whatever the calling thread's mode. The capture stays valid.
     pub(crate) fn deny_concerned(&self) -> Outcome {
         self.deny(hipErrorStreamCaptureUnsupported, Capture::concerns_this_thread)
     }
 
-    /// For calls that HIP refuses, without harm, while a blocking stream is captured.
+    /// Refuses calls that HIP refuses while a blocking stream is captured. The capture stays valid.
     pub(crate) fn deny_blocking(&self, status: hipError_t) -> Outcome {
         self.deny(status, |capture| capture.members[0].is_blocking)
     }
 
-    /// For questions to an event that was recorded in a capture which is still there.
+    /// Refuses queries of an event that was recorded in a capture that is still active.
     pub(crate) fn refuse_mark(&self, mark: Option<&Mark>) -> Outcome {
         let Some(mark) = mark else { return Ok(()) };
         if self.none() {
@@ -373,14 +376,14 @@ impl Captures {
     }
 }
 
-/// Destroys what a capture has made that comes to nothing.
+/// Destroys the graph of a failed capture, unless the program owns it.
 fn discard(runtime: &Runtime, capture: Option<Capture>) {
     if let Some(graph) = capture.filter(|capture| !capture.is_given).and_then(|capture| capture.graph) {
         graph::destroy(runtime, graph);
     }
 }
 
-/// Adds nodes that are not there yet.
+/// Adds the nodes that `to` lacks.
 fn join(to: &mut Vec<usize>, nodes: &[usize]) {
     for node in nodes {
         if !to.contains(node) {
@@ -389,7 +392,7 @@ fn join(to: &mut Vec<usize>, nodes: &[usize]) {
     }
 }
 
-/// Whether all that other streams have done is behind the stream that it began with.
+/// Returns whether the capture's first stream waits for all work of the other streams.
 fn is_joined(runtime: &Runtime, capture: &Capture) -> bool {
     let Some(graph) = capture.graph.and_then(|graph| runtime.graph(graph)) else { return false };
     let body = graph.body().clone();

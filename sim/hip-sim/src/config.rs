@@ -1,4 +1,4 @@
-//! What the environment says about the devices.
+//! Settings from the environment.
 
 use amdgpu_sim::{Config, Settings};
 
@@ -9,7 +9,7 @@ pub(crate) fn from_environment() -> Result<Settings, String> {
 
 #[cfg(test)]
 mod tests {
-    /// The README's table is the one of the settings.
+    /// The README's table lists every setting.
     #[test]
     fn the_readme_has_every_setting() {
         let rows: Vec<_> =

@@ -10,18 +10,18 @@ use crate::runtime::{Event, Record, Runtime};
 use crate::status::{Outcome, Refusal, ensure};
 use crate::units::{UnitSet, Units, WorkQueues};
 
-/// `hipErrorStreamDetached`, which came with HIP 10.0.
+/// `hipErrorStreamDetached`, added in HIP 10.0.
 pub(crate) const STREAM_DETACHED: hipError_t = hipError_t(916);
 
-/// What a `hipExecutionCtx_t` names.
+/// The context behind a `hipExecutionCtx_t`.
 pub(crate) struct Context {
     pub(crate) id: u64,
     pub(crate) device: usize,
-    /// Whether it is the one that the device has by itself.
+    /// Whether it is the device's primary context.
     pub(crate) is_primary: bool,
     pub(crate) units: Units,
     pub(crate) work_queues: Option<WorkQueues>,
-    /// For what concerns all of its streams.
+    /// The queue for markers that cover all streams of the context.
     markers: QueueKey,
     state: Mutex<State>,
 }
@@ -31,11 +31,11 @@ struct State {
     is_destroyed: bool,
     /// The queues of its streams.
     streams: Vec<QueueKey>,
-    /// What streams that are still to be made wait for first.
+    /// The points that streams created later must wait for.
     awaited: Vec<Point>,
 }
 
-/// What a `hipDevResourceDesc_t` names: the resources of a context to be.
+/// The descriptor behind a `hipDevResourceDesc_t`: the resources for a new context.
 pub(crate) struct Descriptor {
     pub(crate) units: Units,
     pub(crate) work_queues: Option<WorkQueues>,
@@ -56,7 +56,7 @@ impl Context {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        // The lists are whole after every statement.
+        // The lists are consistent after every statement.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -64,7 +64,7 @@ impl Context {
         self.lock().is_destroyed
     }
 
-    /// A queue for a new stream, behind all that the context has been told to wait for.
+    /// Opens a queue for a new stream. Its work waits for every point that the context was told to wait for.
     pub(crate) fn open_queue(&self, runtime: &Runtime, priority: Priority) -> Result<QueueKey, Refusal> {
         let mut state = self.lock();
         ensure(!state.is_destroyed, hipErrorContextIsDestroyed)?;
@@ -78,7 +78,7 @@ impl Context {
         Ok(queue)
     }
 
-    /// Forgets the queue of a stream that is destroyed.
+    /// Removes the queue of a destroyed stream.
     pub(crate) fn close_queue(&self, queue: QueueKey) {
         self.lock().streams.retain(|other| *other != queue);
     }
@@ -97,12 +97,12 @@ impl Context {
         self.lock().streams.iter().filter_map(|queue| runtime.scheduler.last(*queue)).collect()
     }
 
-    /// For what cannot be done while one of its streams is captured.
+    /// Refuses the call while one of the context's streams is captured.
     fn refuse_captured(&self, runtime: &Runtime) -> Outcome {
         self.lock().streams.iter().try_for_each(|queue| runtime.captures.refuse_use(*queue))
     }
 
-    /// Waits for all of its streams; of the primary context for the whole device.
+    /// Waits for all streams of the context. For the primary context, waits for the whole device.
     pub(crate) fn synchronize(&self, runtime: &Runtime) -> Outcome {
         runtime.captures.refuse_unsafe()?;
         self.refuse_captured(runtime)?;
@@ -112,12 +112,12 @@ impl Context {
         }
         let points = self.points(runtime);
         runtime.scheduler.wait(&points);
-        // Each is asked, so that each failure is told, and the first comes back.
+        // Every stream is queried, so that each failure is reported. The first one is returned.
         let outcomes: Vec<Outcome> = points.into_iter().map(|point| runtime.failure(Scope::Named(point))).collect();
         outcomes.into_iter().collect()
     }
 
-    /// Records `event` behind all that its streams hold.
+    /// Records `event` after all work on the context's streams.
     pub(crate) fn record(&self, runtime: &Runtime, event: &Event) -> Outcome {
         ensure(event.device == self.device, hipErrorInvalidHandle)?;
         self.refuse_captured(runtime)?;
@@ -129,7 +129,7 @@ impl Context {
         Ok(())
     }
 
-    /// Makes what is queued on its streams from now on wait for `point`, on those that are still to be made too.
+    /// Makes later work on the context's streams wait for `point`, including streams that do not exist yet.
     pub(crate) fn wait(&self, runtime: &Runtime, point: Point) -> Outcome {
         self.refuse_captured(runtime)?;
         let mut state = self.lock();
@@ -143,7 +143,7 @@ impl Context {
     }
 }
 
-/// Work that only stands for its place in a queue.
+/// An empty command that marks a position in a queue.
 fn nothing() -> Work {
     Work::Always(Box::new(|| {}))
 }

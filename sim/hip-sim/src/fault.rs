@@ -1,4 +1,4 @@
-//! What went wrong on the device, in words.
+//! Descriptions of failures on the device.
 
 use std::any::Any;
 use std::cell::RefCell;
@@ -32,25 +32,26 @@ impl Failure {
 static LATEST: Mutex<Option<String>> = Mutex::new(None);
 
 thread_local! {
-    /// `None` until a call of this thread has failed; then the story of the last one that did, if it has one.
+    /// `None` until a call of this thread has failed. Then the description of the last failed call, if it has one.
     static TOLD: RefCell<Option<Option<String>>> = const { RefCell::new(None) };
 }
 
-/// Keeps the text of a failure that has just happened on the device.
+/// Stores the text of a failure that has just happened on the device.
 pub(crate) fn remember(failure: &Failure) {
     *LATEST.lock().unwrap_or_else(PoisonError::into_inner) = Some(failure.text.clone());
 }
 
-/// Keeps the story, if there is one, behind the status that this thread is about to be given.
+/// Stores the description, if any, of the status that this thread's call is about to return.
 pub(crate) fn tell(text: Option<String>) {
-    // A thread that is ending has nobody left to read it.
+    // During thread exit nothing can read it any more.
     let _ = TOLD.try_with(|told| *told.borrow_mut() = Some(text));
 }
 
-/// The story behind the last failure: which kernel, instruction, lane and address, or why a code object was refused.
+/// The description of the last failure: the kernel, instruction, lane and address, or why a code object was rejected.
 ///
-/// HIP's status codes say little. This is the story of the last failing status that a HIP function returned to the calling
-/// thread, if it has one; before any such status, the last failure of any kernel in the process.
+/// HIP's status codes carry little detail. This describes the last failing status that a HIP function returned to the
+/// calling thread, if it has a description. Before any such status, it describes the last failure of any kernel in the
+/// process.
 pub fn last_fault() -> Option<String> {
     let told = TOLD.try_with(|told| told.borrow().clone()).ok().flatten();
     told.unwrap_or_else(|| LATEST.lock().unwrap_or_else(PoisonError::into_inner).clone())

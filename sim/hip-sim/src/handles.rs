@@ -1,12 +1,12 @@
 //! Handles that cannot dangle: numbers that look like pointers to C, checked on every use.
 //!
-//! A handle holds a slot number, the slot's generation and what kind of thing it names. A destroyed, foreign or
-//! made-up handle is recognised, and never followed.
+//! A handle encodes a slot number, the slot's generation and the kind of object. A destroyed, foreign or invented
+//! handle is recognised and never dereferenced.
 
 use std::ffi::c_void;
 use std::sync::{Arc, PoisonError, RwLock};
 
-/// What a handle names. Odd, so that no handle is a pointer to anything aligned.
+/// The kind of object that a handle names. Odd, so that no handle equals an aligned pointer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum Kind {
@@ -45,7 +45,7 @@ struct Slots<T> {
     free: Vec<u32>,
 }
 
-/// The living things of one kind.
+/// The live objects of one kind.
 pub(crate) struct Handles<T> {
     kind: Kind,
     slots: RwLock<Slots<T>>,
@@ -56,7 +56,7 @@ impl<T> Handles<T> {
         Self { kind, slots: RwLock::new(Slots { slots: Vec::new(), free: Vec::new() }) }
     }
 
-    /// A new handle; `None` when 2^24 things of the kind are alive.
+    /// Creates a handle; `None` when 2^24 objects of the kind are alive.
     pub(crate) fn insert(&self, value: T) -> Option<*mut c_void> {
         let mut slots = self.slots.write().unwrap_or_else(PoisonError::into_inner);
         let value = Some(Arc::new(value));
@@ -86,7 +86,7 @@ impl<T> Handles<T> {
         (bits & ((1 << KIND_BITS) - 1) == self.kind as u64).then_some((index as usize, generation))
     }
 
-    /// What the handle names, if it lives.
+    /// The object behind the handle, if it is alive.
     pub(crate) fn get(&self, handle: *const c_void) -> Option<Arc<T>> {
         let (index, generation) = self.decode(handle)?;
         let slots = self.slots.read().unwrap_or_else(PoisonError::into_inner);
@@ -94,13 +94,13 @@ impl<T> Handles<T> {
         slot.value.clone()
     }
 
-    /// Calls `visit` with all of them.
+    /// Calls `visit` with every live object.
     pub(crate) fn each(&self, mut visit: impl FnMut(&T)) {
         let slots = self.slots.read().unwrap_or_else(PoisonError::into_inner);
         slots.slots.iter().filter_map(|slot| slot.value.as_deref()).for_each(&mut visit);
     }
 
-    /// Ends the handle. The thing itself lives on while something holds it.
+    /// Invalidates the handle. The object lives on while something holds it.
     pub(crate) fn remove(&self, handle: *const c_void) -> Option<Arc<T>> {
         let (index, generation) = self.decode(handle)?;
         let mut slots = self.slots.write().unwrap_or_else(PoisonError::into_inner);
@@ -117,7 +117,7 @@ impl<T> Handles<T> {
         slots.slots.iter().filter_map(|slot| slot.value.clone()).collect()
     }
 
-    /// Ends all handles of things for which `dead` says so.
+    /// Invalidates the handles of all objects that `dead` selects.
     pub(crate) fn remove_where(&self, dead: impl Fn(&T) -> bool) -> Vec<Arc<T>> {
         let mut slots = self.slots.write().unwrap_or_else(PoisonError::into_inner);
         let Slots { slots, free } = &mut *slots;
@@ -133,7 +133,7 @@ impl<T> Handles<T> {
 }
 
 impl<T> Slot<T> {
-    /// Starts the slot's next generation and hands it back for use, unless its generations are used up.
+    /// Starts the slot's next generation and frees the slot, unless its generations are used up.
     fn retire(&mut self, index: usize, free: impl FnOnce(u32)) {
         if self.generation < MAX_GENERATION {
             self.generation += 1;

@@ -1,15 +1,15 @@
-//! Code that C passes as a bare pointer: how long it is, and its bytes.
+//! Code that C passes as a bare pointer: finds its length and reads its bytes.
 //!
-//! `hipModuleLoadData` is given no size. It follows from the headers of the ELF file or bundle, which may be damaged; so
-//! the bytes are read through the kernel where that is possible (`/proc/self/mem`), and a length that leads out of
-//! the program's memory is an error instead of a crash.
+//! `hipModuleLoadData` takes no size. The size follows from the headers of the ELF file or bundle, which may be
+//! damaged. So the bytes are read through the kernel where possible (`/proc/self/mem`): a length that exceeds the
+//! program's memory is then an error and not a crash.
 
 use std::ffi::c_void;
 use std::io::Read as _;
 
 use amdgpu_sim::bundle;
 
-/// Images are at most this long: more is a damaged header.
+/// The maximum length of an image. A larger one means a damaged header.
 const LONGEST: u64 = 4 << 30;
 const BUNDLE: &[u8] = b"__CLANG_OFFLOAD_BUNDLE__";
 const COMPRESSED: &[u8] = b"CCOB";
@@ -34,7 +34,7 @@ impl Reader {
     /// `len` bytes at `address`.
     ///
     /// # Safety
-    /// The bytes must be valid for reads where the platform gives no way to find out.
+    /// The bytes must be valid for reads on platforms where that cannot be checked.
     unsafe fn read(&self, address: u64, len: u64) -> Result<Vec<u8>, String> {
         let unreadable = || format!("the image's headers lead to {len} bytes at {address:#x}, which cannot be read");
         let count = usize::try_from(len).ok().filter(|_| len <= LONGEST).ok_or_else(unreadable)?;
@@ -42,7 +42,7 @@ impl Reader {
         #[cfg(target_os = "linux")]
         if let Some(file) = &self.file {
             use std::os::unix::fs::FileExt;
-            // The size is not to be trusted either: memory is taken as the reading succeeds.
+            // The size may be wrong too, so memory is allocated only as reading succeeds.
             let mut bytes = Vec::new();
             let mut at = address;
             while bytes.len() < count {
@@ -109,10 +109,10 @@ pub(crate) unsafe fn read(image: *const c_void) -> Result<Vec<u8>, String> {
     }
 }
 
-/// The image in a file. What is no plain file (a pipe, a device) may have no end, and is refused.
+/// Reads an image file. Only regular files are accepted: a pipe or a device may never end.
 pub(crate) fn read_file(path: &str) -> Result<Vec<u8>, String> {
     let about = |error: std::io::Error| format!("{path}: {error}");
-    // Asked before it is opened: to open a pipe is to wait for its other end.
+    // Checked before opening: opening a pipe would block until its other end is opened.
     let data = std::fs::metadata(path).map_err(about)?;
     if !data.is_file() {
         return Err(format!("{path} is not a plain file"));
@@ -183,7 +183,7 @@ mod tests {
     use super::*;
 
     fn read_slice(bytes: &[u8]) -> Result<Vec<u8>, String> {
-        // SAFETY: the tests pass images, or such that an unreadable address is found out.
+        // SAFETY: the tests pass valid images, or damaged ones whose unreadable addresses are detected.
         unsafe { read(bytes.as_ptr().cast()) }
     }
 

@@ -1,4 +1,5 @@
-//! Texture and surface objects: descriptors in memory that kernels read. A handle is the address of the descriptor, as on the real thing.
+//! Texture and surface objects: descriptors in memory that kernels read. A handle is the address of the descriptor, as
+//! with AMD's runtime.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
@@ -10,20 +11,20 @@ use hip_sys::rocm_7_2::{hipErrorOutOfMemory, hipResourceDesc, hipResourceViewDes
 use crate::runtime::Runtime;
 use crate::status::Refusal;
 
-/// Words of an object: an image's and, behind them, a sampler's.
+/// The words of an object: an image descriptor, then a sampler descriptor.
 pub(crate) const OBJECT_WORDS: usize = IMAGE_WORDS + SAMPLER_WORDS;
 
-/// What a handle names.
+/// The object behind a handle.
 #[derive(Clone, Copy)]
 pub(crate) enum Object {
     Texture { resource: hipResourceDesc, texture: hipTextureDesc, view: Option<hipResourceViewDesc> },
     Surface,
 }
 
-// SAFETY: its pointers are numbers for the program to ask for.
+// SAFETY: its pointers are only returned to the program, never dereferenced.
 unsafe impl Send for Object {}
 
-/// All of them, with the devices that they are of.
+/// All objects, each with its device.
 #[derive(Default)]
 pub(crate) struct Objects(Mutex<BTreeMap<u64, (usize, Object)>>);
 
@@ -32,7 +33,7 @@ impl Objects {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Makes an object of these words; its handle.
+    /// Creates an object from these words and returns its handle.
     pub(crate) fn insert(
         &self,
         runtime: &Runtime,
@@ -55,20 +56,20 @@ impl Objects {
         self.lock().get(&handle).map(|(_, object)| *object)
     }
 
-    /// The device of an object for which `is_it` says so.
+    /// The device of an object that `is_it` selects.
     pub(crate) fn device(&self, handle: u64, is_it: impl Fn(&Object) -> bool) -> Option<usize> {
         self.lock().get(&handle).filter(|(_, object)| is_it(object)).map(|(device, _)| *device)
     }
 
-    /// Ends an object. A kernel that uses it later is caught.
+    /// Destroys an object. A later use by a kernel is a fault.
     pub(crate) fn remove(&self, runtime: &Runtime, handle: u64) {
         if self.lock().remove(&handle).is_some() {
-            // Allocated with its entry.
+            // Cannot fail: the entry exists only while the memory is allocated.
             drop(runtime.memory().free(handle));
         }
     }
 
-    /// Ends all objects of a device.
+    /// Destroys all objects of a device.
     pub(crate) fn reset(&self, runtime: &Runtime, device: usize) {
         let of_device = |(handle, (of, _)): (&u64, &(usize, Object))| (*of == device).then_some(*handle);
         let handles: Vec<u64> = self.lock().iter().filter_map(of_device).collect();

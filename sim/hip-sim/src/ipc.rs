@@ -1,4 +1,5 @@
-//! Handles by which other processes have memory and events: where the memory's file is, whose it is, how large, and a sum.
+//! Handles that share memory and events with other processes. A handle holds the memory file's location, its process,
+//! its size and a checksum.
 
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
@@ -7,7 +8,7 @@ use amdgpu_sim::SharedName;
 /// Words of a handle.
 pub(crate) const WORDS: usize = 16;
 
-/// What a handle is of, which it begins with.
+/// The kind of a handle, stored in its first word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub(crate) enum What {
@@ -15,20 +16,20 @@ pub(crate) enum What {
     Event = 0x4549_5048,
 }
 
-/// What a handle says.
+/// The decoded contents of a handle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Handle {
     pub(crate) what: What,
     pub(crate) name: SharedName,
-    /// The device's number in the process whose memory it is.
+    /// The device's ordinal in the exporting process.
     pub(crate) device: u32,
     /// Bytes of the allocation.
     pub(crate) size: u64,
-    /// Byte of the allocation that the handle was asked for.
+    /// The byte offset in the allocation for which the handle was requested.
     pub(crate) offset: u64,
 }
 
-/// A number that changes with any of the first words of a handle.
+/// A checksum over the words of a handle that precede it.
 fn check(words: &[u32; WORDS]) -> u32 {
     let mut hasher = DefaultHasher::new();
     words[..WORDS - 1].hash(&mut hasher);
@@ -36,7 +37,7 @@ fn check(words: &[u32; WORDS]) -> u32 {
 }
 
 impl Handle {
-    /// The words to send.
+    /// Encodes the handle.
     pub(crate) fn write(&self) -> [u32; WORDS] {
         let mut words = [0; WORDS];
         words[0] = self.what as u32;
@@ -49,7 +50,7 @@ impl Handle {
         words
     }
 
-    /// The handle, if these are the words of one of `what`.
+    /// Decodes a handle of kind `what`; `None` if the words are not one.
     pub(crate) fn read(words: &[u32; WORDS], what: What) -> Option<Self> {
         if words[0] != what as u32 || words[WORDS - 1] != check(words) {
             return None;

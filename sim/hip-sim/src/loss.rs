@@ -1,4 +1,4 @@
-//! A device that is lost: what HIP says of it from then on.
+//! Device loss: the status of every call on a lost device.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,18 +11,18 @@ use crate::queue::Scope;
 use crate::runtime::{Device, Runtime, Target};
 use crate::status::{Outcome, Refusal};
 
-/// HIP has no status of its own for it. The runtime of ROCm 7.2 answers with this one after a GPU was reset; those before end the process.
+/// HIP has no dedicated status. ROCm 7.2's runtime returns this one after a GPU reset; earlier ones end the process.
 const LOST: hipError_t = hipErrorUnknown;
 
-/// Whether any device is lost: as a rule there is nothing more to be asked.
+/// Whether any device is lost. Usually false, and then nothing else is checked.
 static ANY: AtomicBool = AtomicBool::new(false);
 
-/// The account of a device's loss, once it is lost.
+/// The description of a device's loss, once it is lost.
 #[derive(Default)]
 pub(crate) struct Loss(OnceLock<Failure>);
 
 impl Device {
-    /// The launch that found the device lost: the failure of this one and of all that comes after.
+    /// Records the loss that a launch found. Returns the failure of that launch and of all later work.
     pub(crate) fn lost(&self, fault: &Fault) -> Failure {
         let text = || format!("device {}: {fault}, nor does any later call", self.ordinal);
         let failure = self.loss.0.get_or_init(|| Failure::new(LOST, text())).clone();
@@ -30,7 +30,7 @@ impl Device {
         failure
     }
 
-    /// The failure of everything on a device that is lost.
+    /// Returns the loss as a failure if the device is lost.
     pub(crate) fn carries_on(&self) -> Result<(), Failure> {
         match self.loss.0.get() {
             Some(failure) if ANY.load(Ordering::Acquire) => Err(failure.clone()),
@@ -59,7 +59,8 @@ impl Runtime {
         Ok(target)
     }
 
-    /// What remains to be said of a scope when its own failures have been told: whether its device is lost.
+    /// Refuses with the device's loss, if the scope's device is lost. Called after the scope's own failures were
+    /// reported.
     pub(crate) fn loss(&self, scope: Scope) -> Outcome {
         if !ANY.load(Ordering::Acquire) {
             return Ok(());

@@ -1,4 +1,4 @@
-//! The address map: which bytes belong to HIP, to which device, and what they are.
+//! The address map: which addresses belong to HIP, and the device and kind of each block.
 
 use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::collections::BTreeMap;
@@ -9,10 +9,10 @@ use crate::pool::Share;
 
 /// Alignment of pinned and managed memory: a page.
 const HOST_ALIGN: u64 = 4096;
-/// Bytes after a block of pinned memory that belong to nobody, so that a kernel that runs over its end is caught.
+/// Unused bytes after a block of pinned memory, so that a kernel's access beyond its end is a fault.
 const HOST_GUARD: u64 = 1024;
 
-/// What a block of memory is.
+/// The origin of a block of memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// `hipMalloc` and its like.
@@ -21,18 +21,18 @@ pub(crate) enum Kind {
     Host,
     /// `hipMallocManaged`.
     Managed,
-    /// `hipHostRegister`: the program's own.
+    /// `hipHostRegister`: memory of the program.
     Registered,
-    /// What a node of a graph allocates.
+    /// Memory of a graph's allocation node.
     Graph,
     /// A variable of a module.
     Global,
     /// `hipMemMap`: a device's memory, or the host's.
     Mapped { on_host: bool },
-    /// `hipIpcOpenMemHandle`: another process's.
+    /// `hipIpcOpenMemHandle`: memory of another process.
     #[cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "only Linux has it"))]
     Opened,
-    /// `hipExternalMemoryGetMappedBuffer`: what begins so many bytes into imported memory.
+    /// `hipExternalMemoryGetMappedBuffer`: starts `offset` bytes into imported memory.
     #[cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "only Linux has it"))]
     Imported { offset: u64 },
 }
@@ -43,13 +43,13 @@ pub(crate) struct Block {
     pub(crate) base: u64,
     pub(crate) size: u64,
     pub(crate) kind: Kind,
-    /// The device it belongs to; for host memory the one that was current.
+    /// The device it belongs to. For host memory, the device that was current.
     pub(crate) device: usize,
     /// The flags it was made with.
     pub(crate) flags: u32,
-    /// `hipFreeAsync` has been called and has not come to pass.
+    /// `hipFreeAsync` has been called, but the stream has not reached it.
     pub(crate) freeing: bool,
-    /// What it takes of a memory pool.
+    /// The room that it takes of a memory pool.
     pub(crate) share: Option<Share>,
 }
 
@@ -59,7 +59,7 @@ impl Block {
         matches!(self.kind, Kind::Host | Kind::Managed | Kind::Registered | Kind::Mapped { on_host: true })
     }
 
-    /// Where the allocation begins that it is of.
+    /// The start of the underlying allocation.
     pub(crate) fn allocation(&self) -> u64 {
         match self.kind {
             Kind::Imported { offset } => self.base - offset,
@@ -67,7 +67,7 @@ impl Block {
         }
     }
 
-    /// Bytes from `address`, which is inside, to the end.
+    /// The bytes from `address`, which must be inside, to the end of the block.
     pub(crate) fn left(&self, address: u64) -> u64 {
         self.base + self.size - address
     }
@@ -80,8 +80,8 @@ pub(crate) struct AddressMap {
 }
 
 impl AddressMap {
-    /// Adds a block that has just been allocated or registered. A registration that it overlaps is of memory that the program
-    /// has given back without saying so, and is forgotten.
+    /// Adds a block that has just been allocated or registered. An overlapping registration is removed: the program has
+    /// freed that memory without unregistering it.
     pub(crate) fn insert(&self, block: Block) {
         let mut blocks = self.blocks.write().unwrap_or_else(PoisonError::into_inner);
         let end = block.base.saturating_add(block.size);
@@ -101,7 +101,7 @@ impl AddressMap {
         (address - block.base < block.size && !block.freeing).then_some(*block)
     }
 
-    /// Removes the block that starts at `base`, if `may` agrees.
+    /// Removes the block that starts at `base`, if `may` accepts it.
     pub(crate) fn remove(&self, base: u64, may: impl Fn(&Block) -> bool) -> Option<Block> {
         let mut blocks = self.blocks.write().unwrap_or_else(PoisonError::into_inner);
         may(blocks.get(&base)?).then(|| blocks.remove(&base))?
@@ -115,7 +115,7 @@ impl AddressMap {
         Some(*block)
     }
 
-    /// The live blocks for which `wanted` says so.
+    /// The live blocks that `wanted` selects.
     pub(crate) fn all(&self, wanted: impl Fn(&Block) -> bool) -> Vec<Block> {
         let blocks = self.blocks.read().unwrap_or_else(PoisonError::into_inner);
         blocks.values().copied().filter(|block| wanted(block)).collect()
@@ -131,22 +131,22 @@ impl AddressMap {
     }
 }
 
-/// Zeroed host memory for pinned and managed blocks. It is given back by [`release_host`], not by drop: its address
-/// is all that the program holds.
+/// Allocates zeroed host memory for pinned and managed blocks. [`release_host`] frees it; there is no owner to drop,
+/// since the program holds only the address.
 pub(crate) fn allocate_host(size: u64) -> Option<u64> {
     let layout = host_layout(size)?;
     // SAFETY: the layout's size is not zero, as room for the header is in it.
     let start = NonNull::new(unsafe { alloc_zeroed(layout) })?;
     let start = start.as_ptr().expose_provenance() as u64;
     let base = (start + 8).next_multiple_of(HOST_ALIGN);
-    // The word before the block says where the allocation starts.
+    // The word before the block stores the start of the allocation.
     let header = std::ptr::with_exposed_provenance_mut::<u64>((base - 8) as usize);
     // SAFETY: `start <= base - 8`, and `base` is aligned to 4096, so the word is inside and aligned.
     unsafe { header.write(start) };
     Some(base)
 }
 
-/// Gives back what [`allocate_host`] gave.
+/// Frees memory of [`allocate_host`].
 ///
 /// # Safety
 /// `base` and `size` must be of a call of [`allocate_host`], and nothing may use the memory any more.
@@ -160,7 +160,7 @@ pub(crate) unsafe fn release_host(base: u64, size: u64) {
 }
 
 fn host_layout(size: u64) -> Option<Layout> {
-    // The alignment is made by hand: asking the allocator for it would commit every page at once.
+    // Aligned by hand: requesting the alignment from the allocator would commit every page at once.
     let total = size.checked_add(HOST_ALIGN + 8 + HOST_GUARD)?;
     Layout::from_size_align(usize::try_from(total).ok()?, 16).ok()
 }

@@ -1,4 +1,4 @@
-//! Arrays with smaller levels.
+//! Mipmapped arrays.
 
 use std::ffi::c_void;
 
@@ -10,33 +10,33 @@ use crate::array::{Array, Channels, shape};
 use crate::runtime::{Device, Runtime};
 use crate::status::{Refusal, ensure};
 
-/// What a `hipMipmappedArray_t` names: levels side by side in one piece of memory.
+/// The array behind a `hipMipmappedArray_t`: its levels share one allocation.
 pub(crate) struct MipmappedArray {
     pub(crate) device: usize,
     pub(crate) base: u64,
     /// Bytes of all levels.
     pub(crate) bytes: u64,
-    /// What its address is a multiple of.
+    /// The alignment of its address.
     pub(crate) alignment: usize,
-    /// The handles of the arrays that the levels are, as numbers, the largest first.
+    /// The array handles of the levels, as numbers, the largest level first.
     pub(crate) levels: Vec<usize>,
 }
 
-/// What an array of an extent is at a level: half as large at each, layers excepted. Dimensions that are not there stay so.
+/// The extent of a level: each level halves the dimensions, except the layer count. Dimensions of size 0 stay 0.
 fn at_level(kind: Kind, extent: [usize; 3], level: u32) -> [usize; 3] {
     let [width, height, depth] = extent;
     let half = |size: usize| if size == 0 { 0 } else { size.checked_shr(level).unwrap_or(0).max(1) };
     [half(width), half(height), if kind == Kind::Volume { half(depth) } else { depth }]
 }
 
-/// Levels down to a single texel.
+/// The number of levels down to a single texel.
 fn most_levels(kind: Kind, [width, height, depth]: [usize; 3]) -> u32 {
     let depth = if kind == Kind::Volume { depth } else { 1 };
     width.max(height).max(depth).max(1).ilog2() + 1
 }
 
 impl MipmappedArray {
-    /// Makes one on a device; its handle.
+    /// Creates a mipmapped array on a device and returns its handle.
     pub(crate) fn create(
         runtime: &Runtime,
         device: &Device,
@@ -63,7 +63,7 @@ impl MipmappedArray {
             bytes += layout.bytes() as u64;
         }
         let alignment = layouts.iter().map(|(.., layout)| layout.alignment()).max().unwrap_or(1);
-        // Rows are multiples of where images may begin, and so are levels.
+        // The row pitch is a multiple of the image alignment, and so are the level offsets.
         ensure(layouts.iter().all(|(offset, ..)| *offset % alignment as u64 == 0), hipErrorInvalidValue)?;
         make_room(runtime, device, bytes);
         let base = allocate(runtime, device, bytes, None)?;

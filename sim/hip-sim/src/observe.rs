@@ -1,4 +1,4 @@
-//! What the checks find, told on standard error, and the profile, written to a file when the process ends.
+//! Reports the findings of the checks on standard error, and writes the profile to a file at process exit.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,10 +9,10 @@ use amdgpu_sim::{Finding, Gpu, Profile, ProfileFormat};
 use crate::runtime::runtime;
 use crate::status::is_forked;
 
-/// Findings that are told; of more than this the process keeps silent.
+/// The maximum number of reported findings. Later ones are dropped.
 const MOST_TOLD: usize = 1000;
 
-/// Tells what the last dispatches of a device have been found to do, each once a process.
+/// Reports the findings of a device's last dispatches, each once per process.
 pub(crate) fn tell_findings(gpu: &Gpu) {
     static TOLD: Mutex<Vec<Finding>> = Mutex::new(Vec::new());
     if !gpu.config().checks.any() {
@@ -27,7 +27,7 @@ pub(crate) fn tell_findings(gpu: &Gpu) {
     }
 }
 
-/// Where `path` leads: `%p` in it stands for the process's number.
+/// Expands `path`: `%p` becomes the process ID.
 fn expanded(path: &Path) -> PathBuf {
     match path.to_str() {
         Some(text) => PathBuf::from(text.replace("%p", &std::process::id().to_string())),
@@ -35,7 +35,7 @@ fn expanded(path: &Path) -> PathBuf {
     }
 }
 
-/// Writes the profile of all devices, if one was asked for.
+/// Writes the profile of all devices, if one was requested.
 pub(crate) fn write_profile() {
     let Ok(runtime) = runtime() else { return };
     let Some(path) = &runtime.profile else { return };
@@ -51,25 +51,25 @@ pub(crate) fn write_profile() {
     }
 }
 
-/// Has the profile written when the process ends.
+/// Registers the profile to be written at process exit.
 #[cfg(unix)]
 pub(crate) fn write_profile_at_exit() {
     extern "C" fn at_exit() {
-        // The child of a fork has none of its own. A panic must not leave this function.
+        // A forked child has no profile. A panic must not leave this function.
         if !is_forked() {
             let _ = std::panic::catch_unwind(write_profile);
         }
     }
-    // SAFETY: `at_exit` stays for ever, and what it uses is never dropped.
+    // SAFETY: `at_exit` is a function of this program, and the data that it uses is never dropped.
     let failed = unsafe { libc::atexit(at_exit) };
     debug_assert_eq!(failed, 0);
 }
 
-/// The profile is written after every launch, as there is no way to be called at the process's end.
+/// The profile is written after every launch, since no exit handler is available.
 #[cfg(not(unix))]
 pub(crate) fn write_profile_at_exit() {}
 
-/// A launch has ended.
+/// Called after a launch has ended.
 pub(crate) fn launched(gpu: &Gpu) {
     tell_findings(gpu);
     if cfg!(not(unix)) && gpu.config().profile && !is_forked() {

@@ -1,18 +1,18 @@
-//! Looking again and again for what nobody tells of.
+//! Polling with a growing interval.
 
 use std::time::Duration;
 
-/// Looks that only let other threads go first.
+/// The number of polls between which the thread only yields.
 const EAGER: u32 = 200;
-/// How long a thread sleeps between later looks.
+/// The sleep between later polls.
 const NAP: Duration = Duration::from_micros(50);
 
-/// How long to wait until the next look: hardly at first.
+/// The wait between polls: yields at first, then sleeps.
 #[derive(Default)]
 pub(crate) struct Patience(u32);
 
 impl Patience {
-    /// Waits until it is time to look again.
+    /// Waits until the next poll.
     pub(crate) fn pause(&mut self) {
         if self.0 < EAGER {
             self.0 += 1;

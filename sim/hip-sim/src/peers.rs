@@ -1,4 +1,4 @@
-//! Which devices have access to the memory of others.
+//! Peer access: which devices can access the memory of other devices.
 
 use std::sync::{PoisonError, RwLock, RwLockReadGuard};
 
@@ -7,11 +7,11 @@ use amdgpu_sim::Rights;
 use crate::memory::Kind;
 use crate::runtime::{Device, Runtime};
 
-/// Pairs of devices by number: the first reaches the memory of the second.
+/// Pairs of device ordinals: the first has access to the memory of the second.
 #[derive(Default)]
 pub(crate) struct Peers(RwLock<Vec<(usize, usize)>>);
 
-/// While it is there, nobody's access changes.
+/// A guard: while it exists, no access right changes.
 pub(crate) struct Access<'a>(RwLockReadGuard<'a, Vec<(usize, usize)>>);
 
 impl Peers {
@@ -19,9 +19,9 @@ impl Peers {
         Access(self.0.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Gives `device` access to the memory of `peer`, or takes it. False if it is so already.
+    /// Enables or disables `device`'s access to the memory of `peer`. False if nothing changes.
     pub(crate) fn change(&self, runtime: &Runtime, device: &Device, peer: &Device, allowed: bool) -> bool {
-        // What runs may count on the access.
+        // Running work may rely on the current access.
         runtime.drain(Some(device.ordinal));
         let mut pairs = self.0.write().unwrap_or_else(PoisonError::into_inner);
         let pair = (device.ordinal, peer.ordinal);
@@ -40,7 +40,7 @@ impl Peers {
                 && block.share.is_none()
         };
         for block in runtime.memory.all(of_peer) {
-            // One that is freed at this moment needs no rights any more.
+            // An allocation that is freed concurrently needs no rights any more.
             drop(runtime.memory().set_rights(block.allocation(), rights));
         }
         true
@@ -48,7 +48,7 @@ impl Peers {
 }
 
 impl Access<'_> {
-    /// Who may use plain memory of `owner`.
+    /// The agents that may access plain memory of `owner`.
     pub(crate) fn rights(&self, runtime: &Runtime, owner: &Device) -> Rights {
         rights(&self.0, runtime, owner)
     }

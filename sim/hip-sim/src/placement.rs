@@ -1,9 +1,10 @@
-//! What the program has said of managed memory: where it should be and who uses it. It changes nothing here but what is told again.
+//! Advice about managed memory: preferred location and accessing devices. It only changes the values that queries
+//! return.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// What is known of some bytes. Places are devices by number, or [`HOST`].
+/// The advice for a range of bytes. Locations are device ordinals, or [`HOST`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Placement {
     pub(crate) read_mostly: bool,
@@ -16,17 +17,17 @@ pub(crate) struct Placement {
 /// `hipCpuDeviceId`.
 pub(crate) const HOST: i32 = -1;
 
-/// Placements by the first byte of their range, with the byte after its end. Ranges have no byte in common.
+/// Placements by the start of their range, with the range's end. The ranges do not overlap.
 #[derive(Default)]
 pub(crate) struct Placements(Mutex<BTreeMap<u64, (u64, Placement)>>);
 
 impl Placements {
     fn lock(&self) -> MutexGuard<'_, BTreeMap<u64, (u64, Placement)>> {
-        // The ranges are whole whenever the lock is released.
+        // The ranges are consistent whenever the lock is released.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Changes what is known of the bytes from `start` up to `end`.
+    /// Changes the placement of the bytes from `start` up to `end`.
     pub(crate) fn change(&self, start: u64, end: u64, change: impl Fn(&mut Placement)) {
         let mut ranges = self.lock();
         split(&mut ranges, start);
@@ -49,7 +50,7 @@ impl Placements {
         }
     }
 
-    /// What `ask` makes of all of the bytes from `start` up to `end`; `None` if that differs between them.
+    /// Returns `ask` of the placement of the bytes from `start` up to `end`; `None` if it differs between them.
     pub(crate) fn common<T: PartialEq>(&self, start: u64, end: u64, ask: impl Fn(&Placement) -> T) -> Option<T> {
         let mut ranges = self.lock();
         split(&mut ranges, start);
@@ -70,7 +71,7 @@ impl Placements {
         answers.iter().all(|other| *other == first).then_some(first)
     }
 
-    /// Forgets what is known of bytes, which are new memory.
+    /// Removes the placement of bytes that have become new memory.
     pub(crate) fn forget(&self, start: u64, end: u64) {
         let mut ranges = self.lock();
         split(&mut ranges, start);
@@ -80,7 +81,7 @@ impl Placements {
     }
 }
 
-/// Makes a range begin at `at`, if one goes over it.
+/// Splits the range that contains `at`, so that a range starts there.
 fn split(ranges: &mut BTreeMap<u64, (u64, Placement)>, at: u64) {
     let Some((_, (end, placement))) = ranges.range_mut(..at).next_back() else { return };
     if *end > at {

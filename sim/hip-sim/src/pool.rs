@@ -1,27 +1,27 @@
-//! Memory pools: the room that stream-ordered allocations take, and what is counted of it.
+//! Memory pools: the room that stream-ordered allocations take, and the statistics about it.
 //!
-//! A pool takes room from its device in chunks and keeps it back for its next allocations; what it keeps and nobody uses goes back
-//! when the program synchronises, down to a threshold that it sets, or trims the pool. Only room is kept back: addresses are not, so
-//! that a kernel which uses what was freed is caught.
+//! A pool takes room from its device in chunks and keeps it for later allocations. When the program synchronises, or
+//! trims the pool, unused room above a threshold goes back to the device. Only room is kept, not addresses: a kernel
+//! that uses freed memory is a fault.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use amdgpu_sim::{Agent, Rights};
 
-/// The least that a pool takes from its device at once, as the real runtime's pools do.
+/// The smallest amount that a pool takes from its device at once, as in AMD's runtime.
 const CHUNK: u64 = 32 << 20;
 
-/// What a `hipMemPool_t` names.
+/// The pool behind a `hipMemPool_t`.
 pub(crate) struct Pool {
     pub(crate) device: usize,
-    /// The one that its device always has.
+    /// It is the device's default pool.
     pub(crate) is_default: bool,
-    /// Bytes that may be in use at once; 0 for any.
+    /// The bytes that may be in use at once; 0 for no limit.
     limit: u64,
     room: Mutex<Room>,
 }
 
-/// What one allocation takes of a pool.
+/// The room that one allocation takes of a pool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Share {
     /// The pool's handle, as a number.
@@ -35,35 +35,35 @@ struct Chunk {
     taken: u64,
 }
 
-/// What a pool has and what is to become of it.
+/// A pool's room and its attributes.
 pub(crate) struct Room {
     chunks: Vec<Chunk>,
     serial: u64,
-    /// Bytes of what is allocated, without what `hipFreeAsync` is still to free.
+    /// The bytes of all allocations, except those that `hipFreeAsync` has yet to free.
     pub(crate) used: u64,
     pub(crate) used_high: u64,
     pub(crate) reserved_high: u64,
-    /// Bytes that stay when the program synchronises.
+    /// The bytes that are kept when the program synchronises.
     pub(crate) threshold: u64,
-    /// When memory may be used again: by event dependencies, opportunistically, by new dependencies. It is kept for the program to ask
-    /// for; no memory is given out again before it is free.
+    /// The reuse attributes: by event dependencies, opportunistic, by new dependencies. They are only stored: memory is
+    /// never reused before it is free.
     pub(crate) reuse: [i32; 3],
-    /// What devices other than its own may do.
+    /// The access rights of devices other than the pool's own.
     peers: Vec<(Agent, bool, bool)>,
 }
 
 impl Room {
-    /// Bytes of the device that the pool has.
+    /// The bytes that the pool has taken from the device.
     pub(crate) fn reserved(&self) -> u64 {
         self.chunks.iter().map(|chunk| chunk.size).sum()
     }
 
-    /// Bytes of it that no allocation takes.
+    /// The reserved bytes that no allocation uses.
     fn idle(&self) -> u64 {
         self.chunks.iter().map(|chunk| chunk.size - chunk.taken).sum()
     }
 
-    /// Gives chunks back that nobody uses, as long as more than `keep` bytes are reserved.
+    /// Returns unused chunks to the device while more than `keep` bytes are reserved.
     fn shrink(&mut self, keep: u64) {
         let mut reserved = self.reserved();
         self.chunks.retain(|chunk| {
@@ -77,12 +77,12 @@ impl Room {
 }
 
 impl Pool {
-    /// A pool of `device`, of whose memory at most `limit` bytes are in use at once (0: any number).
+    /// A pool of `device` with at most `limit` bytes in use at once (0: no limit).
     pub(crate) fn new(device: usize, limit: u64) -> Self {
         Self::with(device, limit, false)
     }
 
-    /// The pool that `device` always has.
+    /// The default pool of `device`.
     pub(crate) fn of_device(device: usize) -> Self {
         Self::with(device, 0, true)
     }
@@ -105,8 +105,8 @@ impl Pool {
         self.room.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes room for an allocation of `size` bytes of the pool with handle `pool`, from what it keeps or from `free` bytes of the
-    /// device. `None` where there is none.
+    /// Takes room for an allocation of `size` bytes, from the room that the pool keeps or from `free` bytes of the
+    /// device. `pool` is the pool's handle. `None` if there is not enough.
     pub(crate) fn take(&self, pool: usize, size: u64, free: u64) -> Option<Share> {
         let mut room = self.room();
         if self.limit != 0 && room.used.saturating_add(size) > self.limit {
@@ -132,50 +132,50 @@ impl Pool {
         Some(Share { pool, chunk })
     }
 
-    /// The program has freed an allocation, whether or not its stream has come to that.
+    /// Counts an allocation as freed by the program, whether or not the stream has reached the free.
     pub(crate) fn freed(&self, size: u64) {
         let mut room = self.room();
         room.used = room.used.saturating_sub(size);
     }
 
-    /// The allocation's memory is free.
+    /// Returns the room of an allocation whose memory is free.
     pub(crate) fn give_back(&self, share: Share, size: u64) {
         if let Some(chunk) = self.room().chunks.iter_mut().find(|chunk| chunk.serial == share.chunk) {
             chunk.taken = chunk.taken.saturating_sub(size);
         }
     }
 
-    /// Gives what nobody uses back to the device, down to `keep` bytes in all.
+    /// Returns unused room to the device, down to `keep` bytes in all.
     pub(crate) fn trim(&self, keep: u64) {
         self.room().shrink(keep);
     }
 
-    /// The program has synchronised: what is above the threshold goes back.
+    /// Called when the program synchronises: returns unused room above the threshold.
     pub(crate) fn settle(&self) {
         let mut room = self.room();
         let threshold = room.threshold;
         room.shrink(threshold);
     }
 
-    /// Bytes of its device that it keeps with nothing in them.
+    /// The reserved bytes that no allocation uses.
     pub(crate) fn idle(&self) -> u64 {
         self.room().idle()
     }
 
-    /// Lets `agent`, which is not the pool's own, read or write what the pool gives.
+    /// Sets whether `agent`, another device, may read and write the pool's memory.
     pub(crate) fn admit(&self, agent: Agent, read: bool, write: bool) {
         let mut room = self.room();
         room.peers.retain(|(other, ..)| *other != agent);
         room.peers.push((agent, read, write));
     }
 
-    /// What `agent`, which is not the pool's own, may do: read, write.
+    /// Whether `agent`, another device, may read and write.
     pub(crate) fn admits(&self, agent: Agent) -> (bool, bool) {
         let room = self.room();
         room.peers.iter().find(|(other, ..)| *other == agent).map_or((false, false), |(_, read, write)| (*read, *write))
     }
 
-    /// `rights` with those that the pool gives to other devices.
+    /// `rights`, with those that the pool grants to other devices.
     pub(crate) fn rights(&self, rights: Rights) -> Rights {
         self.room().peers.iter().fold(rights, |rights, (agent, read, write)| rights.set(*agent, *read, *write))
     }

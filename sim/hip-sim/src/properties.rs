@@ -1,7 +1,7 @@
-//! What the software GPU says of itself, in both layouts that HIP has had for it.
+//! The properties of the software GPU, in both layouts of `hipDeviceProp_t`.
 //!
 //! The two structures belong to versioned symbols (`hipGetDevicePropertiesR0600`, and `hipGetDeviceProperties` alias
-//! `R0000` of HIP 5), so their layout never changes and is written down here once, whatever the API level.
+//! `R0000` of HIP 5). So their layout never changes, and is defined here once for every API level.
 
 use std::ffi::{c_char, c_int, c_uint};
 
@@ -172,23 +172,23 @@ pub(crate) const LDS_BYTES: u32 = 64 << 10;
 pub(crate) const MAX_THREADS: u32 = 1024;
 /// Lanes of a wave.
 pub(crate) const WAVE: u32 = 64;
-/// Work-items that a compute unit holds: 4 SIMDs, 8 waves each.
+/// The work-items that a compute unit holds: 4 SIMDs with 8 waves each.
 pub(crate) const THREADS_PER_CU: u32 = 4 * 8 * WAVE;
-/// Workgroups along x; and along y and z.
+/// The maximum number of workgroups in x, y and z.
 pub(crate) const MAX_GRID: [u32; 3] = [i32::MAX as u32, 65536, 65536];
-/// 32-bit vector registers of a compute unit's SIMD, a lane.
+/// 32-bit vector registers per lane on a SIMD.
 pub(crate) const VGPRS: u32 = 512;
 /// The row alignment of pitched memory, in bytes.
 pub(crate) const PITCH_ALIGN: usize = 256;
-/// The PCI bus of device 0; each further device has the next one. The software GPU is on no bus, so the domain is one
-/// that no machine has.
+/// The PCI domain. Device 0 is on bus 0 and each further device on the next one. The software GPU is on no real bus, so
+/// no machine uses this domain.
 pub(crate) const PCI_DOMAIN: c_int = 0xf00d;
 
-/// The features of `hipDeviceArch_t`, a bit field: all but funnel shift, `__syncthreads_count` and its like, surfaces and
-/// dynamic parallelism.
+/// The bit field `hipDeviceArch_t`: every feature except funnel shift, `__syncthreads_count` and similar functions,
+/// surfaces and dynamic parallelism.
 const ARCH: c_uint = 0b0_1001_0111_1111_1111;
 
-/// Where limits are in [`R0600::textures`].
+/// Positions of limits in [`R0600::textures`].
 pub(crate) const TEXTURE_1D: usize = 0;
 pub(crate) const TEXTURE_1D_MIPMAP: usize = 1;
 pub(crate) const TEXTURE_1D_LINEAR: usize = 2;
@@ -197,7 +197,7 @@ pub(crate) const TEXTURE_3D: usize = 12;
 pub(crate) const TEXTURE_CUBE: usize = 18;
 pub(crate) const SURFACE_1D: usize = 26;
 
-/// The limits of textures and surfaces, where a device has them: no gathering.
+/// The limits of textures and surfaces, if the device supports them. Texture gather is not supported.
 fn textures(device: &Device) -> [c_int; 40] {
     let mut limits = [0; 40];
     if device.has_images() {
@@ -221,7 +221,7 @@ pub(crate) fn device_name(device: &Device) -> String {
     format!("AMD {} (software GPU)", device.gpu.target().processor)
 }
 
-/// Compute units: the threads that run workgroups.
+/// The number of compute units: the threads that run workgroups.
 pub(crate) fn compute_units(device: &Device) -> u32 {
     let threads = device.gpu.config().threads;
     let threads = threads.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from));
@@ -237,9 +237,9 @@ fn text<const N: usize>(text: &str) -> [c_char; N] {
 }
 
 impl R0600 {
-    /// What `device` is.
+    /// The properties of `device`.
     pub(crate) fn of(device: &Device) -> Self {
-        // SAFETY: integers, arrays of them and nullable pointers: all zero is a value.
+        // SAFETY: integers, arrays of them and nullable pointers: all zero is a valid value.
         let zero: Self = unsafe { std::mem::zeroed() };
         let mut uuid = *b"softwareGPU-0000";
         for (to, from) in uuid[12..].iter_mut().zip(format!("{:04}", device.ordinal).bytes()) {
@@ -256,7 +256,7 @@ impl R0600 {
             maxThreadsPerBlock: MAX_THREADS as c_int,
             maxThreadsDim: [MAX_THREADS as c_int; 3],
             maxGridSize: MAX_GRID.map(|size| size as c_int),
-            // Nominal: nothing ticks at this rate, but programs divide by it.
+            // Nominal: nothing runs at this rate, but programs divide by it.
             clockRate: 1_000_000,
             memoryClockRate: 1_000_000,
             memoryBusWidth: 64,
@@ -302,7 +302,7 @@ impl R0600 {
 
 impl From<&R0600> for R0000 {
     fn from(new: &R0600) -> Self {
-        // SAFETY: integers, arrays of them and nullable pointers: all zero is a value.
+        // SAFETY: integers, arrays of them and nullable pointers: all zero is a valid value.
         let zero: Self = unsafe { std::mem::zeroed() };
         Self {
             name: new.name,

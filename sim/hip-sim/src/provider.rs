@@ -1,4 +1,4 @@
-//! The table of functions, and what stands in for those that are not in it.
+//! The function table, and the stub for functions that it lacks.
 
 use std::collections::HashMap;
 use std::ffi::{CStr, c_void};
@@ -10,7 +10,7 @@ use rocm_loader::Provider;
 
 use crate::api::{self, Function};
 
-/// Functions of HIP that return something else than a status, and that the software GPU does not have.
+/// HIP functions that do not return a status and that the software GPU does not support.
 const NO_STATUS: &[&str] =
     &["hipApiName", "hipCreateChannelDesc", "hipGetStreamDeviceId", "hipKernelNameRef", "hipKernelNameRefByPtr"];
 
@@ -18,15 +18,15 @@ struct Simulator;
 
 static SIMULATOR: Simulator = Simulator;
 
-/// The software GPU in the place of `libamdhip64`: for [`hip_sys::set_provider`].
+/// The software GPU as a replacement for `libamdhip64`, for [`hip_sys::set_provider`].
 ///
 /// Nothing starts before the first function is called.
 pub fn provider() -> &'static dyn Provider {
     &SIMULATOR
 }
 
-/// What a function does that HIP has and the software GPU has not. It takes no arguments: in the C ABIs of x86-64 and AArch64 the caller
-/// cleans up what it passed, so that a function may ignore it.
+/// The stub for HIP functions that the software GPU does not support. It declares no parameters: in the C ABIs of
+/// x86-64 and AArch64 the caller removes its arguments, so a function may ignore them.
 extern "C" fn not_supported() -> hipError_t {
     crate::status::guard(|| Err(hipErrorNotSupported.into()))
 }
@@ -74,12 +74,12 @@ fn table() -> &'static HashMap<&'static str, Function> {
     })
 }
 
-/// The address of a function that the software GPU has.
+/// The address of a supported function.
 pub(crate) fn address(name: &str) -> Option<*mut c_void> {
     table().get(name).map(|function| function.address())
 }
 
-/// Whether the software GPU has the function, rather than answers `hipErrorNotSupported`.
+/// Returns whether the software GPU supports the function. Unsupported ones return `hipErrorNotSupported`.
 ///
 /// ```
 /// assert!(hip_sim::is_supported("hipModuleLaunchKernel"));
@@ -113,7 +113,7 @@ impl Provider for Simulator {
 mod tests {
     use super::*;
 
-    /// Symbols of libamdhip64 that the headers rename or leave to other headers.
+    /// Symbols of libamdhip64 that the headers rename, or that other headers declare.
     const BESIDE_THE_HEADERS: &[&str] =
         &["hipExtGetLastError", "hipExtModuleLaunchKernel", "hipGetDeviceProperties", "hipGetDevicePropertiesR0000"];
 

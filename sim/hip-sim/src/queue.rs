@@ -4,10 +4,10 @@
 //! before it has completed and every (queue, ticket) that it waits for has too. Dependencies always point at commands
 //! submitted earlier, so they cannot form a cycle.
 //!
-//! Two kinds of thread run commands: a few [workers], started when there is something to do and gone after some idle
-//! seconds, and any thread that waits. A waiting thread runs what it waits for itself if no worker has begun it, so
-//! that `launch; synchronize` costs no thread switch. Host functions, and waits for what is outside of the queues, alone stay with
-//! the workers: the waiting thread may hold a lock that they need, and has more to look at than one of them.
+//! Two kinds of thread run commands. A few [workers] start when there is work and exit after some idle seconds. And a
+//! waiting thread runs the command that it waits for if no worker has begun it, so that `launch; synchronize` needs no
+//! thread switch. Host functions and waits for external conditions run on workers only: the waiting thread may hold a
+//! lock that they need, and a wait may block it for long.
 
 mod workers;
 
@@ -22,7 +22,7 @@ use amdgpu_sim::Delay;
 use crate::fault::Failure;
 use workers::Workers;
 
-/// Polls of the completion counter before a waiting thread sleeps: some microseconds.
+/// Polls of the completion counter before a waiting thread sleeps: a few microseconds.
 const SPINS: u32 = 200;
 
 /// Names a queue; stale once the queue is closed, and never reused.
@@ -42,18 +42,18 @@ pub(crate) struct Point {
     pub(crate) ticket: Ticket,
 }
 
-/// How a queue stands to its device's null queue.
+/// A queue's ordering relative to its device's null queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Order {
-    /// The legacy default stream: waits for all blocking queues, and they for it.
+    /// The legacy default stream: it waits for all blocking queues, and they wait for it.
     Null,
     /// A stream created without `hipStreamNonBlocking`.
     Blocking,
-    /// A stream that knows only its own order.
+    /// A non-blocking stream.
     Free,
 }
 
-/// Which ready queue a worker takes first.
+/// The order in which workers take ready queues.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Priority {
     High,
@@ -64,25 +64,26 @@ pub(crate) enum Priority {
 type DeviceWork = Box<dyn FnOnce() -> Result<(), Failure> + Send>;
 type HostWork = Box<dyn FnOnce(Option<Arc<Failure>>) + Send>;
 
-/// The failure for which work was left out, whoever has been told of it.
+/// The failure because of which work was skipped, even if it has been reported already.
 pub(crate) type LeftOut = Arc<OnceLock<Arc<Failure>>>;
 
 /// What a command does.
 pub(crate) enum Work {
-    /// Work of the device; left out when the queue has a failure that nobody has been told yet.
+    /// Device work. Skipped while the queue has an unreported failure.
     Device(DeviceWork),
-    /// Likewise, for a caller that waits for it and wants to know if it was left out.
+    /// Device work whose submitter waits for it and needs to know if it was skipped.
     Awaited(DeviceWork, LeftOut),
-    /// Calls back into the program, on a worker, also after a failure (which it is given).
+    /// Calls the program, on a worker. Runs after a failure too, which is passed to it.
     Host(HostWork),
-    /// Waits for something that is no command, as long as that takes: on a worker, and left out like device work.
+    /// Waits on a worker for an external condition, for an unlimited time. Skipped like device work.
     Wait(DeviceWork),
-    /// Bookkeeping that always happens, failure or not (time stamps, releases).
+    /// Bookkeeping that runs even after a failure (time stamps, releases).
     Always(Box<dyn FnOnce() + Send>),
 }
 
 impl Work {
-    /// Whether it may take as long as the program likes, so that only workers do it, beside those that run device work.
+    /// Returns whether the work may block for an unlimited time. Only workers run such work, and it does not count as
+    /// device work.
     fn may_stay(&self) -> bool {
         matches!(self, Self::Host(_) | Self::Wait(_))
     }
@@ -95,14 +96,14 @@ struct Command {
     thread: ThreadId,
 }
 
-/// A failure and the commands that it spoiled.
+/// A failure and the commands that it affects.
 #[derive(Clone)]
 struct Fault {
     failure: Arc<Failure>,
-    /// The thread that submitted what failed.
+    /// The thread that submitted the failed command.
     thread: ThreadId,
     from: Ticket,
-    /// `None` until somebody has been told; then the last command submitted before that.
+    /// `None` until the failure has been reported. Then the last command submitted before the report.
     upto: Option<Ticket>,
 }
 
@@ -123,7 +124,7 @@ struct Queue {
     running: bool,
     in_ready: bool,
     fault: Option<Fault>,
-    /// Queues whose head waits for this one.
+    /// Queues whose head command waits for this queue.
     waiters: Vec<QueueKey>,
 }
 
@@ -133,7 +134,7 @@ impl Queue {
     }
 }
 
-/// A failure of a queue that was closed before anybody was told.
+/// An unreported failure of a closed queue.
 struct Orphan {
     device: usize,
     queue: QueueKey,
@@ -148,54 +149,54 @@ struct State {
     ready: [VecDeque<QueueKey>; 3],
     orphans: Vec<Orphan>,
     workers: Workers,
-    /// Threads that wait, asleep.
+    /// The number of waiting threads that are asleep.
     sleepers: usize,
 }
 
-/// Who runs a command.
+/// The kind of thread that runs a command.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Runner {
     Worker,
-    /// A thread that waits.
+    /// A thread that waits for commands.
     Waiter,
 }
 
 thread_local! {
-    /// Asking the standard library takes a reference to the thread each time.
+    /// Cached, since the standard library's query takes a reference to the thread each time.
     static THIS_THREAD: ThreadId = std::thread::current().id();
 }
 
 /// The calling thread.
 pub(crate) fn this_thread() -> ThreadId {
-    // A thread that is ending has no variables of its own any more.
+    // During thread exit, thread-local variables are gone.
     THIS_THREAD.try_with(|id| *id).unwrap_or_else(|_| std::thread::current().id())
 }
 
 /// All queues of the process and the threads that serve them.
 pub(crate) struct Scheduler {
     state: Mutex<State>,
-    /// For workers that sleep.
+    /// Wakes sleeping workers.
     work: Condvar,
-    /// For workers that nap.
+    /// Wakes napping workers.
     nap: Condvar,
-    /// For threads that wait.
+    /// Wakes waiting threads.
     done: Condvar,
-    /// Counts completions, for waiters that poll before they sleep.
+    /// Counts completions. Waiting threads poll it before they sleep.
     completions: AtomicU64,
-    /// Workers that run device work at the same time, unless they wait for others.
+    /// The number of workers that run device work at the same time, unless they wait for each other.
     device_workers: usize,
-    /// Waits before commands and after them.
+    /// Delays before and after commands.
     delay: Option<Delay>,
 }
 
-/// Which failures a synchronising call answers for.
+/// The failures that a synchronising call reports.
 #[derive(Clone, Copy)]
 pub(crate) enum Scope {
-    /// The stream or event was named: its failure is told, and told once.
+    /// The program named the stream or event: its failure is reported once.
     Named(Point),
-    /// Everything on the device. A failure of another thread's work stays for that thread to hear too.
+    /// Everything on the device. A failure of another thread's work is kept for that thread too.
     Device(usize),
-    /// What the null stream orders itself after: the null queue and all blocking ones.
+    /// The queues that the null stream waits for: the null queue and all blocking ones.
     NullStream(usize),
 }
 
@@ -218,7 +219,7 @@ impl Scheduler {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Makes a queue of `device`.
+    /// Opens a queue of `device`.
     pub(crate) fn open(&self, device: usize, ordering: Order, priority: Priority) -> QueueKey {
         let mut state = self.lock();
         state.serial = state.serial.wrapping_add(1);
@@ -249,7 +250,7 @@ impl Scheduler {
         QueueKey { index, serial }
     }
 
-    /// Waits for what the queue holds and removes it. A failure that nobody has heard is kept for the device.
+    /// Waits for the queue's commands and removes it. An unreported failure is kept with the device.
     pub(crate) fn close(self: &Arc<Self>, key: QueueKey) {
         if let Some(point) = self.last(key) {
             self.wait(&[point]);
@@ -264,7 +265,7 @@ impl Scheduler {
             if let Some(fault) = queue.fault.filter(|fault| fault.upto.is_none()) {
                 state.orphans.push(Orphan { device: queue.device, queue: key, fault });
             }
-            // Another thread may have submitted in between; those commands go with their queue.
+            // Another thread may have submitted commands meanwhile; they are removed with the queue.
             for waiter in queue.waiters {
                 self.consider(&mut state, waiter);
             }
@@ -274,12 +275,12 @@ impl Scheduler {
         self.announce();
     }
 
-    /// Puts `work` at the end of the queue, after the points in `waits`. `None` if the queue is closed.
+    /// Appends `work` to the queue, after the points in `waits`. `None` if the queue is closed.
     pub(crate) fn submit(self: &Arc<Self>, key: QueueKey, work: Work, waits: &[Point]) -> Option<Point> {
         self.submit_behind(key, work, waits, None)
     }
 
-    /// As [`submit`](Self::submit), and behind one more point, whose failure is no matter.
+    /// As [`submit`](Self::submit), and after one more point whose failure is ignored.
     pub(crate) fn submit_behind(
         self: &Arc<Self>,
         key: QueueKey,
@@ -315,7 +316,7 @@ impl Scheduler {
         self.lock().reached(point)
     }
 
-    /// The last points of everything that `scope` covers.
+    /// The last points of the queues that `scope` covers.
     pub(crate) fn points(&self, scope: Scope) -> Vec<Point> {
         let state = self.lock();
         if let Scope::Named(point) = scope {
@@ -335,7 +336,7 @@ impl Scheduler {
         points
     }
 
-    /// Returns when every point has been reached, running what is due on this thread meanwhile.
+    /// Waits for all points, and runs ready commands on this thread meanwhile.
     pub(crate) fn wait(self: &Arc<Self>, points: &[Point]) {
         let mut state = self.lock();
         let mut spun = 0;
@@ -366,11 +367,11 @@ impl Scheduler {
         }
     }
 
-    /// The failure, if any, that a synchronising call over `scope` has to tell its caller.
+    /// The failure, if any, that a synchronising call over `scope` must report.
     pub(crate) fn take_failure(&self, scope: Scope) -> Option<Arc<Failure>> {
         let mut state = self.lock();
         if let (Scope::Named(point), true) = (scope, state.orphans.is_empty()) {
-            // As a rule there is none.
+            // Usually there is none.
             state.queue(point.queue)?.pending_fault()?;
         }
         let me = this_thread();
@@ -410,7 +411,7 @@ impl Scheduler {
         found
     }
 
-    /// The device that a scope is of; `None` for a queue that is closed.
+    /// The device of a scope; `None` for a closed queue.
     pub(crate) fn device_of(&self, scope: Scope) -> Option<usize> {
         match scope {
             Scope::Named(point) => self.lock().queue(point.queue).map(|queue| queue.device),
@@ -418,7 +419,7 @@ impl Scheduler {
         }
     }
 
-    /// Forgets the failures of a device (its reset).
+    /// Discards the failures of a device, on its reset.
     pub(crate) fn forgive(&self, device: usize) {
         let mut state = self.lock();
         state.orphans.retain(|orphan| orphan.device != device);
@@ -427,9 +428,9 @@ impl Scheduler {
         }
     }
 
-    /// Puts the queue on the ready list if its head can run, or on the list of what it waits for.
+    /// Puts the queue on the ready list if its head can run, or on the waiter list of the queue it waits for.
     ///
-    /// The caller then calls a worker, unless it looks at the list itself.
+    /// The caller must then call a worker, unless it takes from the ready list itself.
     fn consider(&self, state: &mut State, key: QueueKey) {
         let Some(queue) = state.queue(key) else { return };
         if queue.running || queue.in_ready {
@@ -452,7 +453,7 @@ impl Scheduler {
         state.ready[priority as usize].push_back(key);
     }
 
-    /// Runs the head of a queue, which must be able to run, with the lock released meanwhile.
+    /// Runs the head of a queue, which must be ready. Releases the lock meanwhile.
     fn run_head<'a>(
         self: &'a Arc<Self>,
         mut state: MutexGuard<'a, State>,
@@ -468,7 +469,7 @@ impl Scheduler {
         }
         let Some(queue) = state.queue_mut(key) else { return state };
         let ticket = queue.completed + 1;
-        // A wait for spoiled work spoils this queue too.
+        // Waiting for a failed command makes this queue fail too.
         if !queue.fault.as_ref().is_some_and(|fault| fault.spoils(ticket)) {
             if let Some(inherited) = command.waits.iter().find_map(|point| state.spoiled(*point)) {
                 if let Some(queue) = state.queue_mut(key) {
@@ -497,7 +498,7 @@ impl Scheduler {
                 catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| Err(Failure::from_panic(&*panic))).err()
             }
             (Work::Host(call), spoiled) => {
-                // A panic of the program's callback ends at the callback's own `extern "C"` boundary.
+                // A panic in the program's callback stops at the callback's own `extern "C"` boundary.
                 call(spoiled);
                 None
             }
@@ -530,7 +531,7 @@ impl Scheduler {
         for waiter in waiters {
             self.consider(&mut state, waiter);
         }
-        // Who runs commands looks at the ready list next, and calls a worker for what it leaves.
+        // The runner checks the ready list next, and calls a worker for what it does not run itself.
         self.consider(&mut state, key);
         self.completions.fetch_add(1, Ordering::Release);
         if state.sleepers > 0 {
@@ -539,7 +540,7 @@ impl Scheduler {
         state
     }
 
-    /// Waits as long as the settings say.
+    /// Delays the command as the settings require.
     fn pause(&self, key: QueueKey, step: u64) {
         if let Some(delay) = self.delay {
             std::thread::sleep(delay.wait(u64::from(key.serial), step));
@@ -565,12 +566,12 @@ impl State {
         self.queue(point.queue).is_none_or(|queue| queue.completed >= point.ticket)
     }
 
-    /// Reached, and nothing to inherit from it.
+    /// Returns whether the point has been reached without a failure.
     fn reached_clean(&self, point: Point) -> bool {
         self.reached(point) && self.spoiled(point).is_none()
     }
 
-    /// The failure that spoiled the command at `point`.
+    /// The failure that affects the command at `point`.
     fn spoiled(&self, point: Point) -> Option<Arc<Failure>> {
         let fault = match self.queue(point.queue) {
             Some(queue) => queue.fault.as_ref(),
@@ -587,7 +588,7 @@ impl State {
         }
     }
 
-    /// What the legacy default stream's rules make a new command wait for.
+    /// The points that a new command waits for under the rules of the legacy default stream.
     fn implied_waits(&self, key: QueueKey, device: usize, ordering: Order) -> Vec<Point> {
         let other = match ordering {
             Order::Free => return Vec::new(),
@@ -608,8 +609,8 @@ impl State {
         points
     }
 
-    /// The queue to run next so that `key` gets on: itself, or what its head waits for. `None` if that is in
-    /// other hands: running already, or a host function or a wait.
+    /// The queue to run next so that `key` makes progress: itself, or the queue that its head waits for. `None` if that
+    /// one is running, or its head is a host function or a wait.
     fn runnable_towards(&self, mut key: QueueKey) -> Option<QueueKey> {
         loop {
             let queue = self.queue(key)?;
@@ -626,13 +627,13 @@ impl State {
         }
     }
 
-    /// The next queue for a worker, highest priority first.
+    /// The next queue for a worker, by priority.
     fn take_ready(&mut self) -> Option<QueueKey> {
         for priority in 0..self.ready.len() {
             while let Some(key) = self.ready[priority].pop_front() {
                 let Some(queue) = self.queue_mut(key) else { continue };
                 queue.in_ready = false;
-                // A waiting thread may have run the head meanwhile; it looks after what follows.
+                // A waiting thread may have run the head meanwhile, and takes care of the next command.
                 if queue.running || queue.commands.is_empty() {
                     continue;
                 }

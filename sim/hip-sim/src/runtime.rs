@@ -1,4 +1,4 @@
-//! The process's one runtime: its devices, queues, handles and memory.
+//! The process-wide runtime: its devices, queues, handles and memory.
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
@@ -51,11 +51,11 @@ pub(crate) struct Device {
     pub(crate) stack: AtomicUsize,
     /// Counts resets, which end the per-thread streams.
     pub(crate) resets: AtomicU64,
-    /// The handle of the pool that it always has, as a number.
+    /// The handle of the device's default pool, as a number.
     pub(crate) default_pool: usize,
     /// The pool that `hipMallocAsync` allocates from.
     pub(crate) pool: AtomicUsize,
-    /// Held by a cooperative launch while it runs: there is one barrier over the grid.
+    /// Held by a running cooperative launch: the device has one grid barrier.
     pub(crate) cooperative: Mutex<()>,
 }
 
@@ -75,37 +75,37 @@ impl Device {
         }
     }
 
-    /// Bytes of its memory.
+    /// The bytes of device memory.
     pub(crate) fn total_bytes(&self) -> u64 {
         self.gpu.memory().total_of(self.gpu.agent()).unwrap_or(0)
     }
 
-    /// Those of them that have no address.
+    /// The bytes of device memory that have no address.
     pub(crate) fn unused_bytes(&self) -> u64 {
         self.total_bytes().saturating_sub(self.gpu.memory().used_of(self.gpu.agent()))
     }
 }
 
-/// What a `hipStream_t` names.
+/// The stream behind a `hipStream_t`.
 pub(crate) struct Stream {
     pub(crate) queue: QueueKey,
     pub(crate) device: usize,
     pub(crate) flags: u32,
     pub(crate) priority: i32,
-    /// The compute units that it was given, if it was.
+    /// The compute units that the stream was restricted to, if any.
     pub(crate) units: Option<UnitSet>,
-    /// The execution context that it was made in, if it was.
+    /// The execution context that the stream was created in, if any.
     pub(crate) context: Option<Arc<Context>>,
 }
 
-/// What a `hipEvent_t` names.
+/// The event behind a `hipEvent_t`.
 pub(crate) struct Event {
     pub(crate) device: usize,
     pub(crate) flags: u32,
     pub(crate) record: Mutex<Option<Record>>,
-    /// What other processes have of it, if it was made for them.
+    /// The shared state of an interprocess event.
     pub(crate) shared: Option<SharedEvent>,
-    /// What it stands for, if it was last recorded on a stream that was captured.
+    /// The position in a capture, if the event was last recorded on a captured stream.
     pub(crate) mark: Mutex<Option<Mark>>,
 }
 
@@ -116,24 +116,24 @@ pub(crate) struct Record {
     pub(crate) time: Arc<OnceLock<Instant>>,
 }
 
-/// What a `hipModule_t` names.
+/// The module behind a `hipModule_t`.
 pub(crate) struct Module {
     pub(crate) device: usize,
     pub(crate) code: Arc<amdgpu_sim::Module>,
-    /// The handles given out for its kernels, by name.
+    /// The handles created for its kernels, by name.
     pub(crate) functions: Mutex<Vec<(String, usize)>>,
     pub(crate) managed: Mutex<ManagedVariables>,
 }
 
-/// What a `hipFunction_t` names.
+/// The kernel behind a `hipFunction_t`.
 pub(crate) struct Function {
     pub(crate) device: usize,
-    /// The module's handle, as a number: the function ends with it.
+    /// The module's handle, as a number. The function is destroyed with the module.
     pub(crate) module: usize,
     pub(crate) kernel: amdgpu_sim::Kernel,
 }
 
-/// Everything.
+/// All state of the process.
 pub(crate) struct Runtime {
     pub(crate) devices: Vec<Device>,
     pub(crate) scheduler: Arc<Scheduler>,
@@ -153,7 +153,7 @@ pub(crate) struct Runtime {
     pub(crate) library_kernels: Handles<LibraryKernel>,
     pub(crate) contexts: Handles<Context>,
     pub(crate) descriptors: Handles<Descriptor>,
-    /// Devices with the handles of the contexts that they have by themselves, as numbers.
+    /// The handles of the devices' primary contexts, as pairs of numbers.
     pub(crate) primary_contexts: Mutex<Vec<(usize, usize)>>,
     pub(crate) memory: AddressMap,
     pub(crate) placements: Placements,
@@ -166,9 +166,9 @@ pub(crate) struct Runtime {
     #[cfg(target_os = "linux")]
     pub(crate) semaphores: Handles<Semaphore>,
     pub(crate) linkers: Handles<Linker>,
-    /// How threads wait for streams, of which somebody has said that.
+    /// The synchronisation policies of streams that have been given one.
     policies: Mutex<HashMap<QueueKey, u32>>,
-    /// Where the profile goes.
+    /// The path of the profile.
     pub(crate) profile: Option<PathBuf>,
 }
 
@@ -251,19 +251,19 @@ impl Drop for PerThread {
     }
 }
 
-/// A stream as a function was given it.
+/// A stream as passed to a function.
 #[derive(Clone, Copy)]
 pub(crate) struct Target {
     pub(crate) queue: QueueKey,
     pub(crate) device: usize,
-    /// Whether it is the legacy default stream, which a wait for covers the blocking streams too.
+    /// Whether it is the legacy default stream. Waiting for that one includes the blocking streams.
     pub(crate) is_null: bool,
     /// Whether the legacy default stream waits for it.
     pub(crate) is_blocking: bool,
 }
 
 impl Target {
-    /// What a synchronisation with the stream covers.
+    /// The scope of a synchronisation with the stream.
     pub(crate) fn scope(&self, runtime: &Runtime) -> Scope {
         match runtime.scheduler.last(self.queue) {
             _ if self.is_null => Scope::NullStream(self.device),
@@ -276,7 +276,7 @@ impl Target {
 impl Runtime {
     /// The calling thread's current device.
     pub(crate) fn current(&self) -> &Device {
-        // `set_current` lets only existing ones in.
+        // `set_current` accepts only existing devices.
         &self.devices[CURRENT.with(Cell::get)]
     }
 
@@ -297,11 +297,11 @@ impl Runtime {
 
     /// The memory of all devices: they share one address space.
     pub(crate) fn memory(&self) -> &Memory {
-        // There is one device at least.
+        // There is at least one device.
         self.devices[0].gpu.memory()
     }
 
-    /// How threads wait for streams, of which somebody has said that.
+    /// The synchronisation policies of streams that have been given one.
     pub(crate) fn wait_policies(&self) -> MutexGuard<'_, HashMap<QueueKey, u32>> {
         self.policies.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -360,7 +360,7 @@ impl Runtime {
         Target { queue, device: device.ordinal, is_null: false, is_blocking: true }
     }
 
-    /// Waits for what `scope` covers and tells the failure, if there is one to tell.
+    /// Waits for everything in `scope` and returns the failure, if there is one to report.
     pub(crate) fn synchronize(&self, scope: Scope) -> Outcome {
         match scope {
             Scope::Named(point) => self.scheduler.wait(&[point]),
@@ -370,14 +370,14 @@ impl Runtime {
         self.failure(scope)
     }
 
-    /// Waits for a device's queues, or all queues, and leaves their failures for a later call.
+    /// Waits for a device's queues, or all queues, and leaves their failures for a later call to report.
     pub(crate) fn drain(&self, device: Option<usize>) {
         for ordinal in (0..self.devices.len()).filter(|ordinal| device.is_none_or(|d| d == *ordinal)) {
             self.scheduler.wait(&self.scheduler.points(Scope::Device(ordinal)));
         }
     }
 
-    /// Bytes of a device's memory that neither allocations nor pools have.
+    /// The bytes of a device's memory that neither allocations nor pools have taken.
     pub(crate) fn free_bytes(&self, device: &Device) -> u64 {
         let free = device.unused_bytes();
         let mut kept = self.virtual_memory.unmapped(device.ordinal);
@@ -389,7 +389,7 @@ impl Runtime {
         free.saturating_sub(kept)
     }
 
-    /// The failure that a call over `scope` has to tell.
+    /// The failure that a call over `scope` must report.
     pub(crate) fn failure(&self, scope: Scope) -> Outcome {
         match self.scheduler.take_failure(scope) {
             Some(failure) => Err(Refusal::from(&*failure)),

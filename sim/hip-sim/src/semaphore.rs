@@ -1,11 +1,12 @@
 //! Semaphores of other APIs, by file descriptor.
 //!
-//! There is no driver below the software GPU that would say what a descriptor is of. These are:
-//! - a binary semaphore (`hipExternalSemaphoreHandleTypeOpaqueFd`) is an `eventfd`: signalled when its count is not zero. A signal
-//!   adds one, a wait takes what it has (one of an `EFD_SEMAPHORE`).
-//! - a timeline (`hipExternalSemaphoreHandleTypeTimelineSemaphoreFd`) is a file that can be read and written, with [`TIMELINE`] in its
-//!   first eight bytes and its value in the next eight, the lowest byte first. A signal writes the value, which has to be larger than the one
-//!   before; a wait reads it until it is large enough. A `memfd`, a file in `/dev/shm`, any file will do.
+//! Below the software GPU there is no driver that knows what a descriptor refers to. It supports two kinds:
+//! - A binary semaphore (`hipExternalSemaphoreHandleTypeOpaqueFd`) is an `eventfd`, which is signalled when its count
+//!   is not zero. A signal adds one; a wait resets it (an `EFD_SEMAPHORE` is decremented).
+//! - A timeline (`hipExternalSemaphoreHandleTypeTimelineSemaphoreFd`) is a readable and writable file. Its first eight
+//!   bytes are [`TIMELINE`], the next eight its value in little-endian order. A signal writes the value, which must be
+//!   larger than the previous one; a wait polls until the value is reached. It can be a `memfd`, a file in `/dev/shm`,
+//!   or any other file.
 
 use std::fs::File;
 use std::io::{Read as _, Write as _};
@@ -19,26 +20,26 @@ use crate::fault::Failure;
 use crate::patience::Patience;
 use crate::status::Refusal;
 
-/// What the file of a timeline begins with.
+/// The first bytes of a timeline's file.
 const TIMELINE: [u8; 8] = *b"HIPTIME1";
 
-/// What a descriptor is said to be of.
+/// The declared kind of a descriptor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum What {
     Binary,
     Timeline,
 }
 
-/// What a `hipExternalSemaphore_t` names.
+/// The semaphore behind a `hipExternalSemaphore_t`.
 pub(crate) struct Semaphore {
     what: What,
     file: File,
-    /// Held between a look and what follows from it.
+    /// Held between reading the value and acting on it.
     turn: Mutex<()>,
 }
 
 impl Semaphore {
-    /// Takes a descriptor over, if it is of such a semaphore; else it stays the caller's.
+    /// Takes ownership of a descriptor if it is such a semaphore. Otherwise the caller keeps it.
     pub(crate) fn take(descriptor: RawFd, what: What) -> Result<Self, Refusal> {
         let refused = |why: String| {
             Err(Refusal::new(hipErrorInvalidValue, format!("descriptor {descriptor} is no {what:?} semaphore: {why}")))
@@ -55,7 +56,7 @@ impl Semaphore {
                 TIMELINE.escape_ascii()
             ));
         }
-        // SAFETY: it is open; the caller of HIP has said whose it is, and until the end of this function it is given back.
+        // SAFETY: it is open; the caller of HIP passes its ownership, and until the end of this function it is given back.
         let file = File::from(unsafe { OwnedFd::from_raw_fd(descriptor) });
         let semaphore = Self { what, file, turn: Mutex::default() };
         let mut start = [0; 8];
@@ -83,7 +84,7 @@ impl Semaphore {
         Failure::new(hipErrorUnknown, format!("{doing} a {:?} semaphore of another API: {error}", self.what))
     }
 
-    /// Signals it; a timeline becomes `value`.
+    /// Signals the semaphore. A timeline's value becomes `value`.
     pub(crate) fn signal(&self, value: u64) -> Result<(), Failure> {
         let failed = |error| self.failed("signalling", &error);
         if self.what == What::Binary {
@@ -99,8 +100,8 @@ impl Semaphore {
         self.file.write_all_at(&value.to_le_bytes(), 8).map_err(failed)
     }
 
-    /// Waits until it is signalled, a timeline until it has reached `value`. `goes_on` says from time to time why there is no more to
-    /// wait for.
+    /// Waits until the semaphore is signalled, or a timeline has reached `value`. Calls `goes_on` regularly, and stops
+    /// waiting with the error that it returns.
     pub(crate) fn wait(&self, value: u64, mut goes_on: impl FnMut() -> Result<(), Failure>) -> Result<(), Failure> {
         let failed = |error| self.failed("waiting for", &error);
         let mut patience = Patience::default();
@@ -121,14 +122,14 @@ impl Semaphore {
         self.turn.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes the signal of a binary one, if it is signalled.
+    /// Consumes the signal of a binary semaphore, if it is signalled.
     fn take_signal(&self) -> std::io::Result<bool> {
         let _turn = self.turn();
         if !self.is_signalled()? {
             return Ok(false);
         }
         match (&self.file).read_exact(&mut [0; 8]) {
-            // Another process was faster.
+            // Another process has consumed the signal first.
             Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => Ok(false),
             read => read.map(|()| true),
         }

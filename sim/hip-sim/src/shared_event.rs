@@ -1,7 +1,8 @@
-//! Events that processes share: a page of memory of both says which recording was the last, and which are done.
+//! Interprocess events: a shared page of memory holds the number of the last recording and the number of the last
+//! completed one.
 //!
-//! A recording of another process becomes one of this process, which is done when the page says so: everything else waits for it
-//! as for any other.
+//! A recording of another process is represented by a command of this process that completes when the page says so.
+//! Other work waits for it as for any other recording.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -14,21 +15,21 @@ use crate::fault::{Failure, remember};
 use crate::queue::{Order, Point, Priority, QueueKey, Work};
 use crate::runtime::{Event, Record, Runtime, runtime};
 
-/// How long a thread sleeps before it looks again whether another process has come to a recording.
+/// The sleep between checks whether another process has completed a recording.
 const NAP: Duration = Duration::from_micros(100);
-/// Looks between two questions whether that process is still there.
+/// The number of checks after which the existence of that process is checked.
 const LOOKS: u32 = 100;
 
-/// What of an event other processes have too.
+/// The state of an event that other processes share.
 pub(crate) struct SharedEvent {
     page: Arc<Page>,
-    /// The last recording that this process knows of, by number.
+    /// The number of the last recording that this process knows of.
     known: Mutex<u64>,
-    /// Where recordings of other processes stand.
+    /// The queue of the commands that represent recordings of other processes.
     queue: QueueKey,
 }
 
-/// The memory of it, mapped here.
+/// The shared memory, mapped in this process.
 struct Page {
     physical: Arc<Physical>,
     base: u64,
@@ -39,9 +40,9 @@ struct Page {
 enum Word {
     /// How often the event was recorded.
     Recorded,
-    /// The largest number of a recording that is done.
+    /// The number of the last completed recording.
     Done,
-    /// The process that has made the last one.
+    /// The ID of the process that made the last recording.
     Process,
 }
 
@@ -56,7 +57,7 @@ impl Page {
         self.word(Word::Done).load(Ordering::SeqCst) >= number
     }
 
-    /// Returns when a recording is done, or when the process that has made the last one is gone.
+    /// Waits until a recording is completed, or until the process that made the last recording has exited.
     fn wait(&self, number: u64) {
         let mut looks = 0;
         while !self.is_done(number) {
@@ -76,14 +77,14 @@ impl Page {
 impl Drop for Page {
     fn drop(&mut self) {
         if let Ok(runtime) = runtime() {
-            // Attached when it was made.
+            // Cannot fail: the memory was attached when the page was made.
             drop(runtime.memory().free(self.base));
         }
     }
 }
 
 impl SharedEvent {
-    /// What is in memory that is there, or new.
+    /// The event in the given shared memory, or in new memory.
     pub(crate) fn new(runtime: &Runtime, device: usize, physical: Option<Arc<Physical>>) -> Result<Self, MemoryError> {
         let physical = physical.map_or_else(|| runtime.memory().create_physical(PAGE, None), Ok)?;
         let base = runtime.memory().attach(&physical, AllocKind::Host, Rights::full(Agents::NONE))?;
@@ -91,13 +92,13 @@ impl SharedEvent {
         Ok(Self { page: Arc::new(Page { physical, base }), known: Mutex::default(), queue })
     }
 
-    /// The memory that others open.
+    /// The memory that other processes open.
     #[cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "only Linux has it"))]
     pub(crate) fn physical(&self) -> &Physical {
         &self.page.physical
     }
 
-    /// Begins a recording of this process; its number.
+    /// Begins a recording of this process and returns its number.
     fn begin(&self) -> u64 {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         self.page.word(Word::Process).store(u64::from(std::process::id()), Ordering::SeqCst);
@@ -105,7 +106,7 @@ impl SharedEvent {
         *known
     }
 
-    /// A recording that another process has made since, as one of this process; `None` if there is no such.
+    /// Represents a newer recording of another process as a recording of this process; `None` if there is none.
     fn follow(&self, runtime: &Runtime) -> Option<Record> {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         let number = self.page.word(Word::Recorded).load(Ordering::SeqCst);
@@ -118,7 +119,7 @@ impl SharedEvent {
             Point { queue: self.queue, ticket: 0 }
         } else {
             let (page, clock) = (Arc::clone(&self.page), Arc::clone(&time));
-            // The host's work, which alone may take its time without keeping the device's from running.
+            // Host work: only that may block for long without keeping device work from running.
             let wait = Work::Host(Box::new(move |_| {
                 page.wait(number);
                 clock.get_or_init(Instant::now);
@@ -137,17 +138,17 @@ impl Drop for SharedEvent {
         if scheduler.last(queue).is_none_or(|point| scheduler.reached(point)) {
             scheduler.close(queue);
         } else {
-            // What waits for the other process goes on waiting, but not the caller.
+            // Work that waits for the other process keeps waiting, but the caller does not.
             std::thread::spawn(move || scheduler.close(queue));
         }
     }
 }
 
-/// Whether there is a process of this number.
+/// Returns whether a process with this ID exists.
 #[cfg(unix)]
 fn is_alive(process: u64) -> bool {
     let Ok(process) = libc::pid_t::try_from(process) else { return false };
-    // SAFETY: signal 0 is none; it only asks.
+    // SAFETY: signal 0 is not delivered; it only checks that the process exists.
     process > 0
         && (unsafe { libc::kill(process, 0) } == 0
             || std::io::Error::last_os_error().raw_os_error() == Some(libc::EPERM))
@@ -159,7 +160,7 @@ fn is_alive(_: u64) -> bool {
 }
 
 impl Event {
-    /// Its last recording, of this process or another.
+    /// The event's last recording, of this process or another one.
     pub(crate) fn latest(&self, runtime: &Runtime) -> Option<Record> {
         let mut record = self.record.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(followed) = self.shared.as_ref().and_then(|shared| shared.follow(runtime)) {
@@ -168,7 +169,7 @@ impl Event {
         record.clone()
     }
 
-    /// What is done when a recording's turn has come: the time is noted, and other processes are told.
+    /// The command of a recording: stores the time and marks the recording as completed for other processes.
     pub(crate) fn stamp(&self) -> (Arc<OnceLock<Instant>>, Work) {
         let time = Arc::new(OnceLock::new());
         let clock = Arc::clone(&time);

@@ -1,4 +1,4 @@
-//! Words in memory that streams wait on and write to.
+//! Stream memory operations: waits on and writes to words in memory.
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
@@ -31,7 +31,7 @@ impl Width {
         }
     }
 
-    /// The bits of a number that a word of this width has.
+    /// Truncates a number to the word's width.
     fn cut(self, number: u64) -> u64 {
         match self {
             Self::Bits32 => number & u64::from(u32::MAX),
@@ -40,7 +40,7 @@ impl Width {
     }
 }
 
-/// What a word is compared for.
+/// The comparison of a wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Condition {
     AtLeast,
@@ -50,7 +50,7 @@ enum Condition {
 }
 
 impl Condition {
-    /// Of the flags of a wait.
+    /// Decodes the flags of a wait.
     fn of(flags: u32) -> Option<Self> {
         Some(match flags {
             f if f == hipStreamWaitValueGte => Self::AtLeast,
@@ -61,11 +61,11 @@ impl Condition {
         })
     }
 
-    /// Whether a word fulfils it, of whose bits those of the mask count.
+    /// Returns whether a word, under the mask, satisfies the comparison.
     fn holds(self, width: Width, word: u64, value: u64, mask: u64) -> bool {
         let found = word & mask;
         match (self, width) {
-            // Numbers that go on beyond the largest: as far as half of all are ahead.
+            // The difference wraps around: a number is ahead if it is at most half of the range larger.
             (Self::AtLeast, Width::Bits32) => (found as u32).wrapping_sub(value as u32) as i32 >= 0,
             (Self::AtLeast, Width::Bits64) => found.wrapping_sub(value) as i64 >= 0,
             (Self::Equal, _) => found == value,
@@ -81,12 +81,12 @@ enum Action {
     Wait { condition: Condition, value: u64, mask: u64 },
 }
 
-/// Something that is done with a word, checked.
+/// A validated operation on a word.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Signal {
     address: u64,
     width: Width,
-    /// The host's memory, which is not freed before all work is done.
+    /// The word is in host memory, which is not freed before all work has completed.
     on_host: bool,
     action: Action,
 }
@@ -97,7 +97,7 @@ impl Signal {
         Self::new(runtime, address, width, Action::Write(width.cut(value)))
     }
 
-    /// A wait until the word at `address` fulfils what `flags` say.
+    /// A wait until the word at `address` satisfies the comparison in `flags`.
     pub(crate) fn wait(
         runtime: &Runtime,
         address: u64,
@@ -125,7 +125,8 @@ impl Signal {
         Ok(Self { address, width, on_host, action })
     }
 
-    /// Does it, which for a wait may take for ever. `goes_on` says from time to time why there is no more to wait for.
+    /// Performs the operation. A wait may block for ever; it calls `goes_on` regularly, and stops with the error that
+    /// it returns.
     pub(crate) fn perform(
         &self,
         runtime: &Runtime,
@@ -154,7 +155,7 @@ impl Signal {
 
     fn load(&self, runtime: &Runtime) -> Result<u64, MemoryError> {
         if !self.on_host {
-            // A write at the same time may be seen in parts, but not twice alike.
+            // A concurrent write may be seen torn, but not twice with the same result.
             let mut last = self.read(runtime)?;
             loop {
                 match self.read(runtime)? {
@@ -164,8 +165,8 @@ impl Signal {
             }
         }
         let place = self.place();
-        // SAFETY: `new` has found an aligned word of the host's memory, which is freed and taken back after all work that is queued, and which
-        // the program shares with devices, so that everybody takes it for an atomic.
+        // SAFETY: `new` has found an aligned word of host memory, which is freed and unregistered only after all queued work. The program
+        // shares it with devices, so every access to it is atomic.
         Ok(unsafe {
             match self.width {
                 Width::Bits32 => AtomicU32::from_ptr(place.cast()).load(Ordering::Acquire).into(),
@@ -211,7 +212,7 @@ mod tests {
         for (flags, word, value, mask, expected) in [
             (hipStreamWaitValueGte, 5, 5, all, true),
             (hipStreamWaitValueGte, 4, 5, all, false),
-            // Beyond the largest: 3 is ahead of it.
+            // Wrapped around: 3 is ahead of it.
             (hipStreamWaitValueGte, 3, all, all, true),
             (hipStreamWaitValueGte, 0x105, 5, 0xff, true),
             (hipStreamWaitValueEq, 0x105, 5, 0xff, true),

@@ -1,4 +1,4 @@
-//! Statuses: the guard around every function, the last error of a thread, names and descriptions.
+//! Statuses: the guard around every function, a thread's last error, names and descriptions.
 
 use std::cell::Cell;
 use std::ffi::CStr;
@@ -9,10 +9,10 @@ use hip_sys::rocm_7_2::{hipError_t, hipErrorNotInitialized, hipErrorNotReady, hi
 
 use crate::fault::{self, Failure};
 
-/// What a function of this crate answers with before it becomes a status.
+/// The result of a function of this crate before its conversion to a status.
 pub(crate) type Outcome = Result<(), Refusal>;
 
-/// Why a call was refused: the status, and for some the story.
+/// Why a call was refused: the status, and for some a description.
 #[derive(Debug)]
 pub(crate) struct Refusal {
     status: hipError_t,
@@ -51,7 +51,7 @@ thread_local! {
     static LAST: Cell<hipError_t> = const { Cell::new(hipSuccess) };
 }
 
-/// Set in the child of a `fork`: the threads that run streams are not there, and locks may be held for ever.
+/// Set in the child of a `fork`: the threads that run streams do not exist there, and locks may stay locked for ever.
 static FORKED: AtomicBool = AtomicBool::new(false);
 
 /// Whether this is the child of a `fork`.
@@ -59,32 +59,32 @@ pub(crate) fn is_forked() -> bool {
     FORKED.load(Ordering::Relaxed)
 }
 
-/// Watches for `fork`, once.
+/// Registers the `fork` handler, once.
 #[cfg(unix)]
 pub(crate) fn watch_fork() {
     extern "C" fn in_child() {
         FORKED.store(true, Ordering::Relaxed);
     }
-    // SAFETY: `in_child` stays for ever and does nothing that is forbidden after a fork.
+    // SAFETY: `in_child` is a function of this program and does nothing that is forbidden after a fork.
     let registered = unsafe { libc::pthread_atfork(None, None, Some(in_child)) };
     debug_assert_eq!(registered, 0);
 }
 
-/// There is no `fork` to watch for.
+/// This platform has no `fork`.
 #[cfg(not(unix))]
 pub(crate) fn watch_fork() {}
 
-/// Runs the body of a HIP function: no panic leaves it, and its failure becomes the thread's last error.
+/// Runs the body of a HIP function: stops panics, and stores a failure as the thread's last error.
 pub(crate) fn guard(body: impl FnOnce() -> Outcome) -> hipError_t {
     let status = unremembered(body);
     if status != hipSuccess && status != hipErrorNotReady {
-        // A thread that is ending has nobody left to ask.
+        // During thread exit nothing can query it any more.
         let _ = LAST.try_with(|last| last.set(status));
     }
     status
 }
 
-/// As [`guard`], for the functions that must not change the last error.
+/// As [`guard`], for functions that must not change the last error.
 pub(crate) fn unremembered(body: impl FnOnce() -> Outcome) -> hipError_t {
     if is_forked() {
         return hipErrorNotInitialized;
@@ -100,7 +100,7 @@ pub(crate) fn unremembered(body: impl FnOnce() -> Outcome) -> hipError_t {
     refusal.status
 }
 
-/// The thread's last error; `clear` makes it `hipSuccess` again.
+/// The thread's last error; `clear` resets it to `hipSuccess`.
 pub(crate) fn last_error(clear: bool) -> hipError_t {
     LAST.try_with(|last| if clear { last.replace(hipSuccess) } else { last.get() }).unwrap_or(hipSuccess)
 }
@@ -115,7 +115,7 @@ macro_rules! descriptions {
             }
         }
 
-        /// What a status means.
+        /// The description of a status.
         pub(crate) fn description(status: hipError_t) -> &'static CStr {
             match status.0 {
                 $($code => const { c_str(concat!($text, "\0")) },)*

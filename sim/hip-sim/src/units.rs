@@ -1,7 +1,7 @@
-//! Sets of compute units as device resources, and how they are split.
+//! Sets of compute units as device resources, and their splitting.
 //!
-//! A resource is the program's to keep and to copy, so it carries all that it is: its device, which split it comes from, and its units, in the
-//! bytes that C leaves to the runtime. One that the program has made up or changed is recognised.
+//! The program keeps and copies resources, so a resource carries all its state in the bytes that C leaves to the
+//! runtime: its device, the split that it comes from, and its units. An invented or modified resource is recognised.
 
 use std::ffi::c_int;
 
@@ -9,9 +9,9 @@ use hip_sys::rocm_7_2::{hipError_t, hipErrorInvalidValue};
 
 use crate::status::{Refusal, ensure};
 
-/// `hipErrorInvalidResourceType`, which came with HIP 10.0.
+/// `hipErrorInvalidResourceType`, added in HIP 10.0.
 pub(crate) const INVALID_RESOURCE_TYPE: hipError_t = hipError_t(914);
-/// `hipErrorInvalidResourceConfiguration`, likewise.
+/// `hipErrorInvalidResourceConfiguration`, added in HIP 10.0.
 pub(crate) const INVALID_RESOURCE_CONFIGURATION: hipError_t = hipError_t(915);
 
 /// `hipDevResourceTypeInvalid`.
@@ -24,19 +24,19 @@ pub(crate) const TYPE_WORK_QUEUES: u32 = 1000;
 /// `hipDevSmResourceGroupBackfill`.
 pub(crate) const BACKFILL: u32 = 1;
 
-/// The CUs that are scheduled together. gfx90a and gfx942 have no workgroup processors, so that each stands for itself.
+/// The number of CUs that are scheduled together. gfx90a and gfx942 have no workgroup processors, so it is 1.
 pub(crate) const ALIGNMENT: u32 = 1;
 
-/// What marks a resource as the runtime's.
+/// Marks a resource as created by the runtime.
 const MAGIC: u32 = 0x5573_6571;
 const WORDS: usize = 20;
 
-/// Compute units of a device by number, 640 at most.
+/// A set of compute unit numbers, 640 at most.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct UnitSet([u32; WORDS]);
 
 impl UnitSet {
-    /// Units that a set can hold; a device's further ones are in no resource.
+    /// The maximum number of units in a set. Further units of a device are in no resource.
     pub(crate) const MOST: u32 = 32 * WORDS as u32;
 
     /// The units from 0 up to `count`.
@@ -48,7 +48,7 @@ impl UnitSet {
         set
     }
 
-    /// Those of them that a bit mask has: unit 0 is bit 0 of the first word.
+    /// The units of the set that a bit mask selects. Unit 0 is bit 0 of the first word.
     pub(crate) fn masked(&self, mask: &[u32]) -> Self {
         let mut set = *self;
         for (index, word) in set.0.iter_mut().enumerate() {
@@ -61,7 +61,7 @@ impl UnitSet {
         self.0.iter().map(|word| word.count_ones()).sum()
     }
 
-    /// Takes the `count` lowest units out.
+    /// Removes the `count` lowest units and returns them.
     pub(crate) fn take(&mut self, count: u32) -> Self {
         let mut taken = Self::default();
         let mut left = count;
@@ -82,7 +82,7 @@ impl UnitSet {
         union
     }
 
-    /// A word of the set as a bit mask: unit 0 is bit 0 of the first.
+    /// A word of the set as a bit mask. Unit 0 is bit 0 of the first word.
     pub(crate) fn word(&self, index: usize) -> u32 {
         self.0.get(index).copied().unwrap_or(0)
     }
@@ -97,7 +97,8 @@ pub(crate) struct DevResource {
     device: u32,
     family: u32,
     units: UnitSet,
-    /// C's union: of units their number, the least of a part, the alignment and flags; of work queues device, limit and scope.
+    /// C's union. For units: their number, the smallest partition, the alignment and flags. For work queues: device,
+    /// limit and scope.
     body: [u32; 10],
     pub(crate) next: *mut DevResource,
 }
@@ -119,7 +120,7 @@ pub(crate) struct GroupParams {
 }
 
 impl DevResource {
-    /// A resource that is none.
+    /// A resource of the invalid type.
     pub(crate) fn none() -> Self {
         Self {
             kind: TYPE_INVALID,
@@ -137,7 +138,7 @@ impl DevResource {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Units {
     pub(crate) device: usize,
-    /// The split that it comes from; 0 for a device's own.
+    /// The split that it comes from; 0 for a device's own units.
     pub(crate) family: u32,
     pub(crate) set: UnitSet,
     pub(crate) alignment: u32,
@@ -150,7 +151,7 @@ impl Units {
         Self { device, family: 0, set: UnitSet::first(count), alignment: ALIGNMENT, flags: 0 }
     }
 
-    /// What `resource` is, which has to be units.
+    /// Decodes `resource`, which must be of compute units.
     pub(crate) fn read(resource: &DevResource) -> Result<Self, Refusal> {
         ensure(resource.kind == TYPE_UNITS, INVALID_RESOURCE_TYPE)?;
         let [count, _, alignment, flags, ..] = resource.body;
@@ -182,12 +183,12 @@ impl Units {
         least.max(1).checked_next_multiple_of(self.alignment)
     }
 
-    /// How many groups of at least `least` units there can be.
+    /// The maximum number of groups of at least `least` units.
     pub(crate) fn even_groups(&self, least: u32) -> u32 {
         self.group_size(least).map_or(0, |size| self.set.count() / size)
     }
 
-    /// Splits off equal groups of at least `least` units, `most` at most.
+    /// Splits off at most `most` equal groups of at least `least` units.
     pub(crate) fn split_evenly(&self, most: u32, least: u32, family: u32) -> Split {
         let groups = self.even_groups(least).min(most);
         let size = self.group_size(least).unwrap_or(0);
@@ -196,7 +197,8 @@ impl Units {
         Split { groups: (0..groups).map(|_| part(left.take(size))).collect(), remainder: rest(part(left)) }
     }
 
-    /// Splits off groups as `params` say, in their order, and notes there what was chosen. A dry run may succeed where a real one does not.
+    /// Splits off groups as `params` specifies, in order, and stores the chosen values there. A dry run may succeed
+    /// where a real split fails.
     pub(crate) fn split(&self, params: &mut [GroupParams], dry: bool, family: u32) -> Result<Split, Refusal> {
         let total = self.set.count();
         let refused = |text: String| Refusal::new(INVALID_RESOURCE_CONFIGURATION, text);
@@ -242,7 +244,7 @@ fn rest(units: Units) -> Option<Units> {
     (units.set.count() > 0).then_some(units)
 }
 
-/// What a split gives.
+/// The result of a split.
 #[derive(Debug)]
 pub(crate) struct Split {
     pub(crate) groups: Vec<Units>,
@@ -250,17 +252,18 @@ pub(crate) struct Split {
     pub(crate) remainder: Option<Units>,
 }
 
-/// How many streams of a context are expected to work at a time (`hipDevWorkqueueConfigResource`): a hint, without effect here.
+/// The expected number of concurrently active streams of a context (`hipDevWorkqueueConfigResource`): a hint without
+/// effect here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct WorkQueues {
     pub(crate) device: c_int,
     pub(crate) limit: u32,
-    /// 0: shared by all contexts of the device; 1: apart where that can be.
+    /// 0: shared by all contexts of the device; 1: separate if possible.
     pub(crate) scope: u32,
 }
 
 impl WorkQueues {
-    /// What `resource`, which is of this kind, says.
+    /// Decodes `resource`, which must be of this kind.
     pub(crate) fn read(resource: &DevResource) -> Result<Self, Refusal> {
         let [device, limit, scope, ..] = resource.body;
         ensure(scope <= 1, INVALID_RESOURCE_CONFIGURATION)?;
@@ -278,7 +281,7 @@ impl WorkQueues {
 mod tests {
     use super::*;
 
-    /// 10 units that go in pairs.
+    /// 10 units that are scheduled in pairs.
     fn pairs() -> Units {
         Units { alignment: 2, ..Units::of_device(0, 10) }
     }
@@ -292,7 +295,7 @@ mod tests {
         (sizes, split.remainder.as_ref().map_or(0, |rest| rest.set.count()))
     }
 
-    /// Whether no unit is in two parts and none is lost.
+    /// Returns whether the parts are disjoint and cover all units.
     fn is_partition(of: &Units, split: &Split) -> bool {
         let parts = split.groups.iter().chain(&split.remainder);
         let union = parts.clone().fold(UnitSet::default(), |all, part| all.union(&part.set));

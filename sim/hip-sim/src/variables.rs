@@ -1,4 +1,4 @@
-//! Managed variables of code: one piece of memory for the host and all devices, with a pointer to it in each device's code.
+//! Managed variables of modules: one memory for the host and all devices, with a pointer to it in each device's code.
 
 use amdgpu_sim::{CodeObject, MemoryError};
 use hip_sys::rocm_7_2::hipErrorInvalidImage;
@@ -7,10 +7,11 @@ use crate::api::memory::{free_managed, managed};
 use crate::runtime::Runtime;
 use crate::status::{Outcome, Refusal};
 
-/// What the compiler adds to the name of a managed variable for what is in it at first. The name alone is that of the pointer.
+/// The suffix that the compiler adds to a managed variable's name for its initial value. The plain name is the
+/// pointer's.
 const FIRST: &str = ".managed";
 
-/// The managed variables that were made for some code.
+/// The managed variables of a code object.
 #[derive(Default)]
 pub(crate) struct ManagedVariables(Vec<Variable>);
 
@@ -21,8 +22,8 @@ struct Variable {
 }
 
 impl ManagedVariables {
-    /// Points the managed variables of `module`, which `code` has become on a device, to their memory, which is made for the first
-    /// such device.
+    /// Points the managed variables of `module` to their memory. `module` is `code` loaded on a device; the first such
+    /// device allocates the memory.
     pub(crate) fn connect(&mut self, runtime: &Runtime, code: &CodeObject, module: &amdgpu_sim::Module) -> Outcome {
         let failed = |error: MemoryError| Refusal::new(hipErrorInvalidImage, error.to_string());
         for global in code.globals() {
@@ -46,17 +47,17 @@ impl ManagedVariables {
         Ok(())
     }
 
-    /// Address and bytes of the variable of that name.
+    /// The address and size of the variable with that name.
     pub(crate) fn find(&self, name: &str) -> Option<(u64, u64)> {
         self.0.iter().find(|variable| variable.name == name).map(|variable| (variable.at, variable.size))
     }
 
-    /// Forgets those whose memory is gone.
+    /// Removes the variables whose memory is gone.
     pub(crate) fn forget_dead(&mut self, runtime: &Runtime) {
         self.0.retain(|variable| runtime.memory.find(variable.at).is_some());
     }
 
-    /// Gives their memory back, when nothing that runs uses it any more.
+    /// Frees their memory, once no running work uses it.
     pub(crate) fn free(&mut self, runtime: &Runtime) {
         self.0.drain(..).for_each(|variable| free_managed(runtime, variable.at));
     }

@@ -1,7 +1,7 @@
-//! Virtual memory: addresses without memory, memory without addresses, and the one mapped to the other.
+//! Virtual memory: reserved addresses, memory without addresses, and mappings between them.
 //!
-//! The software GPU does the mapping. What is kept here is what HIP says of it: handles and how often they are held, what is mapped where,
-//! and how much of each device's memory that takes.
+//! The software GPU does the mapping. This module keeps HIP's view: handles and their reference counts, mappings, and
+//! the bytes of each device's memory that they take.
 
 use std::collections::BTreeMap;
 use std::ffi::c_void;
@@ -16,25 +16,25 @@ use crate::memory::{Block, Kind};
 use crate::runtime::{Device, Runtime};
 use crate::status::{Outcome, Refusal};
 
-/// Memory without an address.
+/// Memory without an address (`hipMemGenericAllocationHandle_t`).
 pub(crate) struct Backing {
     physical: Arc<Physical>,
     /// The device whose memory it is; `None` for the host's.
     pub(crate) device: Option<usize>,
     /// The handle types that it can be exported as.
     pub(crate) handle_types: u32,
-    /// Bytes that count as the device's here: none, where another process has made it.
+    /// The bytes that count as the device's memory: 0 if another process has made the memory.
     counted: u64,
 }
 
-/// How often a handle is held, and at how many places its memory is mapped.
+/// The reference count of a handle and the number of mappings of its memory.
 #[derive(Clone, Copy, Default)]
 struct Uses {
     held: u64,
     mapped: u64,
 }
 
-/// Memory at an address.
+/// A mapping of memory to an address.
 struct Mapping {
     size: u64,
     handle: usize,
@@ -45,12 +45,12 @@ struct Places {
     /// Reserved addresses: base and size.
     reserved: BTreeMap<u64, u64>,
     mapped: BTreeMap<u64, Mapping>,
-    /// By handle. One that is released stays as long as its memory is mapped, as it can be asked for again.
+    /// Uses by handle. A released handle stays while its memory is mapped, since it can be retained again.
     uses: BTreeMap<usize, Uses>,
 }
 
 impl Places {
-    /// The bases of the mappings that make up a range; refused if it does not hold whole ones from its start to its end.
+    /// The bases of the mappings in a range. Refused unless whole mappings cover it from start to end.
     fn whole(&self, address: u64, size: u64) -> Result<Vec<u64>, Refusal> {
         let end = address.checked_add(size).filter(|end| *end > address).ok_or(hipErrorInvalidValue)?;
         let mut found = Vec::new();
@@ -68,23 +68,23 @@ impl Places {
         Err(Refusal::new(hipErrorInvalidValue, text))
     }
 
-    /// The mapping around an address.
+    /// The mapping that contains an address.
     fn around(&self, address: u64) -> Option<(u64, &Mapping)> {
         let (base, mapping) = self.mapped.range(..=address).next_back()?;
         (address - base < mapping.size).then_some((*base, mapping))
     }
 }
 
-/// All of it.
+/// The state of virtual memory management.
 pub(crate) struct VirtualMemory {
     handles: Handles<Backing>,
     places: Mutex<Places>,
-    /// Bytes of each device that memory without addresses takes, mapped or not, and those of them that are mapped.
+    /// The bytes of each device that memory without addresses takes, mapped or not, and the mapped part of them.
     made: Vec<AtomicU64>,
     mapped: Vec<AtomicU64>,
 }
 
-/// The status for memory that can't be made, mapped or reserved.
+/// The status for memory that cannot be created, mapped or reserved.
 fn refused(error: &MemoryError) -> Refusal {
     let status = match error {
         MemoryError::OutOfMemory { .. } | MemoryError::OutOfHostMemory { .. } => hipErrorOutOfMemory,
@@ -110,11 +110,11 @@ impl VirtualMemory {
     }
 
     fn places(&self) -> MutexGuard<'_, Places> {
-        // The tables are whole whenever the lock is released.
+        // The tables are consistent whenever the lock is released.
         self.places.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Bytes of a device that such memory takes, and that the software GPU does not count, as they are not mapped.
+    /// The bytes of a device that unmapped memory takes. The software GPU does not count them.
     pub(crate) fn unmapped(&self, device: usize) -> u64 {
         let made = self.made[device].load(Ordering::Relaxed);
         made.saturating_sub(self.mapped[device].load(Ordering::Relaxed))
@@ -127,7 +127,7 @@ impl VirtualMemory {
         range.is_some_and(|(base, size)| address - base < *size)
     }
 
-    /// Reserves addresses; the first.
+    /// Reserves addresses and returns the first.
     pub(crate) fn reserve(&self, runtime: &Runtime, size: u64, align: u64, wanted: u64) -> Result<u64, Refusal> {
         ensure_pages(size, "addresses")?;
         let base = runtime.memory().reserve(size, align, wanted).map_err(|error| refused(&error))?;
@@ -135,7 +135,7 @@ impl VirtualMemory {
         Ok(base)
     }
 
-    /// Gives reserved addresses back.
+    /// Frees reserved addresses.
     pub(crate) fn unreserve(&self, runtime: &Runtime, base: u64, size: u64) -> Outcome {
         let mut places = self.places();
         if places.reserved.get(&base) != Some(&size) {
@@ -151,7 +151,7 @@ impl VirtualMemory {
         Ok(())
     }
 
-    /// Makes memory of a device, or of the host.
+    /// Creates memory of a device, or of the host.
     pub(crate) fn create(
         &self,
         runtime: &Runtime,
@@ -173,7 +173,7 @@ impl VirtualMemory {
         self.keep(Backing { physical, device: device.map(|device| device.ordinal), handle_types, counted: size })
     }
 
-    /// The handle of new memory.
+    /// Creates the handle of new memory.
     fn keep(&self, backing: Backing) -> Result<*mut c_void, Refusal> {
         let (device, counted) = (backing.device, backing.counted);
         let mut places = self.places();
@@ -185,7 +185,7 @@ impl VirtualMemory {
         Ok(handle)
     }
 
-    /// The memory of a handle.
+    /// The memory behind a handle.
     pub(crate) fn get(&self, handle: *const c_void) -> Result<Arc<Backing>, Refusal> {
         self.held(&self.places(), handle)
     }
@@ -198,7 +198,7 @@ impl VirtualMemory {
         })
     }
 
-    /// Gives a handle up once. The memory stays while it is mapped.
+    /// Releases one reference to a handle. The memory stays while it is mapped.
     pub(crate) fn release(&self, handle: *const c_void) -> Outcome {
         let mut places = self.places();
         self.held(&places, handle)?;
@@ -206,7 +206,7 @@ impl VirtualMemory {
         Ok(())
     }
 
-    /// Changes the uses of a handle, and ends the memory that has none any more.
+    /// Changes the uses of a handle, and frees memory without any use left.
     fn change(&self, places: &mut Places, handle: usize, change: impl FnOnce(&mut Uses)) {
         let Some(uses) = places.uses.get_mut(&handle) else { return };
         change(uses);
@@ -219,7 +219,7 @@ impl VirtualMemory {
         }
     }
 
-    /// The handle of the memory that is mapped at an address, held once more.
+    /// The handle of the memory that is mapped at an address, with one more reference.
     pub(crate) fn retain(&self, address: u64) -> Result<*mut c_void, Refusal> {
         let mut places = self.places();
         let handle = places.around(address).ok_or(hipErrorInvalidValue)?.1.handle;
@@ -227,7 +227,7 @@ impl VirtualMemory {
         Ok(std::ptr::without_provenance_mut(handle))
     }
 
-    /// Maps memory to reserved addresses. No device can use it until it is [allowed](Self::allow).
+    /// Maps memory to reserved addresses. No device can access it until [`allow`](Self::allow) grants that.
     pub(crate) fn map(&self, runtime: &Runtime, base: u64, size: u64, handle: *const c_void) -> Outcome {
         ensure_pages(size, "memory to be mapped")?;
         let mut places = self.places();
@@ -246,7 +246,7 @@ impl VirtualMemory {
         Ok(())
     }
 
-    /// Counts memory that is mapped, or no more: the software GPU has it in its own count.
+    /// Counts memory as mapped or unmapped. The software GPU counts mapped memory itself.
     fn count(&self, backing: &Backing, size: u64, more: bool) {
         let Some(device) = backing.device.filter(|_| backing.counted > 0) else { return };
         match more {
@@ -255,7 +255,7 @@ impl VirtualMemory {
         };
     }
 
-    /// Takes memory from its addresses, which are those of whole mappings.
+    /// Unmaps a range, which must consist of whole mappings.
     pub(crate) fn unmap(&self, runtime: &Runtime, base: u64, size: u64) -> Outcome {
         let mut places = self.places();
         for start in places.whole(base, size)? {
@@ -267,7 +267,7 @@ impl VirtualMemory {
     fn unmap_one(&self, runtime: &Runtime, places: &mut Places, start: u64) {
         let Some(mapping) = places.mapped.remove(&start) else { return };
         runtime.memory.remove(start, |block| matches!(block.kind, Kind::Mapped { .. }));
-        // It was mapped with its entry.
+        // Cannot fail: the entry exists only while the memory is mapped.
         drop(runtime.memory().unmap(start));
         if let Some(backing) = self.handles.get(std::ptr::without_provenance(mapping.handle)) {
             self.count(&backing, mapping.size, false);
@@ -275,7 +275,7 @@ impl VirtualMemory {
         self.change(places, mapping.handle, |uses| uses.mapped -= 1);
     }
 
-    /// Says what devices may do with mapped memory: read, and write. The others stay as they are.
+    /// Sets the access rights (read, write) of some devices to mapped memory. Those of other devices do not change.
     pub(crate) fn allow(&self, runtime: &Runtime, base: u64, size: u64, allowed: &[(usize, [bool; 2])]) -> Outcome {
         let places = self.places();
         for start in places.whole(base, size)? {
@@ -289,7 +289,7 @@ impl VirtualMemory {
         Ok(())
     }
 
-    /// What a device may do with the memory mapped at an address: read, and write.
+    /// A device's rights (read, write) to the memory mapped at an address.
     pub(crate) fn access(&self, runtime: &Runtime, address: u64, device: usize) -> Result<[bool; 2], Refusal> {
         let places = self.places();
         let (base, _) = places.around(address).ok_or(hipErrorInvalidValue)?;
@@ -298,13 +298,14 @@ impl VirtualMemory {
         Ok([rights.read.contains(agent), rights.write.contains(agent)])
     }
 
-    /// A file descriptor for another process. It is the caller's.
+    /// A file descriptor for another process. The caller owns it.
     #[cfg(target_os = "linux")]
     pub(crate) fn export(&self, handle: *const c_void) -> Result<std::os::fd::OwnedFd, Refusal> {
         self.get(handle)?.physical.export().map_err(|error| refused(&error))
     }
 
-    /// The memory behind a file descriptor that [`export`](Self::export) gave, of this process or another, as a device's.
+    /// The memory behind a file descriptor of [`export`](Self::export), from this or another process, as memory of a
+    /// device.
     #[cfg(target_os = "linux")]
     pub(crate) fn import(
         &self,
@@ -317,13 +318,13 @@ impl VirtualMemory {
         if file < 0 {
             return Err(invalid());
         }
-        // SAFETY: borrowed for the one call, which says so if it is not open.
+        // SAFETY: borrowed for one call, which fails if the descriptor is not open.
         let copy = unsafe { std::os::fd::BorrowedFd::borrow_raw(file) }.try_clone_to_owned().map_err(|_| invalid())?;
         let physical = runtime.memory().import_physical(copy, Some(device.gpu.agent())).map_err(|_| invalid())?;
         self.keep(Backing { physical, device: Some(device.ordinal), handle_types, counted: 0 })
     }
 
-    /// Ends all memory of a device, mapped or not; addresses stay reserved.
+    /// Frees all memory of a device, mapped or not. Addresses stay reserved.
     pub(crate) fn reset(&self, runtime: &Runtime, device: usize) {
         let of_device = |backing: &Backing| backing.device == Some(device);
         let mut places = self.places();
@@ -338,7 +339,8 @@ impl VirtualMemory {
     }
 }
 
-/// Refuses a copy or fill of `span` bytes at an address in `block` that would leave it, or meet memory that no device was let use. Memory that
+/// Refuses a copy or fill of `span` bytes at an address in `block` that exceeds the block, or touches memory without
+/// access for any device. Adjacent mappings count as one block.
 /// is mapped side by side is one for it.
 pub(crate) fn ensure_room(runtime: &Runtime, block: &Block, address: u64, span: u64, write: bool) -> Outcome {
     let mut last = *block;

@@ -15,12 +15,12 @@ use hip_sys::rocm_7_2::*;
 
 const BAD: hipError_t = hipErrorInvalidValue;
 
-/// 64 KiB of memory that is exported, and its descriptor.
+/// Exports 64 KiB of memory; returns its handle and descriptor.
 fn exported() -> (hipMemGenericAllocationHandle_t, File) {
     start();
     let mut properties = hipMemAllocationProp { type_: hipMemAllocationTypePinned, ..Default::default() };
     properties.location = hipMemLocation { type_: hipMemLocationTypeDevice, id: 0 };
-    // Two names of the field that says what the memory can be exported as, in different releases; it is the second.
+    // The field with the requested handle type has two names across releases; it is the second field.
     let posix = hipMemHandleTypePosixFileDescriptor;
     // SAFETY: the second number of the structure in every release.
     unsafe { (&raw mut properties).cast::<u32>().add(1).write(posix.0) };
@@ -60,11 +60,11 @@ fn parts_of_imported_memory_are_mapped_and_freed() {
         ok(hipDestroyExternalMemory(memory));
         assert_eq!(hipDestroyExternalMemory(memory), BAD);
         assert_eq!(hipExternalMemoryGetMappedBuffer(&mut null_mut(), memory, &part(0, 16)), BAD);
-        // What is mapped has the memory still. A kernel writes to the one, and the other shows it.
+        // The mapping keeps the memory alive. A kernel writes through one address, and the other shows the value.
         let store = kernel(load(GFX90A), "store_at");
         ok(launch!(store, [1; 3], [1; 3], null_mut(), (second, 3_i64, 41_i32)));
         assert_eq!(download::<i32>(first, 70)[64..68], [0, 0, 0, 41]);
-        // Past its end is past its end.
+        // An access beyond the end of the memory is refused.
         let mut back = [0_u8; 20];
         assert_eq!(hipMemcpy(back.as_mut_ptr().cast(), second, 20, hipMemcpyDeviceToHost), BAD);
         let (mut base, mut size) = (null_mut(), 0);
@@ -101,7 +101,7 @@ fn what_is_no_memory_is_refused() {
     assert_eq!(import(&hipExternalMemoryHandleDesc { type_: windows, ..good }, &mut memory), BAD);
     assert_eq!(import(&hipExternalMemoryHandleDesc { flags: 2, ..good }, &mut memory), BAD);
     assert_eq!(import(&memory_description(&file, 0), &mut memory), BAD);
-    // The status of AMD's runtime.
+    // AMD's runtime returns this status.
     assert_eq!(import(&memory_description(&file, (64 << 10) + 1), &mut memory), hipErrorOutOfMemory);
     let nothing = File::open("/dev/null").unwrap();
     assert_eq!(import(&memory_description(&nothing, 4096), &mut memory), hipErrorOutOfMemory);
@@ -116,7 +116,7 @@ fn what_is_no_memory_is_refused() {
     }
 }
 
-/// A binary semaphore, and its other end.
+/// A binary semaphore, and its `eventfd`.
 fn semaphore() -> (hipExternalSemaphore_t, File) {
     start();
     // SAFETY: takes numbers; the descriptor is new.
@@ -192,7 +192,7 @@ fn several_semaphores_are_waited_for_and_signalled_in_one_call() {
         assert_eq!(value(&two), 9);
         ok(hipSignalExternalSemaphoresAsync(&line, signals(&[9]).as_ptr(), 1, stream));
         assert_eq!(hipStreamSynchronize(stream), BAD, "it has to grow");
-        // Behind a failure nothing is waited for.
+        // After a failure, waits are skipped.
         let nowhere: *mut c_void = std::ptr::without_provenance_mut(0x5000);
         ok(launch!(kernel(load(GFX90A), "store_at"), [1; 3], [1; 3], stream, (nowhere, 0_i64, 1_i32)));
         ok(hipWaitExternalSemaphoresAsync(&line, waits(&[100]).as_ptr(), 1, stream));
@@ -200,7 +200,7 @@ fn several_semaphores_are_waited_for_and_signalled_in_one_call() {
         let mut count = [0; 8];
         one.read_exact(&mut count).unwrap();
         assert_eq!(u64::from_ne_bytes(count), 1, "its signal was taken, and it was signalled anew");
-        // What is destroyed is so for later calls alone.
+        // A destroyed semaphore is invalid for new calls only.
         ok(hipWaitExternalSemaphoresAsync(&binary, waits(&[0]).as_ptr(), 1, stream));
         ok(hipDestroyExternalSemaphore(binary));
         assert_eq!(hipWaitExternalSemaphoresAsync(&binary, waits(&[0]).as_ptr(), 1, stream), BAD);
@@ -208,7 +208,7 @@ fn several_semaphores_are_waited_for_and_signalled_in_one_call() {
         assert!(is_held(stream));
         one.write_all(&1_u64.to_ne_bytes()).unwrap();
         ok(hipStreamSynchronize(stream));
-        // One whose file has lost its value, which nobody could wait for.
+        // A timeline whose file has lost its value: a wait for it fails.
         two.set_len(8).unwrap();
         ok(hipWaitExternalSemaphoresAsync(&line, waits(&[10]).as_ptr(), 1, stream));
         assert_eq!(hipStreamSynchronize(stream), hipErrorUnknown);
@@ -295,7 +295,7 @@ fn nodes_wait_for_semaphores_and_signal_them() {
             go.write_all(&1_u64.to_ne_bytes()).unwrap();
             ok(hipStreamSynchronize(stream));
             assert_eq!(value(&file), round);
-            // For the next launch.
+            // Takes effect with the next launch.
             signalling.paramsArray = more.as_ptr();
             ok(hipGraphExecExternalSemaphoresSignalNodeSetParams(exec, signal, &signalling));
             ok(hipGraphExternalSemaphoresSignalNodeSetParams(signal, &signalling));
@@ -306,7 +306,7 @@ fn nodes_wait_for_semaphores_and_signal_them() {
         let mut told = hipExternalSemaphoreWaitNodeParams::default();
         ok(hipGraphExternalSemaphoresWaitNodeGetParams(wait, &mut told));
         assert_eq!((*told.extSemArray, told.numExtSems), (first, 1));
-        // One is not the other, and what is null is nothing.
+        // Neither node type accepts the other's functions, and null is refused.
         assert_eq!(hipGraphExternalSemaphoresWaitNodeGetParams(signal, &mut told), BAD);
         assert_eq!(hipGraphExternalSemaphoresSignalNodeSetParams(wait, &signalling), BAD);
         assert_eq!(hipGraphExecExternalSemaphoresWaitNodeSetParams(exec, wait, null()), BAD);

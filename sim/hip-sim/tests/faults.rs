@@ -1,4 +1,4 @@
-//! What happens when a kernel goes wrong. One process for itself, and one test at a time: a failure can be heard by others.
+//! Kernel failures. In a process of their own, one test at a time: other threads may receive a failure.
 
 mod common;
 
@@ -103,7 +103,7 @@ fn a_reset_ends_everything_on_the_device() {
     let module = load(GFX90A);
     let (add, s, e) = (kernel(module, "add_to_all"), stream(0), event());
     let data = malloc(64);
-    // SAFETY: dead handles and pointers; each call must find out.
+    // SAFETY: dead handles and pointers, which each call must detect.
     unsafe {
         ok(hipDeviceReset());
         assert_eq!(hipFree(data), hipErrorInvalidValue);

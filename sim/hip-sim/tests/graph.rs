@@ -1,4 +1,5 @@
-//! Graphs and captures through HIP's functions: handles that are gone, foreign or made up, and what `hip` does not let happen.
+//! Graphs and captures through HIP's functions: destroyed, foreign and invented handles, and calls that `hip` does not
+//! allow.
 //!
 //! One test at a time: a capture refuses calls of other threads.
 
@@ -135,7 +136,7 @@ fn a_failing_node_leaves_out_what_follows_and_is_told_of() {
         sharedMemBytes: 0,
     };
     let (mut bad, mut after) = (null_mut(), null_mut());
-    // SAFETY: the arguments are the kernel's; it stores to null, which is found.
+    // SAFETY: the arguments are the kernel's; it stores to null, which is detected.
     unsafe {
         ok(hipGraphAddKernelNode(&mut bad, of, null(), 0, &launch));
         ok(hipGraphAddMemsetNode(&mut after, of, &bad, 1, &fill(data, 9, 4)));
@@ -144,12 +145,12 @@ fn a_failing_node_leaves_out_what_follows_and_is_told_of() {
         assert_eq!(hipStreamSynchronize(stream), hipErrorIllegalAddress);
         assert!(hip_sim::last_fault().unwrap().contains("store_at"));
         assert_eq!(download::<u32>(data, 4), [1; 4]);
-        // Without the node the rest runs.
+        // With the node disabled, the rest runs.
         ok(hipGraphNodeSetEnabled(exec, bad, 0));
         ok(hipGraphLaunch(exec, stream));
         ok(hipStreamSynchronize(stream));
         assert_eq!(download::<u32>(data, 4), [9; 4]);
-        // What is changed must fit.
+        // New parameters must match the node.
         assert_eq!(hipGraphExecMemsetNodeSetParams(exec, bad, &fill(data, 1, 4)), hipErrorInvalidValue);
         assert_eq!(hipGraphExecMemsetNodeSetParams(exec, after, &fill(data, 1, 5)), hipErrorInvalidValue);
         ok(hipGraphExecDestroy(exec));
@@ -173,7 +174,7 @@ fn memory_of_a_graph_is_there_between_its_nodes_alone() {
         let memory = parameters.dptr;
         ok(hipGraphAddMemsetNode(&mut fills, of, &alloc, 1, &fill(memory, 3, 16)));
         let exec = instantiate(of);
-        // Not yet.
+        // Not allocated yet.
         ok(hipMemsetAsync(memory, 0, 64, stream));
         assert_eq!(hipStreamSynchronize(stream), hipErrorIllegalAddress);
         ok(hipGraphLaunch(exec, stream));
@@ -183,12 +184,12 @@ fn memory_of_a_graph_is_there_between_its_nodes_alone() {
         ok(hipFreeAsync(memory, stream));
         assert_eq!(hipFreeAsync(memory, stream), hipErrorInvalidValue);
         ok(hipStreamSynchronize(stream));
-        // Freed, and allocated anew by another launch.
+        // Freed, and allocated again by the next launch.
         ok(hipMemsetAsync(memory, 0, 64, stream));
         assert_eq!(hipStreamSynchronize(stream), hipErrorIllegalAddress);
         ok(hipGraphLaunch(exec, stream));
         ok(hipFree(memory));
-        // There can be one alone at these addresses.
+        // Only one executable graph can use these addresses.
         let mut second = null_mut();
         assert_eq!(hipGraphInstantiate(&mut second, of, null_mut(), null_mut(), 0), hipErrorNotSupported);
         assert_eq!(hipGraphClone(&mut clone, of), hipErrorNotSupported);
@@ -201,7 +202,7 @@ fn memory_of_a_graph_is_there_between_its_nodes_alone() {
     }
 }
 
-/// Makes a stream usable again whose capture has been ended with an error: as in HIP 7.2, only another capture does it.
+/// Makes a stream usable after its capture ended with an error. As in HIP 7.2, only another capture does that.
 fn heal(stream: hipStream_t, mode: hipStreamCaptureMode) {
     let (mut of, mut state) = (null_mut(), hipStreamCaptureStatusNone);
     // SAFETY: places for results.
@@ -217,7 +218,7 @@ fn heal(stream: hipStream_t, mode: hipStreamCaptureMode) {
     }
 }
 
-/// Begins a capture on a stream, does something, and ends it.
+/// Begins a capture on a stream, runs `work`, and ends the capture.
 fn capture(stream: hipStream_t, mode: hipStreamCaptureMode, work: impl FnOnce()) -> Result<usize, hipError_t> {
     let (mut of, mut count) = (null_mut(), 0);
     // SAFETY: places for results.
@@ -266,7 +267,7 @@ fn what_would_wait_for_captured_work_ends_the_capture() {
             let elsewhere = |status| assert_eq!(hipStreamSynchronize(other), status);
             let expected = if mode == relaxed { hipSuccess } else { unsupported };
             assert_eq!(capture(s, mode, || elsewhere(expected)).is_ok(), mode == relaxed);
-            // Another thread is refused by the capture that is everybody's.
+            // A global capture refuses calls of other threads.
             let expected = if mode == all { unsupported } else { hipSuccess };
             let there = other.addr();
             let by_another = || {
@@ -275,7 +276,7 @@ fn what_would_wait_for_captured_work_ends_the_capture() {
             };
             assert_eq!(capture(s, mode, by_another).is_ok(), mode != all);
         }
-        // A thread that takes it upon itself.
+        // A thread in relaxed mode is not refused.
         let mut mode = relaxed;
         ok(hipThreadExchangeStreamCaptureMode(&mut mode));
         assert_eq!(mode, all);
@@ -319,14 +320,14 @@ fn captures_begin_join_and_end_where_they_may() {
             join();
         };
         assert_eq!(capture(s, mode, both), Ok(1));
-        // The end by another thread, which leaves the capture as it is.
+        // Another thread cannot end the capture, which continues.
         let there = s.addr();
         let foreign = || {
             let end = move || hipStreamEndCapture(without_provenance_mut(there), &mut null_mut());
             assert_eq!(std::thread::spawn(end).join().unwrap(), hipErrorStreamCaptureWrongThread);
         };
         assert_eq!(capture(s, mode, foreign), Ok(0));
-        // Two captures are not made one.
+        // Two captures cannot be joined.
         ok(hipStreamBeginCapture(other, mode));
         let merge = || {
             ok(hipEventRecord(event, s));
@@ -335,7 +336,7 @@ fn captures_begin_join_and_end_where_they_may() {
         assert_eq!(capture(s, mode, merge), Err(hipErrorStreamCaptureInvalidated));
         assert_eq!(hipStreamEndCapture(other, &mut of), hipErrorStreamCaptureInvalidated);
         heal(other, mode);
-        // A launch in a capture is a node, and so are an allocation and its end.
+        // During a capture, launches, allocations and frees become nodes.
         let inner = graph();
         empty(inner, &[]);
         let exec = instantiate(inner);
@@ -349,7 +350,7 @@ fn captures_begin_join_and_end_where_they_may() {
         assert_eq!(capture(s, mode, allocates), Ok(2));
         ok(hipGraphExecDestroy(exec));
         ok(hipGraphDestroy(inner));
-        // A stream that goes takes its capture along.
+        // Destroying a stream ends its capture.
         ok(hipStreamBeginCapture(s, mode));
         ok(hipStreamDestroy(s));
         assert_eq!(hipStreamEndCapture(s, &mut of), hipErrorContextIsDestroyed);
@@ -378,7 +379,7 @@ fn a_reset_and_the_end_of_a_thread_end_captures() {
         .join()
         .unwrap();
     }
-    // A capture that went on would refuse it.
+    // An active capture would refuse this.
     free(malloc(4));
 }
 
@@ -392,7 +393,7 @@ struct FillNode {
     reserved_too: u64,
 }
 
-/// A function that the bindings may lack: they may be those of an older release.
+/// Looks up a function by name: the bindings may be those of an older release.
 fn later<F: Copy>(name: &std::ffi::CStr) -> F {
     let address = rocm_loader::Provider::symbol(hip_sim::provider(), name).unwrap();
     assert_eq!(size_of::<F>(), size_of_val(&address));

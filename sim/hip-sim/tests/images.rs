@@ -17,7 +17,7 @@ const FLOAT: hipChannelFormatDesc = hipChannelFormatDesc { x: 32, y: 0, z: 0, w:
 const BYTES: hipChannelFormatDesc = hipChannelFormatDesc { x: 8, y: 8, z: 8, w: 8, f: hipChannelFormatKindUnsigned };
 const BAD: hipError_t = hipErrorInvalidValue;
 
-/// A failed kernel is heard by whoever synchronises.
+/// Serializes tests: any synchronising thread receives a kernel's failure.
 fn alone() -> MutexGuard<'static, ()> {
     static ALONE: Mutex<()> = Mutex::new(());
     start();
@@ -100,7 +100,7 @@ fn arrays_tell_what_they_are() {
             assert_eq!((flat.Width, flat.Height, flat.NumChannels), (8, extent[1], 4));
             assert_eq!((flat.Format, deep.Format), (HIP_AD_FORMAT_UNSIGNED_INT8, HIP_AD_FORMAT_UNSIGNED_INT8));
             assert_eq!((deep.Width, deep.Height, deep.Depth, deep.Flags), (8, extent[1], extent[2], flags));
-            // Another like it, of its own description.
+            // A second array with the description that the first one reports.
             let mut again = null_mut();
             ok(hipArray3DCreate(&mut again, &deep));
             ok(hipArrayDestroy(again));
@@ -127,7 +127,7 @@ fn rows_and_bytes_go_to_arrays_and_return() {
         ok(hipStreamSynchronize(s));
         assert_eq!(back[..4], [8.0, 9.0, 50.0, 51.0]);
         assert_eq!(back[8..12], [16.0, 17.0, 52.0, 53.0]);
-        // By bytes: a part of a row, and whole rows.
+        // Byte copies: a part of a row, and whole rows.
         ok(hipMemcpyToArray(array, 4, 3, source.as_ptr().cast(), 16, hipMemcpyHostToDevice));
         ok(hipMemcpyFromArray(to, array, 0, 2, 64, hipMemcpyDeviceToHost));
         assert_eq!(back[8..14], [24.0, 50.0, 51.0, 52.0, 53.0, 29.0]);
@@ -162,7 +162,7 @@ fn boxes_go_between_arrays_and_memory_in_graphs_too() {
     // SAFETY: as many as there are.
     unsafe {
         ok(hipMemcpy3D(&parameters));
-        // A box of it into the other array, elsewhere.
+        // A box of it, to another position in the other array.
         let pos = |x, y, z| hipPos { x, y, z };
         let part = hipMemcpy3DParms {
             srcArray: volume,
@@ -185,7 +185,7 @@ fn boxes_go_between_arrays_and_memory_in_graphs_too() {
         assert_eq!(back[16..21], [42, 43, 44, 45, 46].map(|i| [i; 4]));
         assert_eq!(back[24..29], [50, 51, 52, 53, 54].map(|i| [i; 4]));
 
-        // What a stream captures is told again as it was said.
+        // The parameters of a captured copy are reported unchanged.
         let s = stream(hipStreamNonBlocking);
         let (mut graph, mut exec) = (null_mut(), null_mut());
         ok(hipStreamBeginCapture(s, hipStreamCaptureModeGlobal));
@@ -236,12 +236,12 @@ fn kernels_sample_arrays_and_pitched_memory() {
     let texture_of = texture(&of_array(array), &linear);
     let (status, found) = sample(texture_of, &[[0.5, 0.5], [1.0, 0.5], [3.5, 2.5], [3.5, 3.0], [99.0, -1.0]]);
     assert_eq!((status, found), (hipSuccess, vec![0.0, 0.5, 19.0, 23.0, 7.0]));
-    // Coordinates from 0 to 1, again and again.
+    // Normalised coordinates that wrap.
     let again = hipTextureDesc { normalizedCoords: 1, addressMode: [hipAddressModeWrap; 3], ..plain() };
     let repeated = texture(&of_array(array), &again);
     let (status, found) = sample(repeated, &[[0.0625, 0.125], [1.0625, -0.125]]);
     assert_eq!((status, found), (hipSuccess, vec![0.0, 24.0]));
-    // Fractions, of pitched memory.
+    // Normalised bytes in pitched memory.
     let bytes: Vec<u8> = (0..2 * 256).map(|i| (i / 256 * 255) as u8).collect();
     let memory = upload(&bytes);
     let one = hipChannelFormatDesc { y: 0, z: 0, w: 0, ..BYTES };
@@ -251,7 +251,7 @@ fn kernels_sample_arrays_and_pitched_memory() {
     let fractions = texture(&resource, &hipTextureDesc { readMode: hipReadModeNormalizedFloat, ..linear });
     let (status, found) = sample(fractions, &[[0.5, 0.5], [0.5, 1.0], [0.5, 1.5]]);
     assert_eq!((status, found), (hipSuccess, vec![0.0, 0.5, 1.0]));
-    // What it was made of is told, and a view has texels of another kind.
+    // A texture reports its descriptions, and a view changes the texel type.
     let (mut told, mut how) = (hipResourceDesc::default(), hipTextureDesc::default());
     let mut view = hipResourceViewDesc { format: hipResViewFormatSignedInt1, ..Default::default() };
     let mut viewed = null_mut();
@@ -315,7 +315,7 @@ fn what_is_gone_is_a_fault_with_a_story() {
         ok(hipDestroyTextureObject(of_freed));
         let (status, _) = sample(of_freed, &[[0.5, 0.5]]);
         assert_eq!(status, hipErrorIllegalAddress, "the texture is gone too");
-        // A kernel cannot change what a texture is.
+        // A kernel cannot write to a texture.
         let array = plane(&numbers());
         let texture = texture(&of_array(array), &plain());
         let store = kernel(load(GFX90A), "store_at");
@@ -449,7 +449,7 @@ fn what_makes_no_sense_is_refused() {
     }
 }
 
-/// Of 8 by 4 numbers, and of 4 by 2, and of 2 by 1.
+/// A mipmapped array with levels of 8 by 4, 4 by 2 and 2 by 1 numbers.
 fn levels(flags: u32) -> hipMipmappedArray_t {
     start();
     let mut made = null_mut();
@@ -491,7 +491,7 @@ fn levels_are_arrays_that_go_with_the_whole() {
             ok(hipMemcpy2DToArray(level, 0, 0, from, row, row, height, hipMemcpyHostToDevice));
             assert_eq!(hipFreeArray(level), BAD, "it is the whole's");
         }
-        // Each as it was written, by a texture of its own and by one of a view of the levels.
+        // Each level reads as written, through a texture of its own array and through a view of the levels.
         for (number, expected) in [(0, 25.0), (1, 105.0), (2, 201.0)] {
             let at = [[1.5, [3.5, 1.5, 0.5][number]]];
             let own = texture(&of_array(level(whole, number as u32)), &how);
@@ -597,7 +597,7 @@ fn a_device_says_whether_it_has_images() {
     assert_eq!(attribute(hipDeviceAttributeMaxTexture2DHeight), 16384);
     assert_eq!(attribute(hipDeviceAttributeMaxTexture3DDepth), 8192);
     assert_eq!(attribute(hipDeviceAttributeMaxTexture1DLinear), i32::MAX);
-    // One of another kind, in a process of its own.
+    // A device without image support, in a process of its own.
     let mut command = Command::new(std::env::args_os().next().unwrap());
     command.args(["--exact", "a_device_without_images", "--ignored", "--nocapture"]).env("HIP_SIM_ARCH", "gfx942");
     let output = command.output().unwrap();

@@ -1,4 +1,5 @@
-//! Memory of other processes: this test program, run again, opens what the first one shares.
+//! Memory of other processes: this test program starts itself again, and the child opens the memory that the parent
+//! shares.
 #![cfg(target_os = "linux")]
 
 mod common;
@@ -18,7 +19,7 @@ fn share(ptr: *mut std::ffi::c_void) -> hipIpcMemHandle_t {
     handle
 }
 
-/// Runs `other_process` with a handle. What it prints.
+/// Runs `other_process` with a handle and returns its output.
 #[track_caller]
 fn other(handle: &hipIpcMemHandle_t, what: &str) -> String {
     let hex: String = handle.reserved.iter().map(|byte| format!("{:02x}", *byte as u8)).collect();
@@ -59,7 +60,7 @@ fn other_process() {
                 assert_eq!(hipMemset(ptr, 0, size + 1), hipErrorInvalidValue);
                 ok(hipDeviceSynchronize());
                 if what == "die" {
-                    // With the memory open, and a kernel that does not end.
+                    // The child exits with the memory open while a kernel is running.
                     let (spin, flag) = (kernel(load(GFX90A), "spin"), upload(&[0_i32]));
                     ok(launch!(spin, [1; 3], [1; 3], stream(hipStreamNonBlocking), (flag)));
                     println!("1 passed");
@@ -148,7 +149,7 @@ fn shared_event() -> hipEvent_t {
     event
 }
 
-/// The first process's kernel spins until this one has seen that it does, and this one's kernel comes behind it.
+/// The first process's kernel spins until this process has noticed that; this process's kernel is queued after it.
 #[test]
 #[ignore = "run by the others"]
 fn other_process_with_event() {
@@ -170,7 +171,7 @@ fn other_process_with_event() {
         ok(launch!(kernel(load(GFX90A), "add_to_all"), [1; 3], [1; 3], s, (data, 1_i32, 100_i32)));
         assert_eq!(hipStreamQuery(s), hipErrorNotReady);
         match std::env::var("IPC_WHAT").unwrap().as_str() {
-            // Their process ends in the middle: nobody waits for ever.
+            // The other process ends in the middle: no thread waits for ever.
             "orphan" => {
                 println!("@ready");
                 ok(hipEventSynchronize(theirs));
@@ -183,7 +184,7 @@ fn other_process_with_event() {
                 ok(hipEventQuery(theirs));
                 ok(hipStreamSynchronize(s));
                 assert_eq!(download::<i32>(data, 1), [107], "behind their work");
-                // The other way round.
+                // The other direction.
                 ok(hipEventRecord(theirs, s));
                 ok(hipStreamSynchronize(s));
             }
@@ -233,10 +234,10 @@ fn an_event_orders_the_work_of_two_processes() {
 fn an_event_of_a_process_that_ends_is_not_waited_for() {
     use std::io::{BufRead as _, BufReader};
     if let Ok(handles) = std::env::var("IPC_ORPHAN") {
-        // In between: a process that records an event behind a kernel that never ends, and is killed with it.
+        // Meanwhile, a process records an event after an endless kernel and is killed.
         assert_eq!(handles, "1");
         let (data, event, s) = (upload(&[0_i32, 0]), shared_event(), stream(hipStreamNonBlocking));
-        // A handle of memory is given when all that is queued is done.
+        // A memory handle is created only after all queued work has completed.
         let memory = share(malloc(4));
         ok(launch!(kernel(load(GFX90A), "spin"), [1; 3], [1; 3], s, (data)));
         // SAFETY: a live event on a live stream.

@@ -1,4 +1,4 @@
-//! Modules and kernels through HIP's functions: results, arguments, attributes, and every way to ask wrongly.
+//! Modules and kernels through HIP's functions: results, arguments, attributes, and every kind of misuse.
 
 mod common;
 
@@ -144,7 +144,7 @@ fn wrong_launches_are_refused_before_they_start() {
     assert_eq!(add_with([u32::MAX, u32::MAX, u32::MAX], [u32::MAX, 1, 1]), hipErrorInvalidValue);
     assert_eq!(launch!(bounded, [1; 3], [65, 1, 1], NULL, (ptr)), hipErrorLaunchFailure);
     assert!(hip_sim::last_fault().unwrap().contains("at most 64 threads"));
-    // SAFETY: no arguments where some are needed, and null ones: both must be found out.
+    // SAFETY: missing and null arguments, which must both be detected.
     unsafe {
         let launch = |params, extra| hipModuleLaunchKernel(add, 1, 1, 1, 1, 1, 1, 0, NULL, params, extra);
         assert_eq!(launch(null_mut(), null_mut()), hipErrorInvalidValue);
@@ -161,7 +161,7 @@ fn what_is_no_code_for_the_device_is_refused_with_its_reason() {
     start();
     let mut module = null_mut();
     let mut load = |image: &[u8]| {
-        // SAFETY: the images are whole, or such that the loader finds out.
+        // SAFETY: the images are complete, or damaged in ways that the loader detects.
         unsafe { hipModuleLoadData(&mut module, image.as_ptr().cast()) }
     };
     assert_eq!(load(GFX942), hipErrorNoBinaryForGpu);
@@ -174,7 +174,7 @@ fn what_is_no_code_for_the_device_is_refused_with_its_reason() {
     let mut broken = GFX90A.to_vec();
     broken[18] = 62; // EM_X86_64
     assert_eq!(load(&broken), hipErrorInvalidImage);
-    // SAFETY: null pointers and C strings; all must be found out.
+    // SAFETY: null pointers and C strings; all must be detected.
     unsafe {
         assert_eq!(hipModuleLoadData(&mut module, null()), hipErrorInvalidValue);
         assert_eq!(hipModuleLoadData(null_mut(), GFX90A.as_ptr().cast()), hipErrorInvalidValue);
@@ -206,7 +206,7 @@ fn bundles_and_files_load_too() {
         let module = load(image);
         ok(launch!(kernel(module, "empty"), [3, 1, 1], [64, 1, 1], NULL, ()));
     }
-    // What a compiler leaves in a program: a wrapper that points to the bundle.
+    // The form in which a compiler embeds a bundle: a wrapper that points to it.
     let pointer = COMPRESSED.as_ptr().expose_provenance() as u64;
     let wrapper = [1 << 32 | 0x4849_5046, pointer, 0_u64];
     let mut module = null_mut();
@@ -232,7 +232,7 @@ fn dead_and_foreign_handles_are_errors() {
     let add = kernel(module, "vector_add");
     assert_eq!(add, kernel(module, "vector_add"), "a kernel has one handle");
     let mut function = null_mut();
-    // SAFETY: wrong handles and null pointers, which must be found out.
+    // SAFETY: wrong handles and null pointers, which must be detected.
     unsafe {
         assert_eq!(hipModuleGetFunction(&mut function, module, c"missing".as_ptr()), hipErrorNotFound);
         assert!(hip_sim::last_fault().unwrap().contains("vector_add"), "the names that there are");
@@ -253,7 +253,7 @@ fn dead_and_foreign_handles_are_errors() {
     assert_eq!(launch!(stray, [1; 3], [1; 3], NULL, (n)), hipErrorInvalidHandle);
 }
 
-/// With the barrier that the device library's grid synchronisation waits at.
+/// Kernels that use the barrier of the device library's grid synchronisation.
 const WAITING: &[u8] = include_bytes!("../../amdgpu-sim/tests/kernels/waiting.co");
 
 #[test]
@@ -271,7 +271,7 @@ fn workgroups_of_a_cooperative_launch_wait_for_each_other() {
         // SAFETY: a pointer to each argument; the simulator checks what the kernel does.
         unsafe { hipModuleLaunchCooperativeKernel(rounds, groups, 1, 1, threads, 1, 1, 0, stream, arguments) }
     };
-    // At the same time on two streams: there is one barrier, and each launch has it for itself.
+    // Concurrently on two streams: there is one barrier, and each launch has exclusive use of it.
     for _ in 0..4 {
         (0..2).for_each(|at| ok(launch(groups, streams[at], places[at])));
     }
@@ -280,7 +280,7 @@ fn workgroups_of_a_cooperative_launch_wait_for_each_other() {
         ok(unsafe { hipStreamSynchronize(stream) });
         assert_eq!((download::<u32>(data, groups as usize), download::<u32>(wrong, 1)), (vec![ROUNDS; 9], vec![0]));
     }
-    // As many as fit, and no more.
+    // The maximum number of blocks is accepted, and one more is refused.
     let (mut units, mut blocks) = (0, 0);
     // SAFETY: places for results.
     unsafe {

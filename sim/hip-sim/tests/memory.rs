@@ -97,7 +97,7 @@ fn misuse_of_pointers_is_an_error() {
     let ptr = malloc(100);
     let mut host = [1_u8; 200];
     let h: *mut c_void = host.as_mut_ptr().cast();
-    // SAFETY: wrong on purpose; each must be found out before any byte is touched.
+    // SAFETY: invalid on purpose; each call must detect that before it touches any byte.
     unsafe {
         assert_eq!(hipMemcpy(ptr, h, 101, hipMemcpyHostToDevice), hipErrorInvalidValue);
         assert!(hip_sim::last_fault().unwrap().contains("past the end"));
@@ -150,7 +150,7 @@ fn pinned_and_managed_memory_serve_both_sides() {
         assert_eq!(flags, hipHostMallocPortable);
         assert_eq!(hipHostMalloc(&mut device, 8, 0x4000_0000 | 0x8000_0000), hipErrorInvalidValue);
         assert_eq!(hipMallocManaged(&mut device, 8, 0), hipErrorInvalidValue);
-        // Who may use it, as AMD's runtime looks at it: global, host, single.
+        // The attach flags, as in AMD's runtime: global, host, single.
         let s = stream(0);
         for (flags, bytes, status) in [
             (1, 0, hipSuccess),
@@ -234,7 +234,7 @@ fn pointers_tell_what_they_are() {
         ok(hipPointerGetAttributes(&mut attributes, ptr));
         assert_eq!((attributes.devicePointer, attributes.device), (ptr, 0));
         assert!(attributes.hostPointer.is_null());
-        // What HIP does not know is memory of the program from 6.0 on, null too.
+        // From HIP 6.0 on, unknown pointers are memory of the program, null included.
         for unknown in [(&raw const local).cast(), null()] {
             let status = hipPointerGetAttributes(&mut attributes, unknown);
             assert_eq!(status, hipSuccess);
@@ -256,6 +256,6 @@ fn free_memory_goes_down_and_up() {
     let (during, total) = info();
     assert!(during <= total - (1 << 30));
     free(big);
-    // Other tests of this process take less than that at once.
+    // Other tests of this process use less than that at the same time.
     assert!(info().0 > during);
 }

@@ -1,4 +1,5 @@
-//! What came with HIP 6.4 to 7.2, by name: batches of copies, linking, attributes of streams, functions by name. And the limits of a device.
+//! Functions added in HIP 6.4 to 7.2, by name: batched copies, linking, stream attributes, function lookup. And device
+//! limits.
 
 mod common;
 
@@ -44,7 +45,7 @@ fn a_batch_of_copies_is_done_as_a_whole_or_not_at_all() {
         ok(call([at(2), at(3)], [at(0), (&raw mut on_stack).cast()], [8, 8], &mut failed));
         on_stack = 0;
         assert_eq!((download::<u64>(data, 6)[2..4].to_vec(), on_stack), (vec![5, 9], 0));
-        // One that is bad is named, and keeps the others from being done. As on AMD's runtime.
+        // An invalid copy is reported by its index, and no copy of the batch runs. As on AMD's runtime.
         for (to, from, size) in
             [(at(1), at(0), 0), (at(1), at(0), 1000), (null_mut(), at(0), 8), (at(1), null_mut(), 8)]
         {
@@ -195,7 +196,7 @@ fn what_is_compiled_already_is_linked_as_it_is() {
         }
         assert_eq!(add(state, 3, b"nothing"), hipErrorInvalidImage);
         assert_eq!(add(state, 3, b""), hipErrorInvalidImage);
-        // PTX, a library, NVVM, and what nobody knows.
+        // PTX, a library, NVVM, and an unknown kind.
         for (kind, status) in [(1, BAD), (4, BAD), (5, BAD), (99, hipErrorInvalidConfiguration)] {
             assert_eq!(add(state, kind, GFX90A), status);
         }
@@ -264,7 +265,7 @@ fn functions_are_found_by_name() {
         ok(count(&mut devices));
         assert!(devices > 0);
         ok(find(c"hipFree".as_ptr(), &mut address, 0, 77, null_mut()));
-        // None of HIP's, and one that the simulator has not got.
+        // Names that are not HIP's, and one that the simulator does not support.
         for name in [c"hipNoSuchFunction", c"", c"hipTexObjectCreate"] {
             (address, found) = (std::ptr::dangling_mut(), 9);
             assert_eq!(find(name.as_ptr(), &mut address, 70_200_000, 0, &mut found), BAD, "{name:?}");
@@ -320,7 +321,7 @@ fn streams_have_the_compute_units_of_their_mask() {
     unsafe {
         ok(hipExtStreamGetCUMask(null_mut(), 20, words.as_mut_ptr()));
         let all = words;
-        // One unit, and one that the device has not; then none, which is no mask.
+        // A mask with one valid and one missing unit; then an empty one, which is ignored.
         let mut mask = [0_u32; 20];
         (mask[0], mask[19]) = (1, 1 << 31);
         for (mask, expected) in [(mask, 1), ([0; 20], all[0])] {

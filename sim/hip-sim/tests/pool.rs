@@ -1,4 +1,4 @@
-//! Memory pools: what is counted, and pools that are gone, foreign or made up.
+//! Memory pools: the statistics, and destroyed, foreign and invented pools.
 
 mod common;
 

@@ -15,7 +15,7 @@ const OBSERVED: &[u8] = include_bytes!("../../amdgpu-sim/tests/kernels/observe.c
 /// Runs one of the ignored tests below in a new process with `variables` set. Returns what it printed.
 #[track_caller]
 fn child(test: &str, variables: &[(&str, &str)]) -> String {
-    // Not `current_exe`: under a runner that is a loader, that would be the loader.
+    // Not `current_exe`: if the program runs under an explicit loader, that returns the loader.
     let mut command = Command::new(std::env::args_os().next().unwrap());
     command.args(["--exact", test, "--ignored", "--nocapture"]).envs(variables.iter().copied());
     let output = command.output().unwrap();
@@ -41,7 +41,7 @@ fn another_processor_child() {
         assert_eq!(hipModuleLoadData(&mut null_mut(), GFX90A.as_ptr().cast()), hipErrorNoBinaryForGpu);
     }
     assert!(hip_sim::last_fault().unwrap().contains("the device is gfx942:sramecc+:xnack+"));
-    // Of a bundle, the other entry than elsewhere.
+    // The bundle's other entry is chosen.
     for image in [GFX942, COMPRESSED] {
         let empty = kernel(load(image), "empty");
         ok(launch!(empty, [2, 1, 1], [64, 1, 1], null_mut(), ()));
@@ -79,7 +79,7 @@ fn two_devices_child() {
         ok(hipDeviceCanAccessPeer(&mut can, 1, 1));
         assert_eq!(can, 0, "a device is no peer of its own");
 
-        // A kernel of one device cannot reach the other's memory before it has access, nor be launched on its streams.
+        // A kernel of one device cannot access the other's memory before peer access is enabled, nor be launched on its streams.
         let store = kernel(load(GFX90A), "store_at");
         ok(launch!(store, [1; 3], [1; 3], second_stream, (first, 0_i64, 1_i32)));
         assert_eq!(hipStreamSynchronize(second_stream), hipErrorIllegalAddress);
@@ -106,7 +106,7 @@ fn two_devices_child() {
         let e = event();
         assert_eq!(hipEventRecord(e, second_stream), hipErrorInvalidHandle);
 
-        // The current device is the thread's own.
+        // The current device is per thread.
         std::thread::spawn(|| {
             let mut current = 9;
             ok(hipGetDevice(&mut current));
@@ -130,7 +130,7 @@ fn a_launch_on_two_devices() {
     child("a_launch_on_two_devices_child", &[("HIP_SIM_DEVICES", "2")]);
 }
 
-/// Holds a stream until the sender is used.
+/// Blocks a stream until the sender is used.
 fn hold(stream: hipStream_t) -> std::sync::mpsc::Sender<()> {
     type Opened = std::sync::mpsc::Receiver<()>;
     unsafe extern "C" fn wait(data: *mut std::ffi::c_void) {
@@ -144,7 +144,7 @@ fn hold(stream: hipStream_t) -> std::sync::mpsc::Sender<()> {
     open
 }
 
-/// Whether a stream is at work still, though it was asked often enough to be done.
+/// Returns whether a stream is still busy after enough queries for it to have completed.
 fn is_held(stream: hipStream_t) -> bool {
     (0..500).all(|_| {
         std::thread::yield_now();
@@ -157,7 +157,7 @@ fn is_held(stream: hipStream_t) -> bool {
 #[ignore = "run by a_launch_on_two_devices"]
 fn a_launch_on_two_devices_child() {
     start();
-    // A word, a kernel that writes it, and a stream, of each.
+    // For each device: a word, a kernel that writes it, and a stream.
     let [first, second] = [0, 1].map(|device| {
         // SAFETY: no pointers.
         ok(unsafe { hipSetDevice(device) });
@@ -186,7 +186,7 @@ fn a_launch_on_two_devices_child() {
     let both = parts.as_mut_ptr();
     // SAFETY: two parts, with a pointer to each argument.
     let launch = |flags| unsafe { hipModuleLaunchCooperativeKernelMultiDevice(both, 2, flags) };
-    // Behind what is on the stream of the other, which is for each.
+    // By default, the launch on each device waits for both streams.
     for (held, other) in [(first, second), (second, first)] {
         let go = hold(held.2);
         ok(launch(0));
@@ -205,7 +205,7 @@ fn a_launch_on_two_devices_child() {
             }
         }
     }
-    // Without that, a device waits for its own stream; behind the launch, for both, or not for the other either.
+    // Without the wait before, a device waits for its own stream only. Later work waits for both launches, unless that is disabled too.
     for (flags, waits_after) in [(1, true), (3, false)] {
         let go = hold(first.2);
         ok(launch(flags));
@@ -219,7 +219,7 @@ fn a_launch_on_two_devices_child() {
         // SAFETY: no pointers.
         [first.2, second.2].into_iter().for_each(|stream| ok(unsafe { hipStreamSynchronize(stream) }));
     }
-    // Two parts on one device, and a part that is not like the other.
+    // Two parts on one device, and parts that differ.
     parts[1].function = first.1;
     parts[1].hStream = first.2;
     // SAFETY: as above.
@@ -249,7 +249,7 @@ fn memory_limit_child() {
     unsafe {
         ok(hipMalloc(&mut a, 700 << 10));
         assert_eq!(hipMalloc(&mut b, 700 << 10), hipErrorOutOfMemory);
-        // What the stream is still to free is waited for.
+        // Frees that are pending on the stream are waited for.
         ok(hipFreeAsync(a, s));
         ok(hipMallocAsync(&mut b, 700 << 10, s));
         ok(hipFree(b));
@@ -346,7 +346,7 @@ fn profile_child() {
     (0..2).for_each(|_| ok(add_up("reduce")));
 }
 
-/// A stream's kernels, each of which adds 1 to a number in memory of the host: the stream, and the number.
+/// Queues kernels on a stream, each of which adds 1 to a number in host memory. Returns the stream and the number.
 fn count(kernels: i32) -> (hipStream_t, &'static AtomicI32) {
     let (stream, mut data) = (stream(hipStreamNonBlocking), null_mut());
     // SAFETY: a place for the pointer; the memory is never freed, and all use it by whole words.
@@ -359,7 +359,7 @@ fn count(kernels: i32) -> (hipStream_t, &'static AtomicI32) {
     (stream, number)
 }
 
-/// With seconds of waits in its queue a program that does not wait reads too early, though it is slow itself.
+/// With delays of seconds in its queue, a program that does not wait reads too early, even if it is slow itself.
 #[test]
 fn a_delay_shows_a_wait_that_is_missing() {
     child("missing_wait_child", &[("HIP_SIM_DELAY", "1000000:1")]);
@@ -371,12 +371,12 @@ fn missing_wait_child() {
     loop {
         let begun = std::time::Instant::now();
         let (_, number) = count(20);
-        // Long enough for a queue without waits.
+        // Long enough for a queue without delays.
         std::thread::sleep(std::time::Duration::from_millis(200));
         if number.load(Relaxed) < 20 {
             break;
         }
-        // On a busy machine this thread may have slept for seconds itself, and then says nothing.
+        // On a busy machine this thread may have slept for seconds; then the check proves nothing.
         assert!(begun.elapsed().as_secs() >= 1, "the queue does not wait");
     }
 }
@@ -390,7 +390,7 @@ fn a_delay_changes_nothing_for_who_waits() {
 #[ignore = "run by a_delay_changes_nothing_for_who_waits"]
 fn wait_child() {
     let (stream, number) = count(20);
-    // SAFETY: waits.
+    // SAFETY: waits for the stream; no pointers.
     ok(unsafe { hipStreamSynchronize(stream) });
     assert_eq!(number.load(Relaxed), 20);
 }

@@ -1,4 +1,4 @@
-//! Words in memory that streams wait on and write to: of both widths, in batches, as nodes of graphs, and what is refused.
+//! Stream memory operations: both widths, batches, graph nodes, and refused calls.
 
 mod common;
 
@@ -24,7 +24,7 @@ fn signal(value: u64) -> (&'static AtomicU64, *mut c_void) {
     }
 }
 
-/// Whether a stream is at work still, though it was asked often enough to be done.
+/// Returns whether a stream is still busy after enough queries for it to have completed.
 fn is_held(stream: hipStream_t) -> bool {
     (0..500).all(|_| {
         std::thread::yield_now();
@@ -51,7 +51,7 @@ fn streams_wait_for_words_of_both_widths() {
         low.store(2, Ordering::SeqCst);
         synchronize(stream);
         assert_eq!(download::<u32>(data, 2)[0], 77);
-        // Of 64 bits, and some of them alone.
+        // 64 bits, and a masked part of them.
         ok(hipStreamWaitValue64(stream, at, 0x12, hipStreamWaitValueEq, 0xff));
         ok(hipStreamWriteValue64(stream, data.byte_add(8), u64::MAX - 1, 0));
         assert!(is_held(stream));
@@ -72,7 +72,7 @@ fn streams_wait_for_words_of_both_widths() {
     free(at);
 }
 
-/// `hipStreamBatchMemOpParams`, as all that is newer than the lowest API level written down here.
+/// `hipStreamBatchMemOpParams`. Everything newer than the lowest API level is declared here.
 #[derive(Clone, Copy, Default)]
 #[repr(C)]
 struct Operation {
@@ -148,7 +148,7 @@ fn a_batch_is_done_as_a_whole_on_a_stream_and_as_a_node() {
             synchronize(stream);
             assert_eq!((done.load(Ordering::SeqCst), go.load(Ordering::SeqCst)), (8, 0));
         }
-        // What is ready is changed, and the graph is not; then the graph, and what is ready is not.
+        // First the executable graph is changed and the graph is not; then the graph, and the executable graph is not.
         let mut other = [write(WRITE, done_at, 11)];
         (params.count, params.operations) = (1, other.as_mut_ptr());
         ok(set_exec_node(exec, node, &params));
@@ -196,14 +196,14 @@ fn what_makes_no_sense_is_refused() {
         for (number, status) in [(0, BAD), (3, hipErrorNotSupported), (6, hipErrorNotSupported), (7, BAD)] {
             assert_eq!(queue(stream, 1, &mut write(number, at, 0), 0), status, "{number}");
         }
-        // Nothing of a batch is done of which one is bad.
+        // If one operation of a batch is invalid, none is performed.
         synchronize(stream);
         AtomicU64::from_ptr(at.cast()).store(5, Ordering::SeqCst);
         let mut half = [write(WRITE, at, 6), write(WRITE, null_mut(), 6)];
         assert_eq!(queue(stream, 2, half.as_mut_ptr(), 0), BAD);
         synchronize(stream);
         assert_eq!(AtomicU64::from_ptr(at.cast()).load(Ordering::SeqCst), 5);
-        // A capture cannot have them, and is over.
+        // A capture refuses them and becomes invalid.
         ok(hipStreamBeginCapture(stream, hipStreamCaptureModeRelaxed));
         assert_eq!(hipStreamWriteValue64(stream, at, 7, 0), hipErrorStreamCaptureUnsupported);
         let mut graph = null_mut();

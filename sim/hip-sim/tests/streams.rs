@@ -1,6 +1,6 @@
 //! Streams and events: order, independence, timing, callbacks, misuse.
 //!
-//! One test at a time: they hold streams up, and through the default stream they would hold each other up.
+//! One test at a time: they block streams, and would block each other through the default stream.
 
 mod common;
 
@@ -31,7 +31,7 @@ fn host(stream: hipStream_t, closure: impl FnOnce() + Send + 'static) {
     ok(unsafe { hipLaunchHostFunc(stream, Some(call), Box::into_raw(Box::new(closure)).cast()) });
 }
 
-/// Holds the stream until the sender is used.
+/// Blocks the stream until the sender is used.
 fn gate(stream: hipStream_t) -> mpsc::Sender<()> {
     let (open, opened) = mpsc::channel();
     host(stream, move || opened.recv().unwrap());
@@ -94,7 +94,7 @@ fn a_copy_with_hip_memcpy_comes_after_blocking_streams() {
     let open = gate(s);
     ok(launch!(kernel(module, "add_to_all"), [1; 3], [64, 1, 1], s, (data, 64_i32, 5_i32)));
     let opener = std::thread::spawn(move || {
-        // The copy is likely to wait by then; it comes after the kernel in any case.
+        // By then the copy is probably waiting; it runs after the kernel in any case.
         std::thread::sleep(std::time::Duration::from_millis(20));
         open.send(()).unwrap();
     });
@@ -119,7 +119,7 @@ fn an_event_orders_two_streams_and_counts_as_of_its_last_recording() {
         ok(hipStreamWaitEvent(b, e, 0));
         let seen = passed.clone();
         host(b, move || seen.store(true, Ordering::SeqCst));
-        // Recorded anew elsewhere; the wait is for the recording there was.
+        // Recorded again on another stream; the wait is for the earlier recording.
         ok(hipEventRecord(e, null_mut()));
         ok(hipEventSynchronize(e));
         assert!(!passed.load(Ordering::SeqCst));
@@ -217,7 +217,7 @@ fn dead_streams_are_errors_in_every_call() {
     let s = stream(0);
     let e = event();
     let data = malloc(4);
-    // SAFETY: a destroyed stream; each call must find out.
+    // SAFETY: a destroyed stream; each call must detect that.
     unsafe {
         ok(hipStreamDestroy(s));
         for status in [
@@ -290,7 +290,7 @@ fn thirty_two_threads_on_shared_streams_lose_nothing() {
     });
 }
 
-/// Kernels that hand a turn round, each in a stream of its own.
+/// Kernels that pass a turn around, each in a stream of its own.
 const WAITING: &[u8] = include_bytes!("../../amdgpu-sim/tests/kernels/waiting.co");
 
 #[test]
@@ -300,11 +300,11 @@ fn kernels_of_many_streams_wait_for_each_other() {
     let (all, rounds) = (16_u32, 3_u32);
     let (turn, log) = (upload(&[0_u32]), upload(&vec![0_u32; (all * rounds) as usize]));
     let streams: Vec<_> = (0..all).map(|_| stream(hipStreamNonBlocking)).collect();
-    // The one whose turn it is comes last.
+    // The kernel that has the first turn is launched last.
     for (me, stream) in (0..all).zip(&streams).rev() {
         ok(launch!(kernel(module, "ping_pong"), [1; 3], [64, 1, 1], *stream, (turn, me, all, rounds, log)));
     }
-    // Nobody waits, so that all are left to the workers.
+    // Polled without waiting, so that only workers run the kernels.
     while streams.iter().any(|stream| query(*stream) == hipErrorNotReady) {
         std::thread::yield_now();
     }

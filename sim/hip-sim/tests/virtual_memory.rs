@@ -1,4 +1,5 @@
-//! Virtual memory through HIP's functions: addresses and memory apart, mapped, shared, and misused. One test at a time: they count memory.
+//! Virtual memory through HIP's functions: reserving, creating, mapping, sharing, and misuse. One test at a time: they
+//! count memory.
 #![cfg(target_os = "linux")]
 
 mod common;
@@ -92,7 +93,7 @@ fn memory_is_mapped_side_by_side_and_keeps_what_is_in_it() {
         let blocks = (count as u32).div_ceil(256);
         ok(launch!(add, [blocks, 1, 1], [256, 1, 1], null_mut(), (base, count as i32, 2_i32)));
         assert_eq!(download::<i32>(base, count), vec![7; count], "fill, kernel and copy over the edge");
-        // A byte more is in neither.
+        // One byte more is outside the two mappings.
         assert_eq!(hipMemset(base, 0, 3 * unit + 1), hipErrorInvalidValue);
         let (mut start, mut size) = (null_mut(), 0);
         ok(hipMemGetAddressRange(&mut start, &mut size, base.byte_add(unit + 4)));
@@ -100,7 +101,7 @@ fn memory_is_mapped_side_by_side_and_keeps_what_is_in_it() {
         let mut attributes = hipPointerAttribute_t::default();
         ok(hipPointerGetAttributes(&mut attributes, base.byte_add(4)));
         assert_eq!(attributes.devicePointer, base.byte_add(4));
-        // The other way round.
+        // Mapped the other way round.
         ok(hipMemsetD32(base.byte_add(unit), 9, unit / 2));
         ok(hipMemUnmap(base, 3 * unit));
         ok(hipMemMap(base, 2 * unit, 0, b, 0));
@@ -108,7 +109,7 @@ fn memory_is_mapped_side_by_side_and_keeps_what_is_in_it() {
         ok(allow(base, 3 * unit, hipMemAccessFlagsProtReadWrite));
         let found = download::<i32>(base, count);
         assert!(found[..unit / 2].iter().all(|n| *n == 9) && found[unit / 2..].iter().all(|n| *n == 7));
-        // Released, it is there until it is unmapped.
+        // Released memory stays until it is unmapped.
         ok(hipMemRelease(a));
         ok(hipMemRelease(b));
         assert_eq!(free_bytes(), before_code);
@@ -137,7 +138,7 @@ fn what_is_not_mapped_or_not_allowed_is_a_fault_with_a_story() {
     unsafe {
         let story = fault(base);
         assert!(story.contains("store_at") && story.contains("write of 4 bytes"), "{story}");
-        // The host must not fall over what has no memory, either.
+        // The host must not crash on addresses without memory either.
         assert_eq!(hipMemcpy(host.as_mut_ptr().cast(), base, 4, hipMemcpyDefault), hipErrorInvalidValue);
         assert_eq!(hipMemset(base, 1, 4), hipErrorInvalidValue);
         ok(hipMemMap(base, unit, 0, memory, 0));
@@ -166,7 +167,7 @@ fn what_is_not_mapped_or_not_allowed_is_a_fault_with_a_story() {
     }
 }
 
-/// Work that is queued when the call is made is done before the memory goes.
+/// Unmapping waits for queued work before it removes the memory.
 #[test]
 fn unmapping_waits_for_what_is_queued() {
     let _alone = alone();
@@ -352,7 +353,7 @@ fn what_makes_no_sense_is_refused() {
     }
 }
 
-/// A device's reset ends its memory, wherever it is mapped, and the addresses can be used again.
+/// A device reset frees its memory wherever it is mapped, and the addresses can be used again.
 #[test]
 fn a_reset_ends_the_devices_memory() {
     let _alone = alone();

@@ -1,13 +1,13 @@
-//! Graphs in memory: compressed rows in both directions.
+//! Graphs in memory: compressed sparse rows in both directions.
 
 use std::fmt;
 
 /// Why a graph or an algorithm's input is rejected.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Failure {
-    /// What is wrong.
+    /// The kind of failure.
     pub kind: FailureKind,
-    /// A sentence for people: what was asked, and what is allowed.
+    /// A message that states the input and what is allowed.
     pub message: String,
 }
 
@@ -20,9 +20,9 @@ pub enum FailureKind {
     NotConverged,
     /// The function is not implemented.
     NotImplemented,
-    /// Memory of the device could not be allocated or copied.
+    /// Device memory could not be allocated or copied.
     Memory,
-    /// The types of the arguments do not belong together.
+    /// The types of the arguments do not match.
     Types,
 }
 
@@ -45,16 +45,16 @@ pub type Result<T, E = Failure> = std::result::Result<T, E>;
 /// Edges in one direction, by row: the edges of row `v` are `offsets[v]..offsets[v + 1]`.
 #[derive(Debug, Clone, Default)]
 pub struct Rows {
-    /// One more than there are rows.
+    /// The start of each row, and the end of the last.
     pub offsets: Vec<usize>,
-    /// The other end of each edge, ascending in a row.
+    /// The other end of each edge, ascending within a row.
     pub ends: Vec<u32>,
-    /// The place of the edge in the outgoing rows.
+    /// The index of the edge in the outgoing rows.
     pub edges: Vec<u32>,
 }
 
 impl Rows {
-    /// The edges of a row: other end, place in the outgoing rows.
+    /// The edges of a row: the other end, and the index in the outgoing rows.
     pub fn of(&self, row: usize) -> impl ExactSizeIterator<Item = (usize, usize)> + '_ {
         let range = self.offsets[row]..self.offsets[row + 1];
         self.ends[range.clone()].iter().zip(&self.edges[range]).map(|(&end, &edge)| (end as usize, edge as usize))
@@ -65,41 +65,41 @@ impl Rows {
         &self.ends[self.offsets[row]..self.offsets[row + 1]]
     }
 
-    /// How many edges a row has.
+    /// The number of edges of a row.
     pub fn len(&self, row: usize) -> usize {
         self.offsets[row + 1] - self.offsets[row]
     }
 }
 
-/// What is done to the edges of a new graph.
+/// The properties of a new graph, and the processing of its edges.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Options {
-    /// Every edge has its reverse: the caller's statement, which is checked.
+    /// Every edge has its reverse. The graph is checked for that.
     pub symmetric: bool,
-    /// Several edges may join the same vertices: if not stated, each is checked to be the only one.
+    /// Several edges may join the same vertices. If not set, the graph is checked for duplicates.
     pub multigraph: bool,
     /// Vertices are those that edges or the list of vertices mention; otherwise all numbers from 0 on.
     pub renumber: bool,
-    /// Edges from a vertex to itself are left out.
+    /// Removes edges from a vertex to itself.
     pub drop_self_loops: bool,
-    /// Of edges that join the same vertices, the lightest is kept.
+    /// Of several edges between the same vertices, keeps the lightest.
     pub drop_multi_edges: bool,
 }
 
 /// Edges as the caller lists them.
 #[derive(Debug, Clone, Default)]
 pub struct EdgeList {
-    /// Vertices without edges; may repeat those with edges.
+    /// Vertices without edges. May also contain vertices with edges.
     pub vertices: Vec<i64>,
-    /// Where edges begin.
+    /// The sources of the edges.
     pub sources: Vec<i64>,
-    /// Where edges end.
+    /// The destinations of the edges.
     pub destinations: Vec<i64>,
-    /// One weight an edge.
+    /// One weight per edge.
     pub weights: Option<Vec<f64>>,
-    /// One number an edge.
+    /// One ID per edge.
     pub ids: Option<Vec<i64>>,
-    /// One type an edge.
+    /// One type per edge.
     pub types: Option<Vec<i64>>,
 }
 
@@ -114,7 +114,7 @@ pub struct Graph {
     pub incoming: Rows,
     /// The weight of each edge, in the order of `out`.
     pub weights: Option<Vec<f64>>,
-    /// The number of each edge.
+    /// The ID of each edge.
     pub edge_ids: Option<Vec<i64>>,
     /// The type of each edge.
     pub edge_types: Option<Vec<i64>>,
@@ -128,7 +128,8 @@ impl Graph {
     /// Builds a graph.
     ///
     /// # Errors
-    /// If lists differ in length, a name is negative, a weight is not a number, or the graph is not what `options` state.
+    /// Returns an error if lists differ in length, a name is negative, a weight is NaN, or the graph is not as
+    /// `options` state.
     pub fn new(list: EdgeList, options: Options) -> Result<Graph> {
         let count = list.sources.len();
         for (what, len) in [
@@ -181,7 +182,7 @@ impl Graph {
     /// Builds a graph from compressed sparse rows; the vertices are 0 to `offsets.len() - 2`.
     ///
     /// # Errors
-    /// If the rows are malformed, and as [`Graph::new`].
+    /// Returns an error if the rows are malformed, and as for [`Graph::new`].
     pub fn from_rows(offsets: &[i64], mut list: EdgeList, options: Options) -> Result<Graph> {
         let rows =
             offsets.len().checked_sub(1).ok_or_else(|| invalid("the offsets of a CSR are one more than its rows"))?;
@@ -201,7 +202,7 @@ impl Graph {
         Graph::new(list, options)
     }
 
-    /// That the graph is what its properties state.
+    /// Checks that the graph has its stated properties.
     fn check(&self) -> Result<()> {
         if !self.multigraph {
             for vertex in 0..self.len() {
@@ -240,17 +241,17 @@ impl Graph {
         Ok(())
     }
 
-    /// How many vertices it has.
+    /// The number of vertices.
     pub fn len(&self) -> usize {
         self.names.len()
     }
 
-    /// Whether it has no vertex.
+    /// Whether it has no vertices.
     pub fn is_empty(&self) -> bool {
         self.names.is_empty()
     }
 
-    /// How many edges it has; an undirected edge counts twice.
+    /// The number of edges; an undirected edge counts twice.
     pub fn edges(&self) -> usize {
         self.out.ends.len()
     }
@@ -262,7 +263,7 @@ impl Graph {
 
     /// The vertex with this name.
     pub fn find(&self, name: i64) -> Option<usize> {
-        // Most graphs have all numbers from 0 on.
+        // In most graphs the names are the numbers from 0 on.
         match usize::try_from(name) {
             Ok(at) if self.names.get(at) == Some(&name) => Some(at),
             _ => self.names.binary_search(&name).ok(),
@@ -272,18 +273,18 @@ impl Graph {
     /// The vertices with these names.
     ///
     /// # Errors
-    /// If there is no such vertex.
+    /// Returns an error if a vertex does not exist.
     pub fn find_all(&self, names: &[i64]) -> Result<Vec<usize>> {
         let find = |&name: &i64| self.find(name).ok_or_else(|| invalid(format!("vertex {name} is not in the graph")));
         names.iter().map(find).collect()
     }
 
-    /// All edges: source, destination, place.
+    /// All edges: source, destination, index.
     pub fn all_edges(&self) -> impl Iterator<Item = (usize, usize, usize)> + '_ {
         (0..self.len()).flat_map(|from| self.out.of(from).map(move |(to, edge)| (from, to, edge)))
     }
 
-    /// The distinct neighbours of a vertex along outgoing edges, itself left out.
+    /// The distinct neighbours of a vertex along outgoing edges, without the vertex itself.
     pub fn neighbours(&self, vertex: usize) -> Vec<u32> {
         let mut ends = self.out.ends(vertex).to_vec();
         ends.dedup();
@@ -292,19 +293,19 @@ impl Graph {
     }
 
     /// # Errors
-    /// If the graph is not symmetric.
+    /// Returns an error if the graph is not symmetric.
     pub fn needs_symmetric(&self, what: &str) -> Result<()> {
         if self.symmetric { Ok(()) } else { Err(invalid(format!("{what} needs an undirected (symmetric) graph"))) }
     }
 
     /// # Errors
-    /// If the graph is a multigraph.
+    /// Returns an error if the graph is a multigraph.
     pub fn needs_simple(&self, what: &str) -> Result<()> {
         if self.multigraph { Err(invalid(format!("{what} does not support multigraphs"))) } else { Ok(()) }
     }
 
     /// # Errors
-    /// If an edge has a negative weight.
+    /// Returns an error if an edge has a negative weight.
     pub fn needs_nonnegative(&self, what: &str) -> Result<()> {
         match self.weights.as_ref().and_then(|weights| weights.iter().find(|weight| **weight < 0.0)) {
             Some(weight) => Err(invalid(format!("{what} needs weights of at least 0, and an edge has {weight}"))),
@@ -313,14 +314,14 @@ impl Graph {
     }
 }
 
-/// The most vertices of a graph that is not renumbered, unless it lists more.
+/// The maximum number of vertices of a graph that is not renumbered, unless it lists more.
 const MOST_UNLISTED: i64 = 1 << 26;
 
 fn names(all: impl Iterator<Item = i64> + Clone, renumber: bool) -> Result<Vec<i64>> {
     let largest = all.clone().max();
     let Some(largest) = largest else { return Ok(Vec::new()) };
     if !renumber {
-        // Every number up to the largest is a vertex, and takes memory.
+        // Every number up to the largest is a vertex and uses memory.
         let most = MOST_UNLISTED.max(all.count() as i64);
         if largest >= most.min(u32::MAX.into()) {
             return Err(invalid(format!(
@@ -338,12 +339,12 @@ fn names(all: impl Iterator<Item = i64> + Clone, renumber: bool) -> Result<Vec<i
     Ok(names)
 }
 
-/// Source, destination and place in the list, sorted.
+/// Source, destination and index in the list, sorted.
 fn sorted(list: &EdgeList, names: &[i64], options: Options) -> Vec<(u32, u32, usize)> {
     let dense = names.last().is_none_or(|&last| last as usize == names.len() - 1);
     let find = |name: i64| match dense {
         true => name as u32,
-        // Each name is among them: they were collected from the list.
+        // Always found: the names were collected from the list.
         false => names.binary_search(&name).unwrap_or_default() as u32,
     };
     let ends = list.sources.iter().zip(&list.destinations).enumerate();
@@ -361,7 +362,7 @@ fn sorted(list: &EdgeList, names: &[i64], options: Options) -> Vec<(u32, u32, us
     rows
 }
 
-/// Rows from sorted edges.
+/// Builds rows from sorted edges.
 fn by_row(rows: usize, edges: impl Iterator<Item = (u32, u32, u32)>) -> Rows {
     let mut found = Rows { offsets: vec![0; rows + 1], ..Rows::default() };
     for (row, end, edge) in edges {

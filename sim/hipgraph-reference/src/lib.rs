@@ -17,12 +17,13 @@
 //! ```
 //!
 //! # Behaviour
-//! Definitions are cuGraph's, whose C interface hipGRAPH's is: see the functions. Where cuGraph leaves an order open, results
-//! are in ascending order of the vertices. What a graph claims to be (undirected, without multi-edges) is always checked,
-//! as are weights that are not numbers. All is computed in `f64` and stored as the graph's weight type.
+//! The definitions are cuGraph's, whose C interface hipGRAPH implements: see the functions. Where cuGraph does not
+//! specify an order, results are in ascending order of the vertices. The stated properties of a graph (undirected,
+//! without multi-edges) are always checked, and NaN weights are rejected. Everything is computed in `f64` and stored as
+//! the graph's weight type.
 //!
 //! Functions that are not implemented (several GPUs, spectral clustering) return `HIPGRAPH_NOT_IMPLEMENTED`;
-//! [`is_supported`] returns whether a function is.
+//! [`is_supported`] returns whether a function is supported.
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 

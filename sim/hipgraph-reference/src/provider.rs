@@ -1,4 +1,4 @@
-//! The engine in the place of hipGRAPH's library.
+//! The engine as a replacement for hipGRAPH's library.
 
 use std::collections::HashMap;
 use std::ffi::{CStr, c_void};
@@ -13,7 +13,8 @@ struct Reference;
 
 static REFERENCE: Reference = Reference;
 
-/// The reference engine in the place of `libhipgraph`: for [`hipgraph_sys::set_provider`]. Its name is `reference`.
+/// The reference engine as a replacement for `libhipgraph`, for [`hipgraph_sys::set_provider`]. Its name is
+/// `reference`.
 pub fn provider() -> &'static dyn Provider {
     &REFERENCE
 }
@@ -23,7 +24,7 @@ fn table() -> &'static HashMap<&'static str, api::Function> {
     TABLE.get_or_init(|| api::FUNCTIONS.iter().copied().flatten().copied().collect())
 }
 
-/// Whether the engine has a function of hipGRAPH.
+/// Whether the engine supports a hipGRAPH function.
 pub fn is_supported(name: &str) -> bool {
     table().contains_key(name)
 }
@@ -42,7 +43,7 @@ impl Provider for Reference {
 mod tests {
     use super::*;
 
-    /// What the engine leaves out, by what its name has in it.
+    /// Substrings of the names of unsupported functions.
     const LEFT_OUT: [&str; 11] = [
         "_mg",
         "mg_",

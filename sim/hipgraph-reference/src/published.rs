@@ -1,7 +1,7 @@
 //! Small published graphs, for examples and tests. Undirected, each edge once.
 
-/// Zachary's karate club: 34 members, 78 friendships, numbered from 0 (W. W. Zachary, "An Information Flow Model for Conflict
-/// and Fission in Small Groups", Journal of Anthropological Research 33, 1977).
+/// Zachary's karate club: 34 members, 78 friendships, numbered from 0 (W. W. Zachary, "An Information Flow Model for
+/// Conflict and Fission in Small Groups", Journal of Anthropological Research 33, 1977).
 pub const KARATE: [(i32, i32); 78] = [
     (0, 1),
     (0, 2),

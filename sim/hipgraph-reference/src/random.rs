@@ -1,11 +1,11 @@
 //! Pseudo-random numbers: SplitMix64.
 
-/// A generator.
+/// A random number generator.
 #[derive(Debug, Clone)]
 pub struct Random(u64);
 
 impl Random {
-    /// A generator from a seed.
+    /// Creates a generator from a seed.
     pub fn new(seed: u64) -> Random {
         Random(seed)
     }
@@ -36,7 +36,7 @@ impl Random {
         }
     }
 
-    /// The place of one of the weights, each as likely as it is large; `None` if all are 0.
+    /// The index of one of the weights, at random with a probability proportional to the weight; `None` if all are 0.
     pub fn weighted(&mut self, weights: impl Iterator<Item = f64> + Clone) -> Option<usize> {
         let total: f64 = weights.clone().sum();
         if total <= 0.0 || total.is_nan() {

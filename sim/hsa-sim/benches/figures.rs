@@ -1,7 +1,8 @@
-//! Times of AMD's own HIP runtime on the software GPU: from the first call to the end of the first kernel, an empty launch, sgemm.
+//! Times of AMD's own HIP runtime on the software GPU: from the first call to the end of the first kernel, an empty
+//! launch, sgemm.
 //!
-//! `cargo xtask bench hsa` runs it, on a release build; it starts itself again with the libraries of ROCm 7.2 (fetched, with rocBLAS and
-//! hipBLAS). The least of many rounds counts. Comgr's cache is as the first round leaves it.
+//! `cargo xtask bench hsa` runs it as a release build. It starts itself again with the libraries of ROCm 7.2 (fetched,
+//! with rocBLAS and hipBLAS). The minimum of many rounds is reported. Comgr's cache is as the first round leaves it.
 
 #[cfg(target_os = "linux")]
 #[path = "../tests/support/mod.rs"]
@@ -48,14 +49,14 @@ mod linux {
             ("sgemm", 3, &["libamdhip64.so.7", "libhipblas.so.3", "librocblas.so.5"], "rocBLAS sgemm 512x512x512"),
         ] {
             let times: Option<Vec<f64>> = (0..rounds).map(|_| inside(what, files)).collect();
-            // A library that is not there has been told of.
+            // A missing library has been reported already.
             if let Some(least) = times.and_then(|times| times.into_iter().reduce(f64::min)) {
                 println!("{text}: {:.1} us (least of {rounds} processes)", least * 1e6);
             }
         }
     }
 
-    /// The seconds that a process of its own prints.
+    /// The seconds that a separate process prints.
     fn inside(what: &str, files: &[&str]) -> Option<f64> {
         let theirs = support::libraries(RELEASE, files)?;
         let ours = support::library_folder();
@@ -70,7 +71,7 @@ mod linux {
         seconds
     }
 
-    /// The least time of some rounds.
+    /// The minimum time of several rounds.
     fn least(rounds: usize, mut round: impl FnMut()) {
         let times = (0..rounds).map(|_| {
             let start = Instant::now();

@@ -7,14 +7,14 @@ use crate::abi::{
 };
 use crate::result::Result;
 
-/// Agents that there can be: the CPU and 64 GPUs.
+/// The maximum number of agents: the CPU and 64 GPUs.
 pub(crate) const MAX_AGENTS: usize = 65;
-/// What the handles of agents begin with, so that a number of another kind is none.
+/// The base of agent handles, so that other numbers are recognised as invalid.
 const AGENT: u64 = 0x4753_4100_0000_0000;
-/// What the handles of ISAs begin with.
+/// The base of ISA handles.
 const ISA: u64 = 0x4753_4900_0000_0000;
 
-/// An agent by its place: 0 is the CPU.
+/// An agent by its index. 0 is the CPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct AgentId(pub(crate) u8);
 
@@ -40,7 +40,7 @@ impl AgentId {
         usize::from(self.0)
     }
 
-    /// The software GPU's own number of it; none for the CPU.
+    /// The simulator's agent for a GPU; `None` for the CPU.
     pub(crate) fn gpu(self) -> Option<Agent> {
         Agent::new(self.index().checked_sub(1)?)
     }
@@ -71,7 +71,7 @@ impl AgentSet {
         self.0 >> agent.0 & 1 != 0
     }
 
-    /// What the GPUs of the set may do: read and write.
+    /// Read and write access for the GPUs in the set.
     pub(crate) fn rights(self) -> Rights {
         Rights::full(self.iter().filter_map(AgentId::gpu).collect())
     }
@@ -87,12 +87,13 @@ impl FromIterator<AgentId> for AgentSet {
     }
 }
 
-/// Figures of a chip that programs ask for.
+/// Properties of a GPU model that programs query.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Chip {
-    /// Marketing name, with what it is.
+    /// Marketing name.
     pub(crate) product: &'static str,
-    /// The processor as the kernel's driver has it: two decimal digits each for major version, minor version and stepping.
+    /// The processor as the kernel driver encodes it: two decimal digits each for major version, minor version and
+    /// stepping.
     pub(crate) target_version: u64,
     pub(crate) compute_units: u32,
     pub(crate) xccs: u32,
@@ -111,7 +112,7 @@ pub(crate) struct Chip {
 }
 
 impl Chip {
-    /// The figures of AMD's products with this processor: one die of an MI250X, an MI300X.
+    /// The properties of AMD's product with this processor: one die of an MI250X, or an MI300X.
     pub(crate) fn of(arch: Arch) -> Self {
         match arch {
             Arch::Gfx942 => Self {
@@ -155,14 +156,14 @@ pub(crate) struct Agents {
 }
 
 impl Agents {
-    /// As the settings say.
+    /// Creates the agents from the settings.
     pub(crate) fn new(settings: &Settings) -> Self {
         let chip = Chip::of(settings.gpu.arch);
         let gpus = Gpu::group(&vec![settings.gpu.clone(); settings.devices]);
         Self { gpus, chip, gpu_memory: settings.gpu.memory_bytes }
     }
 
-    /// All of them, the CPU first.
+    /// All agents, the CPU first.
     pub(crate) fn ids(&self) -> impl Iterator<Item = AgentId> + use<> {
         (0..=self.gpus.len() as u8).map(AgentId)
     }
@@ -185,13 +186,13 @@ impl Agents {
         if is_gpu { Ok(AgentId(index as u8)) } else { Err(HSA_STATUS_ERROR_INVALID_ISA) }
     }
 
-    /// The software GPU of an agent; none for the CPU.
+    /// The software GPU of an agent; an error for the CPU.
     pub(crate) fn gpu(&self, agent: AgentId) -> Result<&Gpu> {
         let index = agent.index().checked_sub(1).ok_or(HSA_STATUS_ERROR_INVALID_AGENT)?;
         self.gpus.get(index).ok_or(HSA_STATUS_ERROR_INVALID_AGENT)
     }
 
-    /// Refuses what needs a GPU that is lost.
+    /// Refuses calls that need a lost GPU.
     pub(crate) fn alive(&self, agent: AgentId) -> Result<()> {
         match agent.is_cpu() || !self.gpu(agent)?.is_lost() {
             true => Ok(()),
@@ -204,7 +205,7 @@ impl Agents {
         self.gpus[0].memory()
     }
 
-    /// What the GPUs' code is compiled for, as HSA names it.
+    /// The ISA name in HSA's form.
     pub(crate) fn isa_name(&self) -> String {
         format!("amdgcn-amd-amdhsa--{}", self.gpus[0].target())
     }

@@ -1,16 +1,16 @@
-//! What the environment says about the GPUs.
+//! Settings from the environment.
 
 use amdgpu_sim::{BeyondLds, Bounds, Config, Misaligned, Settings};
 
-/// The GPUs that ROCm's own libraries run on: they read packed bytes by words, Tensile takes its zeros from beyond the LDS, and idle
-/// lanes of rocFFT load there; RCCL reads whole words where only some bytes are its own.
+/// The defaults for ROCm's own libraries. They read packed bytes as whole words, Tensile reads zeros from beyond the
+/// LDS, and idle lanes of rocFFT load there. RCCL reads whole words of which only some bytes belong to it.
 fn defaults() -> Config {
     let mut config = Config::default();
     (config.misaligned, config.beyond_lds, config.bounds) = (Misaligned::Allow, BeyondLds::Ignore, Bounds::Pages);
-    // Tensile reads the zeros of its edges there, in kernels of rocBLAS and hipBLASLt, and rocFFT's idle lanes load what they drop. Neither
-    // stores there, nor was any other library seen to do either.
+    // In rocBLAS and hipBLASLt kernels, Tensile reads the zeros at matrix edges there, and idle lanes of rocFFT load values that they
+    // discard. Neither stores there, and no other library was seen to do either.
     config.zeros_beyond_lds = &["Cijk_", "fft_rtc_", "bluestein_single"];
-    // HIP's copies. What is copied may have gaps between rows.
+    // HIP's copy kernels. Copied rows may have gaps between them.
     config.copy_kernels = &["__amd_rocclr_copy"];
     config
 }
@@ -20,7 +20,7 @@ pub(crate) fn from_environment() -> Result<Settings, String> {
     Settings::from_environment(defaults()).map_err(|error| error.to_string())
 }
 
-/// The same, of variables whose values `variable` gives.
+/// Reads the variables through `variable`.
 pub(crate) fn read(variable: impl Fn(&str) -> Option<String>) -> Result<Settings, String> {
     Settings::read(defaults(), |name| variable(name).map(Into::into)).map_err(|error| error.to_string())
 }
@@ -37,7 +37,7 @@ mod tests {
             let asked = read(|name| (name == "HIP_SIM_CHECK").then(|| checks.to_owned())).unwrap();
             assert_eq!(asked.gpu.bounds, bounds, "{checks}");
         }
-        // Checks of memory look for accesses beyond LDS, unless something else was asked for.
+        // The memory check includes accesses beyond LDS, unless the setting says otherwise.
         let of = |checks: &str, beyond: Option<&str>| {
             let value = |name: &str| match name {
                 "HIP_SIM_CHECK" => Some(checks.to_owned()),
@@ -59,7 +59,7 @@ mod tests {
         assert_eq!(asked.gpu.beyond_lds, BeyondLds::Fault);
     }
 
-    /// The README's table is the one of the settings.
+    /// The README's table lists every setting.
     #[test]
     fn the_readme_has_every_setting() {
         let rows: Vec<_> =

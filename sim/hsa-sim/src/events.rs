@@ -1,4 +1,4 @@
-//! Time, and faults on their way to the program.
+//! The clock, and the delivery of faults to the program.
 
 use std::ffi::c_void;
 use std::sync::{Mutex, PoisonError};
@@ -16,7 +16,7 @@ use crate::abi::{
 };
 use crate::agent::{AgentId, AgentSet};
 
-/// Ticks a second of the clock that [`now`] reads.
+/// Ticks per second of the clock that [`now`] reads.
 pub(crate) const FREQUENCY: u64 = 1_000_000_000;
 
 /// The system's clock in ticks.
@@ -27,29 +27,29 @@ pub(crate) fn now() -> u64 {
     (time.tv_sec as u64).wrapping_mul(FREQUENCY).wrapping_add(time.tv_nsec as u64)
 }
 
-/// A function of the program that hears of system events.
+/// A function of the program that handles system events.
 pub(crate) type Handler = unsafe extern "C" fn(*const hsa_amd_event_t, *mut c_void) -> hsa_status_t;
 
-/// Functions that hear of system events, with their arguments.
+/// The registered system event handlers, with their arguments.
 #[derive(Default)]
 pub(crate) struct Events {
     handlers: Mutex<Vec<(Handler, u64)>>,
-    /// GPUs of which it was told that they are lost.
+    /// The GPUs whose loss has been reported.
     lost: Mutex<AgentSet>,
 }
 
 impl Events {
-    /// Adds a function.
+    /// Adds a handler.
     pub(crate) fn add(&self, handler: Handler, data: u64) {
         self.handlers.lock().unwrap_or_else(PoisonError::into_inner).push((handler, data));
     }
 
-    /// Forgets all.
+    /// Removes all handlers.
     pub(crate) fn clear(&self) {
         self.handlers.lock().unwrap_or_else(PoisonError::into_inner).clear();
     }
 
-    /// Tells every function that a GPU has met a bad address. True if there is one that has dealt with it.
+    /// Reports a GPU's memory fault to every handler. Returns whether one has handled it.
     pub(crate) fn memory_fault(&self, agent: AgentId, address: u64, reason: u32) -> bool {
         let memory_fault = hsa_amd_gpu_memory_fault_info_t {
             agent: agent.handle(),
@@ -62,8 +62,8 @@ impl Events {
         })
     }
 
-    /// Tells every function that a GPU has been reset and is lost to this process; once for each GPU. True if there is one that has dealt
-    /// with it.
+    /// Reports to every handler that a GPU has been reset and is lost to this process, once per GPU. Returns whether a
+    /// handler has handled it.
     pub(crate) fn lost(&self, agent: AgentId) -> bool {
         let mut lost = self.lost.lock().unwrap_or_else(PoisonError::into_inner);
         if lost.contains(agent) {
@@ -95,7 +95,7 @@ impl Events {
     }
 }
 
-/// The bad address of a fault and why it is bad, as system events say it; none if it is a fault of another kind.
+/// The faulting address and the reason code for system events; `None` for other kinds of fault.
 pub(crate) fn bad_address(fault: &Fault) -> Option<(u64, u32)> {
     match fault.kind {
         FaultKind::Memory { space: Space::Global, address, why, .. } => {
@@ -110,7 +110,7 @@ pub(crate) fn bad_address(fault: &Fault) -> Option<(u64, u32)> {
     }
 }
 
-/// The status that a queue's callback is given for a fault.
+/// The status of a fault for a queue's error callback.
 pub(crate) fn status_of(fault: &Fault) -> hsa_status_t {
     match &fault.kind {
         FaultKind::Memory { space: Space::Global, access: Access::Fetch, .. } | FaultKind::WildJump(_) => {

@@ -1,9 +1,9 @@
-//! Handles that C code holds: numbers that are looked up, so that a stale or invented one, or one of something else, is found out.
+//! Handles for C code: numbers that are looked up, so that stale, invented and foreign handles are detected.
 
 use std::sync::{PoisonError, RwLock};
 
-/// A table of what handles stand for. A handle is an index (plus one, so that none is 0), a generation of 24 bits, and the table's own
-/// mark, by which handles of different tables differ.
+/// A table of objects by handle. A handle consists of an index (plus one, so that none is 0), a generation of 24 bits,
+/// and the table's mark, which differs between tables.
 pub(crate) struct Handles<T> {
     mark: u8,
     inner: RwLock<Inner<T>>,
@@ -19,11 +19,11 @@ struct Slot<T> {
     value: Option<T>,
 }
 
-/// Generations are counted in so many bits.
+/// The number of bits of a generation.
 const GENERATIONS: u32 = 24;
 
 impl<T> Handles<T> {
-    /// No handles yet, and those to come with this mark.
+    /// An empty table with this mark.
     pub(crate) fn new(mark: u8) -> Self {
         Self { mark, inner: RwLock::new(Inner { slots: Vec::new(), free: Vec::new() }) }
     }
@@ -40,7 +40,7 @@ impl<T> Handles<T> {
 }
 
 impl<T: Clone> Handles<T> {
-    /// Puts a value in; its handle, or `None` when there are as many as can be counted.
+    /// Inserts a value and returns its handle; `None` if the table is full.
     pub(crate) fn insert(&self, value: T) -> Option<u64> {
         let mut inner = self.inner.write().unwrap_or_else(PoisonError::into_inner);
         let index = match inner.free.pop() {
@@ -57,12 +57,12 @@ impl<T: Clone> Handles<T> {
         Some(self.join(index as usize, generation))
     }
 
-    /// What a handle stands for.
+    /// The object behind a handle.
     pub(crate) fn get(&self, handle: u64) -> Option<T> {
         self.with(handle, T::clone)
     }
 
-    /// Looks at what a handle stands for. Meanwhile nothing can be put in or taken out.
+    /// Calls `look` with the object behind a handle. The table is locked meanwhile.
     pub(crate) fn with<R>(&self, handle: u64, look: impl FnOnce(&T) -> R) -> Option<R> {
         let (index, generation) = self.split(handle)?;
         let inner = self.inner.read().unwrap_or_else(PoisonError::into_inner);
@@ -70,7 +70,7 @@ impl<T: Clone> Handles<T> {
         slot.value.as_ref().map(look)
     }
 
-    /// Takes a value out; its handle is stale from now on.
+    /// Removes a value. Its handle becomes stale.
     pub(crate) fn remove(&self, handle: u64) -> Option<T> {
         let (index, generation) = self.split(handle)?;
         let mut inner = self.inner.write().unwrap_or_else(PoisonError::into_inner);
@@ -92,7 +92,7 @@ impl<T: Clone> Handles<T> {
         live.collect()
     }
 
-    /// Takes everything out.
+    /// Removes and returns all values.
     pub(crate) fn clear(&self) -> Vec<T> {
         self.all().into_iter().filter_map(|(handle, _)| self.remove(handle)).collect()
     }

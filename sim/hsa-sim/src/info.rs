@@ -1,4 +1,4 @@
-//! What the GPUs are, for people.
+//! Human-readable properties of the GPUs.
 
 use std::fmt;
 
@@ -13,17 +13,17 @@ use crate::memory::host_memory;
 pub struct DeviceInfo {
     /// Its name.
     pub name: String,
-    /// What code is compiled for, as HSA names it.
+    /// The ISA name in HSA's form.
     pub isa: String,
     /// Bytes of its memory.
     pub memory: u64,
-    /// Bytes of memory that the machine has: a GPU's memory is taken from it as it is used.
+    /// The machine's memory in bytes. GPU memory is allocated from it on use.
     pub host_memory: u64,
-    /// Compute units that it says it has.
+    /// The reported number of compute units.
     pub compute_units: u32,
-    /// Bytes of LDS that a workgroup may have.
+    /// The LDS limit of a workgroup in bytes.
     pub lds: u32,
-    /// Threads of the machine that its kernels run on.
+    /// The number of host threads that run its kernels.
     pub threads: usize,
 }
 
@@ -43,10 +43,10 @@ impl fmt::Display for DeviceInfo {
     }
 }
 
-/// The GPUs that a program would see with the environment as it is.
+/// The GPUs that a program would see in the current environment.
 ///
 /// # Errors
-/// A variable with a value that it can't have, by name.
+/// Returns an error that names the variable if a variable has an invalid value.
 pub fn devices() -> Result<Vec<DeviceInfo>, String> {
     describe(&config::from_environment()?)
 }
@@ -54,7 +54,7 @@ pub fn devices() -> Result<Vec<DeviceInfo>, String> {
 /// The GPUs that a program would see with these variables.
 ///
 /// # Errors
-/// As of [`devices`].
+/// As for [`devices`].
 pub fn devices_with(variable: impl Fn(&str) -> Option<String>) -> Result<Vec<DeviceInfo>, String> {
     describe(&config::read(variable)?)
 }

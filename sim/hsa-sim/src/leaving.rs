@@ -1,17 +1,19 @@
-//! The end of the process, while other threads are still at work in the runtime above.
+//! Process exit while other threads are still using the HIP runtime.
 //!
-//! HIP takes its devices and queues down in an exit handler, and does not care who still uses them: a thread that waits for a signal and
-//! is let go then returns into what has been freed. So from the moment on at which the thread that ends the process takes the first
-//! thing down in HSA, no other thread leaves HSA or enters it: there it stays until the process is gone. Not for ever, though: HIP may
-//! wait for a lock that such a thread holds. Two things go on at once: what the ending thread itself stores in a signal reaches who waits
-//! for it, as HIP so ends threads of its own, for which it waits; and the threads of this library call the program's functions.
+//! HIP destroys its devices and queues in an exit handler, even if other threads still use them: a thread whose wait
+//! for a signal ends then returns into freed memory. So when the exiting thread destroys the first HSA object, every
+//! other thread that enters or leaves HSA is blocked there until the process ends. The block has a time limit, since
+//! HIP may wait for a lock that a blocked thread holds. Two things continue. A store by the exiting thread to a signal
+//! releases its waiters, because HIP ends its own threads that way and waits for them. And the threads of this library
+//! keep calling the program's functions.
 //!
-//! Before that HIP frees what HSA does not see, but waits for work, too. So other threads are held up for a moment only.
+//! Before that point, HIP frees memory that HSA does not see, but also waits for work. So other threads are then
+//! blocked only briefly.
 //!
-//! What is to be called when work ends, and has ended, is called before HIP takes anything down: HIP's waits do not wait for these calls of its
-//! own, which then meet what has been freed (a jump to 0 in HIP 7.2, where the thread that makes them was late).
+//! Handlers of work that has completed are called before HIP destroys anything. HIP's waits do not cover these calls,
+//! which would then access freed memory (a jump to 0 in HIP 7.2, when the thread that makes the calls was late).
 //!
-//! A thread that calls HIP anew while that takes itself down may still find nothing there. That is HIP's own.
+//! A thread that enters HIP while HIP is shutting down may still access freed memory. That is a bug in HIP itself.
 
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicI32, AtomicU8, AtomicU64, Ordering};
@@ -22,37 +24,37 @@ use crate::events;
 use crate::exempt::{exempt, is_exempt};
 use crate::signal::Signal;
 
-/// How far the process's end has come: one of the three below.
+/// The progress of the process exit: one of the three states below.
 static STATE: AtomicU8 = AtomicU8::new(AT_WORK);
 const AT_WORK: u8 = 0;
-/// Exit handlers run.
+/// Exit handlers are running.
 const LEAVING: u8 = 1;
-/// Something has been taken down.
+/// An HSA object has been destroyed.
 const TAKEN_DOWN: u8 = 2;
 
-/// The process that has its end watched.
+/// The process that registered the exit handler.
 static PROCESS: AtomicI32 = AtomicI32::new(0);
-/// The thread that ends the process.
+/// The thread that is ending the process.
 static LEAVER: AtomicI32 = AtomicI32::new(0);
-/// Until when other threads are held up, in [ticks](events::now).
+/// The time until which other threads are blocked, in [ticks](events::now).
 static HELD_UP: AtomicU64 = AtomicU64::new(0);
 /// Threads that have called HSA.
 static THREADS: Mutex<Option<HashSet<i32>>> = Mutex::new(None);
-/// Handles of signals that the ending thread has stored to.
+/// Handles of signals that the exiting thread has stored to.
 static RELEASED: Mutex<Option<HashSet<u64>>> = Mutex::new(None);
 
-/// How long threads that run have to come to where they are held up.
+/// How long running threads are given to reach a point where they are blocked.
 const PATIENCE: Duration = Duration::from_millis(50);
-/// How long functions that are due are waited for: longer than any machine is busy, shorter than for ever.
+/// How long due handlers are waited for: longer than a machine is ever busy, but limited.
 const DUE: Duration = Duration::from_secs(2);
-/// The same after each wait of the ending thread, which may have what they need.
+/// The same after each wait of the exiting thread, which may hold what the handlers need.
 const DUE_LATER: Duration = Duration::from_millis(100);
-/// How long they are held up there, in ticks: before something is taken down, and after.
+/// How long threads are blocked, in ticks: before an object is destroyed, and after.
 const HOLD: [u64; 2] = [events::FREQUENCY / 10, 3 * events::FREQUENCY];
 const NAP: Duration = Duration::from_millis(1);
 
 thread_local! {
-    /// This thread's place among those that have called HSA.
+    /// This thread's entry in `THREADS`.
     static THREAD: Thread = Thread::new();
 }
 
@@ -60,7 +62,7 @@ struct Thread(i32);
 
 impl Thread {
     fn new() -> Self {
-        // SAFETY: asks for the number of the thread.
+        // SAFETY: `gettid` has no preconditions.
         let id = unsafe { libc::gettid() };
         THREADS.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_default().insert(id);
         Self(id)
@@ -75,14 +77,14 @@ impl Drop for Thread {
     }
 }
 
-/// The number of this thread; 0 at its very end.
+/// The ID of this thread; 0 during thread exit.
 fn this_thread() -> i32 {
     THREAD.try_with(|thread| thread.0).unwrap_or(0)
 }
 
-/// Has the process's end told of. It is heard of before HIP's own exit handlers run if these were there before.
+/// Registers the exit handler. It runs before HIP's exit handlers if those were registered earlier.
 pub(crate) fn watch() {
-    // SAFETY: asks for the number of the process.
+    // SAFETY: `getpid` has no preconditions.
     let process = unsafe { libc::getpid() };
     PROCESS.store(process, Ordering::SeqCst);
     extern "C" fn at_exit() {
@@ -92,13 +94,13 @@ pub(crate) fn watch() {
         STATE.store(LEAVING, Ordering::SeqCst);
         let_others_arrive();
     }
-    // SAFETY: the function stays for ever, as the library is never unloaded. If the process takes no more, its end is as it was.
+    // SAFETY: the function remains valid, as the library is never unloaded. If the registration fails, process exit is not watched.
     let _ = unsafe { libc::atexit(at_exit) };
 }
 
-/// Lets the functions be called that wait for what has ended.
+/// Waits for the calls of handlers whose work has completed.
 fn call_what_is_due(longest: Duration) {
-    // SAFETY: asks for the number of the process.
+    // SAFETY: `getpid` has no preconditions.
     let forked = unsafe { libc::getpid() } != PROCESS.load(Ordering::SeqCst);
     // A thread of the library's own may be the one that calls them; a forked child has none of these threads.
     if forked || is_exempt() {
@@ -115,7 +117,7 @@ fn is_held_up() -> bool {
     !goes_on && events::now() < HELD_UP.load(Ordering::SeqCst)
 }
 
-/// At the start of each function: a thread other than the one that ends the process gets no further.
+/// Called at the start of each function: blocks every thread except the exiting one.
 pub(crate) fn enter() {
     let _ = THREAD.try_with(|_| ());
     while STATE.load(Ordering::Relaxed) != AT_WORK && is_held_up() {
@@ -123,13 +125,13 @@ pub(crate) fn enter() {
     }
 }
 
-/// At the end of a wait for signals: likewise, unless the ending thread has stored to one of them.
+/// Called at the end of a wait for signals: blocks likewise, unless the exiting thread has stored to one of them.
 pub(crate) fn after_wait(signals: impl Fn() -> Vec<Signal>) {
     if STATE.load(Ordering::SeqCst) == AT_WORK {
         return;
     }
     if this_thread() == LEAVER.load(Ordering::SeqCst) {
-        // It goes on to free what belongs to the work that has ended.
+        // The exiting thread will free what belongs to the completed work.
         return call_what_is_due(DUE_LATER);
     }
     let signals = signals();
@@ -138,7 +140,7 @@ pub(crate) fn after_wait(signals: impl Fn() -> Vec<Signal>) {
     }
 }
 
-/// Whether the ending thread has stored to one of these signals; this thread is then let be.
+/// Returns whether the exiting thread has stored to one of these signals. This thread is then exempt.
 fn are_released(signals: &[Signal]) -> bool {
     let released = RELEASED.lock().unwrap_or_else(PoisonError::into_inner);
     let handle = |signal: &Signal| signal.handle().handle;
@@ -150,7 +152,7 @@ fn are_released(signals: &[Signal]) -> bool {
     found
 }
 
-/// After a signal was stored to.
+/// Called after a store to a signal.
 pub(crate) fn stored(signal: Signal) {
     if STATE.load(Ordering::Relaxed) != AT_WORK && this_thread() == LEAVER.load(Ordering::SeqCst) {
         let mut released = RELEASED.lock().unwrap_or_else(PoisonError::into_inner);
@@ -158,7 +160,7 @@ pub(crate) fn stored(signal: Signal) {
     }
 }
 
-/// Before something is taken down.
+/// Called before an HSA object is destroyed.
 pub(crate) fn take_down() {
     if STATE.load(Ordering::Relaxed) == LEAVING && this_thread() == LEAVER.load(Ordering::SeqCst) {
         HELD_UP.store(events::now() + HOLD[1], Ordering::SeqCst);
@@ -167,7 +169,7 @@ pub(crate) fn take_down() {
     }
 }
 
-/// Threads that are between two calls have some time to come to the next one.
+/// Gives threads that are between two calls some time to reach the next one.
 fn let_others_arrive() {
     let this = this_thread();
     let threads = THREADS.lock().unwrap_or_else(PoisonError::into_inner).clone().unwrap_or_default();
@@ -177,9 +179,9 @@ fn let_others_arrive() {
     }
 }
 
-/// Whether a thread of this process runs, or would if there were a core for it.
+/// Returns whether a thread of this process is running or runnable.
 fn runs(thread: i32) -> bool {
     let stat = std::fs::read_to_string(format!("/proc/self/task/{thread}/stat"));
-    // The name, which may hold anything, ends with the last parenthesis; the state is what follows.
+    // The name may contain anything and ends at the last parenthesis; the state follows it.
     stat.is_ok_and(|stat| stat.rsplit_once(") ").is_some_and(|(_, rest)| rest.starts_with('R')))
 }

@@ -16,7 +16,7 @@ use crate::agent::{AgentId, Agents};
 use crate::handles::Handles;
 use crate::result::Result;
 
-/// Everything that code objects become.
+/// The code object readers, executables and symbols of the process.
 pub(crate) struct Loader {
     readers: Handles<Arc<Source>>,
     executables: Handles<Arc<Executable>>,
@@ -24,10 +24,10 @@ pub(crate) struct Loader {
     loaded: Handles<Arc<Loaded>>,
 }
 
-/// The bytes of a code object: a copy, and where the program has them.
+/// The bytes of a code object: a copy, and their address in the program.
 pub(crate) struct Source {
     pub(crate) bytes: Vec<u8>,
-    /// Address of the program's own bytes; 0 for a file.
+    /// The address of the program's own bytes; 0 for a file.
     pub(crate) address: u64,
 }
 
@@ -41,19 +41,19 @@ pub(crate) struct Executable {
 #[derive(Default)]
 struct State {
     frozen: bool,
-    /// Variables that the program has defined, by agent and name.
+    /// Variables defined by the program, by agent and name.
     defined: HashMap<(AgentId, String), u64>,
     loaded: Vec<(u64, Arc<Loaded>)>,
     /// Symbols by agent and name.
     symbols: HashMap<(AgentId, String), u64>,
-    /// The same in order, once it has been asked for: HIP 5.7 asks once for each kernel, and Tensile has thousands in one file.
+    /// The symbols in order, cached on first use: HIP 5.7 asks once per kernel, and Tensile has thousands in one file.
     in_order: Option<Arc<[Named]>>,
 }
 
 /// A symbol of an agent.
 pub(crate) type Named = (AgentId, hsa_executable_symbol_t);
 
-/// A code object that has been loaded.
+/// A loaded code object.
 pub(crate) struct Loaded {
     pub(crate) executable: hsa_executable_t,
     pub(crate) agent: AgentId,
@@ -61,10 +61,10 @@ pub(crate) struct Loaded {
     pub(crate) module: Arc<Module>,
 }
 
-/// What a symbol is.
+/// The kind of a symbol.
 pub(crate) enum What {
     Kernel(Kernel),
-    /// A device variable: address and bytes.
+    /// A device variable: its address and size.
     Variable(u64, u64),
 }
 
@@ -80,12 +80,12 @@ impl Executable {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether it has been frozen.
+    /// Returns whether the executable is frozen.
     pub(crate) fn is_frozen(&self) -> bool {
         self.state().frozen
     }
 
-    /// The code objects in it.
+    /// The executable's loaded code objects.
     pub(crate) fn loaded(&self) -> Vec<hsa_loaded_code_object_t> {
         self.state().loaded.iter().map(|(handle, _)| hsa_loaded_code_object_t { handle: *handle }).collect()
     }
@@ -113,25 +113,25 @@ impl Default for Loader {
 }
 
 impl Loader {
-    /// Keeps the bytes of a code object.
+    /// Creates a reader from the bytes of a code object.
     pub(crate) fn reader(&self, source: Source) -> Result<hsa_code_object_reader_t> {
         let handle = self.readers.insert(Arc::new(source)).ok_or(HSA_STATUS_ERROR_OUT_OF_RESOURCES)?;
         Ok(hsa_code_object_reader_t { handle })
     }
 
-    /// Forgets them. What was loaded from them stays.
+    /// Destroys a reader. Code loaded from it stays.
     pub(crate) fn destroy_reader(&self, reader: hsa_code_object_reader_t) -> Result<()> {
         self.readers.remove(reader.handle).map(drop).ok_or(HSA_STATUS_ERROR_INVALID_CODE_OBJECT_READER)
     }
 
-    /// A new executable, empty.
+    /// Creates an empty executable.
     pub(crate) fn create(&self, profile: u32, rounding: u32) -> Result<hsa_executable_t> {
         let executable = Executable { profile, rounding, state: Mutex::default() };
         let handle = self.executables.insert(Arc::new(executable)).ok_or(HSA_STATUS_ERROR_OUT_OF_RESOURCES)?;
         Ok(hsa_executable_t { handle })
     }
 
-    /// The executable of a handle.
+    /// The executable behind a handle.
     pub(crate) fn executable(&self, executable: hsa_executable_t) -> Result<Arc<Executable>> {
         self.executables.get(executable.handle).ok_or(HSA_STATUS_ERROR_INVALID_EXECUTABLE)
     }
@@ -141,7 +141,7 @@ impl Loader {
         self.executables.all().into_iter().map(|(handle, _)| hsa_executable_t { handle }).collect()
     }
 
-    /// Ends an executable. Kernels of it that run go on to their end.
+    /// Destroys an executable. Its running kernels finish.
     pub(crate) fn destroy(&self, executable: hsa_executable_t) -> Result<()> {
         let removed = self.executables.remove(executable.handle).ok_or(HSA_STATUS_ERROR_INVALID_EXECUTABLE)?;
         let state = std::mem::take(&mut *removed.state());
@@ -154,7 +154,7 @@ impl Loader {
         Ok(())
     }
 
-    /// Says where a variable is that code to be loaded refers to.
+    /// Defines the address of a variable that code refers to. Must precede loading.
     pub(crate) fn define(
         &self,
         executable: hsa_executable_t,
@@ -217,7 +217,7 @@ impl Loader {
         Ok(hsa_loaded_code_object_t { handle })
     }
 
-    /// Ends loading.
+    /// Freezes an executable: no more code can be loaded.
     pub(crate) fn freeze(&self, executable: hsa_executable_t) -> Result<()> {
         let executable = self.executable(executable)?;
         let mut state = executable.state();
@@ -228,7 +228,7 @@ impl Loader {
         Ok(())
     }
 
-    /// The symbol of that name on an agent; on any, if none is given.
+    /// The symbol with that name on an agent, or on any agent if none is given.
     pub(crate) fn find(
         &self,
         executable: hsa_executable_t,
@@ -257,13 +257,13 @@ impl Loader {
         Ok(Arc::clone(list))
     }
 
-    /// Looks at the symbol of a handle.
+    /// Calls `look` with the symbol behind a handle.
     pub(crate) fn with_symbol<R>(&self, symbol: hsa_executable_symbol_t, look: impl FnOnce(&Symbol) -> R) -> Result<R> {
         let looked = self.symbols.with(symbol.handle, |symbol| look(symbol));
         looked.ok_or(HSA_STATUS_ERROR_INVALID_EXECUTABLE_SYMBOL)
     }
 
-    /// The loaded code object of a handle.
+    /// The loaded code object behind a handle.
     pub(crate) fn loaded(&self, loaded: hsa_loaded_code_object_t) -> Result<Arc<Loaded>> {
         self.loaded.get(loaded.handle).ok_or(HSA_STATUS_ERROR_INVALID_CODE_OBJECT)
     }
@@ -273,10 +273,10 @@ impl Loader {
         self.loaded.all().into_iter().map(|(_, loaded)| loaded).collect()
     }
 
-    /// Ends everything.
+    /// Destroys all executables and readers.
     pub(crate) fn clear(&self) {
         for executable in self.executables() {
-            // It was there a moment ago; if it is not any more, that is what was wanted.
+            // It may have been destroyed concurrently, which has the same result.
             let _ = self.destroy(executable);
         }
         self.readers.clear();

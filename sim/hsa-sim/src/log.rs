@@ -1,4 +1,4 @@
-//! What is told on stderr: faults, and what `HIP_SIM_LOG` asks for.
+//! Messages on stderr: faults, and the messages selected by `HIP_SIM_LOG`.
 
 use std::io::Write as _;
 use std::sync::{Mutex, OnceLock, PoisonError};
@@ -7,15 +7,15 @@ use amdgpu_sim::{Gpu, Packet, Stats};
 
 use crate::abi::{HSA_STATUS_INFO_BREAK, HSA_STATUS_SUCCESS, hsa_signal_t, hsa_status_t, status_text};
 
-/// What to tell of.
+/// The log level.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Level {
     Nothing,
-    /// Calls that fail.
+    /// Failed calls.
     Errors,
-    /// And every kernel.
+    /// Also every kernel.
     Kernels,
-    /// And all calls that return a status.
+    /// Also all calls that return a status.
     Calls,
 }
 
@@ -29,19 +29,19 @@ fn level() -> Level {
     })
 }
 
-/// Writes a line, whole. That nobody can read it is no reason to end the program.
+/// Writes a line in one piece. A write error is ignored: it must not end the program.
 fn line(text: std::fmt::Arguments<'_>) {
     let _ = std::io::stderr().write_all(format!("hsa-sim: {text}\n").as_bytes());
 }
 
-/// A call that failed, as often as it did so with no other one between.
+/// A failed call, with the number of its consecutive repetitions.
 struct Repeated {
     name: &'static str,
     status: hsa_status_t,
     more: u64,
 }
 
-/// Whether a call is another one than the last. If so, it is told how often that was repeated.
+/// Returns whether a call differs from the last one. If so, first logs how often the last one was repeated.
 fn is_new(last: &mut Option<Repeated>, name: &'static str, status: hsa_status_t) -> bool {
     match last {
         Some(last) if (last.name, last.status) == (name, status) => {
@@ -55,8 +55,9 @@ fn is_new(last: &mut Option<Repeated>, name: &'static str, status: hsa_status_t)
     true
 }
 
-/// Tells of a call and what it returned. Calls that fail in a row are told of once, unless all calls are asked for: HIP 5.7 asks
-/// kernels for what only variables have, hundreds of millions of times where Tensile has thousands of kernels in one file.
+/// Logs a call and its status. Consecutive identical failures are logged once, unless all calls are logged: HIP 5.7
+/// queries kernels for properties of variables, hundreds of millions of times if Tensile has thousands of kernels in
+/// one file.
 pub(crate) fn call(name: &'static str, status: hsa_status_t) {
     static LAST: Mutex<Option<Repeated>> = Mutex::new(None);
     let level = level();
@@ -77,14 +78,14 @@ pub(crate) fn call(name: &'static str, status: hsa_status_t) {
     }
 }
 
-/// Tells of work whose end nobody hears of.
+/// Logs work whose completion no handler sees.
 pub(crate) fn late(signal: hsa_signal_t) {
     if level() >= Level::Errors {
         line(format_args!("work has ended whose signal {:#x} was destroyed before", signal.handle));
     }
 }
 
-/// Tells of a kernel that has run, on the GPU of that number.
+/// Logs a kernel that has run, on the GPU with that number.
 pub(crate) fn kernel(name: &str, (number, gpu): (usize, &Gpu), packet: &Packet, stats: &Stats, ticks: u64) {
     if level() >= Level::Kernels {
         let ([x, y, z], [wx, wy, wz]) = (packet.grid, packet.workgroup);

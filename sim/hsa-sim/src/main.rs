@@ -1,4 +1,4 @@
-//! The command `hip-sim`: runs ROCm programs on the software GPU. `hip-sim --help` tells the rest.
+//! The command `hip-sim`: runs ROCm programs on the software GPU. See `hip-sim --help`.
 
 #[cfg(target_os = "linux")]
 mod cli;

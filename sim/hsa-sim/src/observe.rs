@@ -1,14 +1,14 @@
-//! What the checks find, told on stderr, and the profile, written to a file when the process ends.
+//! Reports the findings of the checks on stderr, and writes the profile to a file at process exit.
 
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
 use amdgpu_sim::{Finding, Gpu, Profile, ProfileFormat};
 
-/// Findings that are told; of more than this the process keeps silent.
+/// The maximum number of reported findings. Later ones are dropped.
 const MOST_TOLD: usize = 1000;
 
-/// Tells what the last kernels of a GPU have been found to do, each once a process.
+/// Reports the findings of a GPU's last kernels, each once per process.
 pub(crate) fn tell_findings(gpu: &Gpu) {
     static TOLD: Mutex<Vec<Finding>> = Mutex::new(Vec::new());
     if !gpu.config().checks.any() {
@@ -39,13 +39,13 @@ fn write_profile() {
     }
 }
 
-/// Has the profile written when the process ends.
+/// Registers the profile to be written at process exit.
 pub(crate) fn write_profile_at_exit() {
     extern "C" fn at_exit() {
         // A panic must not leave this function.
         let _ = std::panic::catch_unwind(write_profile);
     }
-    // SAFETY: the function stays for ever, as the library is never unloaded, and what it uses is never dropped.
+    // SAFETY: the function remains valid, as the library is never unloaded, and the data that it uses is never dropped.
     if unsafe { libc::atexit(at_exit) } != 0 {
         eprintln!("hsa-sim: there will be no profile: the process takes no more functions to call at its end");
     }

@@ -18,19 +18,19 @@ use crate::signal::{Signal, Signals, Watch};
 /// Everything.
 pub(crate) struct Runtime {
     pub(crate) agents: Agents,
-    /// Where the profile is to be written.
+    /// The path of the profile.
     pub(crate) profile: Option<std::path::PathBuf>,
-    /// Waits before work of queues and after it.
+    /// Delays before and after the work of queues.
     pub(crate) delay: Option<Delay>,
     pub(crate) signals: Signals,
     pub(crate) memory: Memories,
     pub(crate) images: Objects,
     pub(crate) queues: Queues,
-    /// Compute units that all queues of a GPU may use.
+    /// The compute units that the queues of each GPU may use.
     pub(crate) masks: Mutex<Masks>,
     pub(crate) loader: Loader,
     pub(crate) events: Events,
-    /// Functions of the program that wait for signals.
+    /// Signal handlers of the program.
     pub(crate) handlers: Watch,
     /// Copies that wait for signals.
     pub(crate) copies: Watch,
@@ -46,7 +46,7 @@ impl Runtime {
         self.signals.get(handle).ok_or(HSA_STATUS_ERROR_INVALID_SIGNAL)
     }
 
-    /// The signal of a handle that may be none (0).
+    /// The signal behind a handle; `None` for handle 0.
     pub(crate) fn maybe_signal(&'static self, handle: hsa_signal_t) -> Result<Option<Signal>> {
         if handle.handle == 0 { Ok(None) } else { self.signal(handle).map(Some) }
     }
@@ -57,7 +57,7 @@ pub(crate) fn ever() -> Option<&'static Runtime> {
     RUNTIME.get().and_then(Option::as_ref)
 }
 
-/// The state, while somebody uses it.
+/// The state, while it has a user.
 pub(crate) fn runtime() -> Result<&'static Runtime> {
     if USERS.load(Ordering::Acquire) == 0 {
         return Err(HSA_STATUS_ERROR_NOT_INITIALIZED);

@@ -1,4 +1,4 @@
-//! rocBLAS through hipBLAS, unmodified, on the software GPU; its results are held to f64 arithmetic on the host.
+//! rocBLAS through hipBLAS, unmodified, on the software GPU. Its results are compared with f64 arithmetic on the host.
 #![cfg(target_os = "linux")]
 
 mod support;
@@ -59,7 +59,8 @@ fn gemv_agrees_with_the_host() {
     destroy(handle);
 }
 
-/// Triangular systems from either side, small ones and ones that rocBLAS solves by blocks: the solution gives the right side.
+/// Triangular systems from either side, small ones and ones that rocBLAS solves by blocks: the product with the
+/// solution gives the right-hand side.
 #[test]
 fn trsm_solves_the_systems() {
     if elsewhere("trsm_solves_the_systems", &FILES, &[]) {
@@ -75,7 +76,7 @@ fn trsm_solves_the_systems() {
         (HIPBLAS_SIDE_LEFT, HIPBLAS_OP_N, 150, 40),
     ] {
         let size = if side == HIPBLAS_SIDE_LEFT { m } else { n };
-        // Lower, with a strong diagonal; what is above it is not to be read.
+        // Lower triangular and diagonally dominant; the part above the diagonal must not be read.
         let noise = values(size * size, 4);
         let a: Vec<f64> = (0..size * size)
             .map(|at| match (at % size).cmp(&(at / size)) {
@@ -113,7 +114,7 @@ fn trsm_solves_the_systems() {
     destroy(handle);
 }
 
-/// Complex matrices: one kernel of Tensile's, and conjugated.
+/// Complex matrices: one of Tensile's kernels, and conjugated.
 #[test]
 fn cgemm_agrees_with_the_host() {
     if elsewhere("cgemm_agrees_with_the_host", &FILES, &[]) {
@@ -169,7 +170,7 @@ fn cgemm_agrees_with_the_host() {
     destroy(handle);
 }
 
-/// The number that 16 bits stand for, for numbers that are no infinities.
+/// The value of an f16 that is finite.
 fn from_half(bits: u16) -> f64 {
     let (exponent, fraction) = (i32::from(bits >> 10 & 31), f64::from(bits & 1023));
     let magnitude = match exponent {
@@ -179,7 +180,7 @@ fn from_half(bits: u16) -> f64 {
     if bits >> 15 == 1 { -magnitude } else { magnitude }
 }
 
-/// The 16 bits of a number that is one of f16's, and no subnormal.
+/// The f16 of a number that it represents exactly as a normal number.
 fn to_half(number: f64) -> u16 {
     if number == 0.0 {
         return 0;
@@ -190,7 +191,7 @@ fn to_half(number: f64) -> u16 {
     (bits >> 31 << 15) as u16 | (exponent as u16) << 10 | (bits >> 13 & 1023) as u16
 }
 
-/// Half precision, which the kernels add up in f32.
+/// Half precision, which the kernels accumulate in f32.
 #[test]
 fn hgemm_agrees_with_the_host() {
     if elsewhere("hgemm_agrees_with_the_host", &FILES, &[]) {

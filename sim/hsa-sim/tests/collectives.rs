@@ -1,4 +1,5 @@
-//! RCCL, unmodified, over four software GPUs: in one process, and in four. What each rank gets is held to exact numbers.
+//! RCCL, unmodified, on four software GPUs: in one process, and in four. The results of each rank are compared with
+//! exact numbers.
 #![cfg(target_os = "linux")]
 
 mod support;
@@ -15,17 +16,18 @@ use support::peer::{Peer, from_hex, hex, is_peer, serve};
 
 const FILES: [&str; 2] = ["librccl.so", "librocm_smi64.so"];
 
-/// Debian has no RCCL of 6.4, and with HIP 5.7 that of 5.4.3. By hand: `HIP_SIM_ARCH=gfx942`.
+/// Debian has no RCCL for 6.4, and for HIP 5.7 it has that of 5.4.3. For manual runs: `HIP_SIM_ARCH=gfx942`.
 fn places() -> &'static [(&'static str, &'static str)] {
     if is_gfx942() { &[("7.2", "gfx942")] } else { &[("7.2", "gfx90a"), ("5.7", "gfx90a")] }
 }
 
 const RANKS: usize = 4;
-/// As few connections as RCCL can do with: it sets up dozens else, as for a real machine's links. Its own service for inquiries is off.
+/// The minimum number of connections: otherwise RCCL sets up dozens, as for a real machine's links. Its monitoring
+/// service is disabled.
 const VARIABLES: [(&str, &str); 4] =
     [("HIP_SIM_DEVICES", "4"), ("NCCL_MAX_NCHANNELS", "2"), ("NCCL_RAS_ENABLE", "0"), ("NCCL_SOCKET_IFNAME", "lo")];
 
-/// A type of numbers, and how a small one is written in it.
+/// A number type and the encoding of small numbers.
 #[derive(Clone, Copy)]
 struct Kind {
     name: &'static str,
@@ -38,7 +40,7 @@ struct Kind {
 const F32: Kind =
     Kind { name: "f32", data_type: ncclFloat32, size: 4, is_float: true, encode: |x| u64::from((x as f32).to_bits()) };
 
-/// All of them, but for those of 8 bits with a point.
+/// All types except 8-bit floats.
 const KINDS: [Kind; 10] = [
     Kind { name: "i8", data_type: ncclInt8, size: 1, is_float: false, encode: |x| x as i64 as u64 },
     Kind { name: "u8", data_type: ncclUint8, size: 1, is_float: false, encode: |x| x as i64 as u64 },
@@ -64,7 +66,7 @@ const KINDS: [Kind; 10] = [
     },
 ];
 
-/// Those of 8 bits with a point, which have no names at the level of the oldest release.
+/// The 8-bit floats, which have no names at the API level of the oldest release.
 const SMALL_FLOATS: [Kind; 2] = [
     Kind { name: "f8e4m3", data_type: ncclDataType_t(10), size: 1, is_float: true, encode: |x| small_float(x, 3, 7) },
     Kind { name: "f8e5m2", data_type: ncclDataType_t(11), size: 1, is_float: true, encode: |x| small_float(x, 2, 15) },
@@ -74,7 +76,7 @@ fn is_gfx942() -> bool {
     std::env::var("HIP_SIM_ARCH").is_ok_and(|arch| arch == "gfx942")
 }
 
-/// A number of at least 1 that 8 bits can hold. On gfx942 they are of the kind that has no infinities, with an exponent one higher.
+/// Encodes a number of at least 1 as an 8-bit float. On gfx942 these have no infinities, and a bias that is one higher.
 fn small_float(x: f64, mantissa: u32, bias: i32) -> u64 {
     let bias = bias + i32::from(is_gfx942());
     let exponent = x.log2().floor() as i32;
@@ -82,7 +84,7 @@ fn small_float(x: f64, mantissa: u32, bias: i32) -> u64 {
     (((exponent + bias) as u64) << mantissa) + (fraction * f64::from(1 << mantissa)) as u64
 }
 
-/// Name, operation, and what it makes of the ranks' numbers.
+/// The name, the operation, and its result for the ranks' numbers.
 type Operation = (&'static str, ncclRedOp_t, fn(&[f64], bool) -> f64);
 
 const OPERATIONS: [Operation; 5] = [
@@ -96,12 +98,12 @@ const OPERATIONS: [Operation; 5] = [
     }),
 ];
 
-/// Numbers that every type has, with their sums, products and averages.
+/// A number that every type represents exactly, as well as sums, products and averages.
 fn number(rank: usize, index: usize) -> f64 {
     ((index * (rank + 1) + index / 7 + rank) % 3 + 1) as f64
 }
 
-/// The same for a type: of 8 bits with a point, 1 and 2 alone.
+/// The number function for a type: for 8-bit floats, only 1 and 2.
 fn number_of(kind: Kind) -> fn(usize, usize) -> f64 {
     if kind.is_float && kind.size == 1 { |rank, index| number(rank, index).min(2.0) } else { number }
 }
@@ -159,7 +161,7 @@ impl Rank {
         buffer
     }
 
-    /// Waits for the rank's work and checks what is in a buffer, which is freed then with the other one.
+    /// Waits for the rank's work and checks the contents of a buffer. Then frees both buffers.
     #[track_caller]
     fn check(&self, what: &str, [from, to]: [*mut c_void; 2], expected: &[u8]) {
         let mut bytes = vec![0; expected.len()];
@@ -176,8 +178,8 @@ impl Rank {
     }
 }
 
-/// Calls a collective for these ranks (all, or the one of this process) and checks what each gets: `input` and `output` are the
-/// numbers of a rank by index, and how many there are.
+/// Calls a collective for these ranks (all, or the one of this process) and checks the results. `input` and `output`
+/// return a rank's number by index; `count` is their number.
 #[track_caller]
 fn collective(
     ranks: &[Rank],
@@ -186,7 +188,7 @@ fn collective(
     (outputs, output): (usize, &dyn Fn(usize, usize) -> Option<f64>),
     call: &dyn Fn(&Call) -> ncclResult_t,
 ) {
-    // What nobody writes stays.
+    // Elements that are not written must not change.
     let before = 1.0;
     let buffers: Vec<_> = ranks
         .iter()
@@ -277,7 +279,7 @@ fn unique_id() -> ncclUniqueId {
     id
 }
 
-/// The communicator of one rank, when all others ask for theirs.
+/// Creates the communicator of one rank, while all others create theirs.
 fn join(id: ncclUniqueId, rank: usize) -> Rank {
     let mut communicator = null_mut();
     // SAFETY: a place for the communicator.
@@ -288,7 +290,7 @@ fn join(id: ncclUniqueId, rank: usize) -> Rank {
     Rank::new(rank, communicator)
 }
 
-/// Ends the process where a thread fails: the others would wait for it for ever.
+/// Ends the process if a thread panics: otherwise the others would wait for it for ever.
 struct EndAll;
 
 impl Drop for EndAll {
@@ -313,13 +315,13 @@ fn four_gpus_of_one_process_agree() {
             all_reduce(&ranks, kind, operation, 1000);
         }
     }
-    // One number, and so many that RCCL moves them piece by piece and by its other protocols.
+    // One number, and so many that RCCL moves them in pieces and with its other protocols.
     for count in [1, 100_003] {
         all_reduce(&ranks, F32, OPERATIONS[0], count);
     }
     others(&ranks, 20_001);
     destroy(ranks);
-    // A thread for each rank. No communicator ends before all are done with it.
+    // One thread per rank. No communicator is destroyed before all have finished using it.
     let id = unique_id();
     let done = &Barrier::new(RANKS);
     std::thread::scope(|scope| {
@@ -336,7 +338,7 @@ fn four_gpus_of_one_process_agree() {
     });
 }
 
-/// RCCL of 5.4 has none.
+/// RCCL 5.4 does not support them.
 #[test]
 #[ignore = "twelve seconds of both cores beside the other collectives: run it where RCCL or numbers of 8 bits change"]
 fn numbers_of_8_bits_with_a_point_agree() {
@@ -349,8 +351,8 @@ fn numbers_of_8_bits_with_a_point_agree() {
     nccl(unsafe { ncclCommInitAll(communicators.as_mut_ptr(), RANKS as c_int, std::ptr::null()) });
     let ranks: Vec<_> = communicators.into_iter().enumerate().map(|(rank, comm)| Rank::new(rank, comm)).collect();
     for kind in SMALL_FLOATS {
-        // Averages come out as half of what they are on gfx942: the factor seems to be written with the exponents of the other kind,
-        // by code for the host, which does not know the GPU.
+        // On gfx942, averages are half of the correct value: host code that does not know the GPU seems to encode the factor with the bias
+        // of the other format.
         for operation in OPERATIONS.into_iter().filter(|operation| operation.0 != "average" || !is_gfx942()) {
             all_reduce(&ranks, kind, operation, 1000);
         }
@@ -366,7 +368,7 @@ fn four_processes_agree() {
     if is_peer() {
         let mut ranks = Vec::new();
         return serve(|line| {
-            // The end of a communicator takes memory away that other ranks may not have opened yet, though all data has come.
+            // Destroying a communicator frees memory that other ranks may not have opened yet, even if all data has arrived.
             let Some((rank, id)) = line.split_once(' ') else {
                 destroy(std::mem::take(&mut ranks));
                 return "destroyed".to_owned();

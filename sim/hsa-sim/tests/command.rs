@@ -9,7 +9,7 @@ use std::process::Command;
 
 const KERNELS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../hip/tests/kernels/kernels.gfx90a.co");
 
-/// Runs the command: whether it succeeded, stdout, stderr.
+/// Runs the command. Returns whether it succeeded, stdout and stderr.
 fn hip_sim(arguments: &[&str], variables: &[(&str, &str)]) -> (bool, String, String) {
     let cache = tempfile::tempdir().unwrap();
     let mut command = Command::new(env!("CARGO_BIN_EXE_hip-sim"));
@@ -19,7 +19,7 @@ fn hip_sim(arguments: &[&str], variables: &[(&str, &str)]) -> (bool, String, Str
     (output.status.success(), text(&output.stdout), text(&output.stderr))
 }
 
-/// What `trace` runs in [`a_traced_program_tells_of_its_kernels`].
+/// The program that `trace` runs in [`a_traced_program_tells_of_its_kernels`].
 #[test]
 fn traced() {
     if std::env::var_os("HSA_SIM_TEST_TRACED").is_none() {
@@ -56,7 +56,7 @@ fn a_traced_program_tells_of_its_kernels() {
     );
 }
 
-/// What is run in [`a_release_without_roctracer_has_one`].
+/// The program that [`a_release_without_roctracer_has_one`] runs.
 #[test]
 fn traces_nothing() {
     if std::env::var_os("HSA_SIM_TEST_TRACER").is_none() {
@@ -71,7 +71,7 @@ fn traces_nothing() {
     }
 }
 
-/// Debian's ROCm has no rocTracer, which `CuPy` links.
+/// Debian's ROCm has no rocTracer, to which `CuPy` links.
 #[test]
 fn a_release_without_roctracer_has_one() {
     if support::libraries("7.2", &["libamdhip64.so.7"]).is_none() {
@@ -85,7 +85,7 @@ fn a_release_without_roctracer_has_one() {
     assert!(success && out.contains("1 passed"), "{out}{err}");
 }
 
-/// What is run in [`a_call_that_is_not_supported_is_told`].
+/// The program that [`a_call_that_is_not_supported_is_told`] runs.
 #[test]
 fn unsupported() {
     if std::env::var_os("HSA_SIM_TEST_UNSUPPORTED").is_none() {
@@ -115,8 +115,8 @@ fn a_call_that_is_not_supported_is_told() {
     assert!(err.contains("hsa-sim: hsa_ven_amd_pcs_flush: HSA_STATUS_ERROR_NOT_SUPPORTED"), "{err}");
 }
 
-/// What is run in [`children_run_on_the_software_gpu`]: it says where its own file is and how many GPUs it has, and starts
-/// itself in the way that `HSA_SIM_TEST_CHILD` names.
+/// The program that [`children_run_on_the_software_gpu`] runs: it prints the path of its file and the number of GPUs,
+/// and starts itself in the way that `HSA_SIM_TEST_CHILD` names.
 #[test]
 fn child() {
     let Ok(way) = std::env::var("HSA_SIM_TEST_CHILD") else { return };
@@ -132,7 +132,7 @@ fn child() {
             let program = std::ffi::CString::new(own.into_os_string().into_encoded_bytes()).unwrap();
             let words = arguments.map(|word| std::ffi::CString::new(word).unwrap());
             let end = std::ptr::null::<libc::c_char>();
-            // More arguments than registers hold, so that some are on the stack.
+            // More arguments than registers, so that some are on the stack.
             let more = [c"--test-threads=1", c"--show-output"].map(std::ffi::CStr::as_ptr);
             let [a, b, c] = words.each_ref().map(|word| word.as_ptr());
             // SAFETY: C strings and a null pointer at the end; the process is replaced.
@@ -151,8 +151,8 @@ fn child() {
     assert!(status.success());
 }
 
-/// What a program starts is on the same ROCm and GPUs: by itself, by a shell, by a script, by Python and its workers. Without
-/// the library that is preloaded, an older host's C library finds no HIP there.
+/// Child processes use the same ROCm and GPUs: started directly, by a shell, by a script, by Python and by its workers.
+/// Without the preloaded library, HIP would not be found with an older host's C library.
 #[test]
 fn children_run_on_the_software_gpu() {
     if support::libraries("7.2", &["libamdhip64.so.7"]).is_none() {
@@ -182,7 +182,7 @@ fn children_run_on_the_software_gpu() {
     let script = folder.path().join("script");
     let lines = format!("#!/usr/bin/env -S bash -e\n{line} | cat\n{}\n(exec -a other {line})", text.display());
     for (file, content) in [(&text, &line), (&script, &lines)] {
-        // By another process: what this one has open for writing while another test starts a program cannot be started.
+        // Written by another process: a file that this process has open for writing while another test forks cannot be executed.
         let write = ["-c", "printf '%s\\n' \"$1\" > \"$0\" && chmod 755 \"$0\"", file.to_str().unwrap(), content];
         assert!(Command::new("sh").args(write).status().unwrap().success());
     }
@@ -217,7 +217,7 @@ if __name__ == "__main__":
     assert_eq!(count, 5, "{out}");
 }
 
-/// What the driver would say of the GPUs is there for the program, with either way to start it, and only if it is wanted.
+/// The program sees the driver's files with both ways to start it, unless disabled.
 #[test]
 fn a_program_finds_the_drivers_files() {
     if support::libraries("7.2", &["libamdhip64.so.7"]).is_none() {
@@ -232,7 +232,7 @@ fn a_program_finds_the_drivers_files() {
     assert!(!out.contains('3'), "{out}{err}");
 }
 
-/// ROCm's own `rocminfo` lists the host and the GPUs with what the chips have.
+/// ROCm's own `rocminfo` lists the host and the GPUs with the chips' properties.
 #[test]
 fn rocminfo_lists_the_gpus() {
     if support::libraries("7.2", &["../../bin/rocminfo"]).is_none() {
@@ -271,11 +271,11 @@ fn rocminfo_lists_the_gpus() {
     }
 }
 
-/// What `rocminfo` says of one agent.
+/// The section of one agent in the output of `rocminfo`.
 struct Agent<'a> {
     /// Names and values, line by line.
     lines: Vec<(&'a str, &'a str)>,
-    /// Memory pools: segment, size, and whether programs get memory from them.
+    /// Memory pools: segment, size, and whether programs can allocate from them.
     pools: Vec<(String, String, bool)>,
 }
 
@@ -316,7 +316,7 @@ fn kernels_are_disassembled() {
     assert!(success && out.starts_with("empty: 1 instructions") && out.contains("0:  s_endpgm"), "{out}{err}");
     let (success, _, err) = hip_sim(&["disasm", KERNELS, "--kernel", "none"], &[]);
     assert!(!success && err.contains("vector_add"), "{err}");
-    // Whoever reads may stop at once, as `head` does.
+    // The reader may close the pipe at once, as `head` does.
     let (read, write) = UnixStream::pair().unwrap();
     drop(read);
     let mut command = Command::new(env!("CARGO_BIN_EXE_hip-sim"));

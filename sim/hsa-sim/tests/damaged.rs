@@ -1,8 +1,8 @@
-//! `hip::Module::load` of damaged code objects on AMD's loaders, each release's in a process of its own, which must not die: what they do not
-//! hold is refused before they get it.
+//! `hip::Module::load` of damaged code objects with AMD's loaders, each release in a separate process, which must not
+//! crash: the crate must refuse what the loaders cannot handle.
 //!
-//! A case is made from its number alone. `ROCM_RS_FUZZ_COUNT` sets how many there are for each code object (10,000 take half a
-//! minute a release with `--release`), `ROCM_RS_FUZZ_START` the first.
+//! A case depends only on its number. `ROCM_RS_FUZZ_COUNT` sets the number of cases per code object (10,000 take half a
+//! minute per release with `--release`), `ROCM_RS_FUZZ_START` the first.
 #![cfg(target_os = "linux")]
 
 mod support;
@@ -10,7 +10,7 @@ mod support;
 use hip::{Device, Module};
 
 const CASES: u64 = 150;
-/// Cases that were the end of a process: see `hip/src/module/layout.rs`.
+/// Cases that used to crash a process: see `hip/src/module/layout.rs`.
 const FORMER: [u64; 12] = [351, 946, 2168, 2642, 2873, 4605, 6317, 6333, 8410, 8885, 9544, 9557];
 
 const RUNTIMES: [(&str, &str); 3] =
@@ -51,7 +51,7 @@ impl Random {
     }
 }
 
-/// Where a file is damaged: most often its headers, whose numbers are believed.
+/// The areas in which a file is damaged: most often its headers, whose values are trusted.
 struct Places {
     bytes: u64,
     segments: (u64, u64),
@@ -80,7 +80,7 @@ impl Places {
     }
 }
 
-/// The damaged copy of this number.
+/// The damaged copy with this number.
 fn damaged(file: &[u8], case: u64) -> Vec<u8> {
     let (places, mut random, mut bytes) = (Places::of(file), Random(case), file.to_vec());
     let len = file.len() as u64;
@@ -146,12 +146,12 @@ fn no_damaged_code_object_ends_the_process() {
                 refused += 1;
                 continue;
             }
-            // The last of these lines tells of what the process died.
+            // The last of these lines identifies the case in which the process crashed.
             eprintln!("case {case} of {name}");
             match Module::load(&device, &bytes) {
                 Ok(module) => {
                     loaded += 1;
-                    // Some find no kernel of that name.
+                    // Some kernels are not found by that name.
                     module.kernels().for_each(|kernel| drop(module.kernel(&kernel.name)));
                 }
                 Err(_) => failed += 1,

@@ -1,10 +1,10 @@
-//! The kernel driver's files, as programs of the host see them with the library that is preloaded.
+//! The kernel driver's files as seen by host programs with the preloaded library.
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
 
 use std::path::Path;
 use std::process::Command;
 
-/// What a program writes that sees the files of two GPUs.
+/// The output of a program that sees the files of two GPUs.
 fn see(program: &str, arguments: &[&str]) -> String {
     let folder = tempfile::tempdir().unwrap();
     let files = hsa_sim::driver_files_with(|name| (name == "HIP_SIM_DEVICES").then(|| "2".to_owned())).unwrap();
@@ -12,7 +12,7 @@ fn see(program: &str, arguments: &[&str]) -> String {
     run(program, arguments, Some(folder.path()))
 }
 
-/// What a program writes with the library preloaded.
+/// The output of a program with the library preloaded.
 fn run(program: &str, arguments: &[&str], folder: Option<&Path>) -> String {
     let mut command = Command::new(program);
     command.args(arguments).env("LD_PRELOAD", env!("CARGO_BIN_EXE_libhip-sim-driver")).env("LC_ALL", "C");
@@ -29,7 +29,7 @@ fn run(program: &str, arguments: &[&str], folder: Option<&Path>) -> String {
 #[test]
 fn nodes_and_cards_are_listed() {
     assert_eq!(see("ls", &["/sys/class/kfd/kfd/topology/nodes"]), "0\n1\n2\n");
-    // What the machine has there is not to be seen.
+    // The machine's own files there are hidden.
     assert_eq!(see("ls", &["/sys/class/drm/"]), "card0\ncard1\nrenderD128\nrenderD129\nversion\n");
     assert_eq!(see("cat", &["/sys/class/kfd/kfd/topology/nodes/2/gpu_id"]), "4098\n");
     assert_eq!(see("sh", &["-c", "cat < /sys/module/amdgpu/initstate"]), "live\n");
@@ -57,7 +57,7 @@ fn everything_else_is_the_systems() {
         assert_eq!(sorted(&see("ls", &[folder])), sorted(&plain), "{folder}");
     }
     assert_eq!(see("cat", &["/proc/sys/kernel/ostype"]), "Linux\n");
-    // Without the variable the library does nothing.
+    // Without the variable the library has no effect.
     let without = run("sh", &["-c", "test -e /sys/class/pci_bus/5349:02 || echo none"], None);
     assert_eq!(without, "none\n");
 }

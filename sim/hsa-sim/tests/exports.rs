@@ -1,4 +1,4 @@
-//! What the shared library exports, held to the real libraries.
+//! Compares the exports of the shared library with those of the real libraries.
 #![cfg(target_os = "linux")]
 
 mod support;
@@ -11,7 +11,7 @@ use object::{Object as _, ObjectSymbol as _};
 const RELEASES: [(&str, &str); 3] =
     [("7.2", "libamdhip64.so.7"), ("6.4", "libamdhip64.so.6"), ("5.7", "libamdhip64.so.5")];
 
-/// Names of a library's dynamic symbols that begin with `hsa_`: those that it has, or those that it needs.
+/// The dynamic symbols of a library that start with `hsa_`: the defined ones, or the undefined ones.
 fn symbols(path: &Path, defined: bool) -> BTreeSet<String> {
     let data = std::fs::read(path).unwrap();
     let file = object::File::parse(&*data).unwrap();

@@ -1,5 +1,5 @@
-//! What HIP builds from HSA: managed memory, memory pools, virtual memory, graphs, cooperative launches, calls from kernels to the
-//! host, peers. By HIP's raw functions, on the real runtimes.
+//! HIP features that are built on HSA: managed memory, memory pools, virtual memory, graphs, cooperative launches,
+//! calls from kernels to the host, peers. With HIP's raw functions, on the real runtimes.
 #![cfg(target_os = "linux")]
 
 mod support;
@@ -14,7 +14,7 @@ const CODE: &[u8] = include_bytes!("kernels/features.gfx90a.co");
 const RUNTIMES: [(&str, &str); 3] =
     [("7.2", "libamdhip64.so.7"), ("6.4", "libamdhip64.so.6"), ("5.7", "libamdhip64.so.5")];
 
-/// Runs `test` on each runtime, in a process of its own; false in that process.
+/// Runs `test` with each runtime in a separate process; false in that process.
 fn elsewhere(test: &str, variables: &[(&str, &str)], check: impl Fn(&str, bool, &str)) -> bool {
     if support::inside().is_some() {
         return false;
@@ -51,7 +51,7 @@ fn launch<T>(kernel: hipFunction_t, blocks: u32, threads: u32, stream: hipStream
     ok(try_launch(kernel, blocks, threads, stream, argument));
 }
 
-/// The same, with what HIP says to it.
+/// The same; returns HIP's status.
 fn try_launch<T>(kernel: hipFunction_t, blocks: u32, threads: u32, stream: hipStream_t, argument: &T) -> hipError_t {
     let mut arguments = [(&raw const *argument).cast_mut().cast::<c_void>()];
     let arguments = arguments.as_mut_ptr();
@@ -66,7 +66,7 @@ fn buffer() -> *mut c_void {
     unsafe {
         ok(hipMalloc(&mut buffer, 4096));
         ok(hipMemset(buffer, 0, 4096));
-        // The host does not wait for a fill, and neither do other devices and streams that are not blocking.
+        // The host does not wait for a fill, and neither do other devices and non-blocking streams.
         ok(hipStreamSynchronize(null_mut()));
     }
     buffer
@@ -175,19 +175,20 @@ fn kernels_print() {
     ok(unsafe { hipDeviceSynchronize() });
 }
 
-/// A kernel that aborts: 7.2 tells the program, and what it printed is not lost; those before end the process, as they do on a GPU.
+/// A kernel that aborts: 7.2 reports the error, and does not lose the kernel's output. Earlier releases end the
+/// process, as on a GPU.
 #[test]
 fn a_kernel_that_aborts_is_told_of() {
     let told = |release: &str, success: bool, text: &str| {
         assert_eq!(success, release == "7.2", "ROCm {release}: {text}");
-        // What ends the process leaves no time to print.
+        // If the process ends, the output may be lost.
         assert!(text.contains("about to fail") || release != "7.2", "ROCm {release}: {text}");
         assert!(text.contains("hsa-sim: kernel fail: trap 2"), "ROCm {release}: {text}");
     };
     if elsewhere("a_kernel_that_aborts_is_told_of", &[], told) {
         return;
     }
-    // Told at once if the kernel has come so far already.
+    // The error is returned immediately if the kernel has already failed.
     let mut status = try_launch(kernel(c"fail"), 1, 64, null_mut(), &0);
     if status == hipSuccess {
         // SAFETY: waits.
@@ -196,10 +197,10 @@ fn a_kernel_that_aborts_is_told_of() {
     assert_eq!(status, hipErrorLaunchFailure);
 }
 
-/// On a stream of its own: for the default stream HIP waits before it lets the process end.
+/// On a stream of its own: HIP waits for the default stream at process exit.
 #[test]
 fn a_process_ends_with_a_kernel_in_flight() {
-    // With a limit, so that a process that waits for the kernel after all ends, too, and says why.
+    // With a budget, so that a process that waits for the kernel ends too, with an error.
     let limit = [("HIP_SIM_BUDGET", "10000000000")];
     let ended = |release: &str, success: bool, text: &str| {
         let left = text.contains("leaving") && text.contains("ended with exit status: 3");
@@ -217,15 +218,15 @@ fn a_process_ends_with_a_kernel_in_flight() {
     std::process::exit(3);
 }
 
-/// A kernel runs; copies, a host function and an event are queued behind it.
+/// A kernel is running; copies, a host function and an event are queued after it.
 #[test]
 fn a_process_ends_with_much_in_flight() {
-    // With a limit that no test comes to, or that is come to while the process ends.
+    // With a budget that is not reached, and with one that is reached during process exit.
     for budget in ["10000000000", "200000"] {
         let limit = [("HIP_SIM_BUDGET", budget)];
         let ended = |release: &str, _: bool, text: &str| {
             let kept = text.contains("leaving") && text.contains("ended with exit status: 3");
-            // Of a kernel that is cut off the older runtimes end the process.
+            // When a kernel is stopped, the older runtimes abort the process.
             let cut = budget == "200000" && release != "7.2" && text.contains("signal: 6");
             assert!(kept || cut, "ROCm {release}, {budget} instructions: {text}");
         };
@@ -247,7 +248,7 @@ fn much_in_flight() {
         ok(hipHostMalloc(&mut pinned, 4096, 0));
         launch(kernel(c"wait_for_ever"), 1, 64, stream, &data);
         for _ in 0..5 {
-            // Told of the kernel's end, if that has come.
+            // Fails if the kernel has already been stopped.
             let _ = hipMemcpyAsync(pinned, data, 4096, hipMemcpyDeviceToHost, stream);
             let _ = hipMemsetAsync(data, 1, 4096, stream);
         }
@@ -258,9 +259,10 @@ fn much_in_flight() {
     std::process::exit(3);
 }
 
-/// Threads wait in the runtime, each in its own way, as the main thread ends the process. What they wait for never ends, or about then.
+/// Threads wait in the runtime, each in a different way, while the main thread ends the process. What they wait for
+/// never happens, or happens at about that time.
 ///
-/// After that they call HIP no more: what a call finds that begins while HIP takes itself down is up to HIP.
+/// Afterwards they do not call HIP any more: the behaviour of a call that starts while HIP shuts down is up to HIP.
 #[test]
 fn a_process_ends_while_threads_wait() {
     for end in ["never", "soon"] {
@@ -269,7 +271,7 @@ fn a_process_ends_while_threads_wait() {
             let fine = text.contains("leaving") && text.contains("ended with exit status: 3");
             assert!(fine, "ROCm {release}, kernels end {end}: {text}");
         };
-        // What goes wrong there does so now and then.
+        // Failures there are intermittent.
         for _ in 0..3 {
             if !elsewhere("a_process_ends_while_threads_wait", &variables, ended) {
                 threads_wait(end == std::env::var("HSA_SIM_TEST_KERNELS_END").unwrap());
@@ -295,7 +297,7 @@ fn threads_wait(never: bool) {
                 unsafe {
                     ok(hipStreamCreateWithFlags(&mut stream, hipStreamNonBlocking));
                     ok(hipEventCreate(&mut event));
-                    // Everything queued so far has ended: for the default stream HIP waits at the process's end.
+                    // Everything queued so far has completed: HIP waits for the default stream at process exit.
                     ok(hipDeviceSynchronize());
                     ready.wait();
                     if never {
@@ -304,7 +306,7 @@ fn threads_wait(never: bool) {
                         (0..300 * (thread + 1)).for_each(|_| launch(increment, 4, 64, stream, &data));
                     }
                     launched.wait();
-                    // Told of a kernel that is cut off, if that comes before the process's end.
+                    // Fails if a kernel is stopped before the process exits.
                     let _ = match thread % 4 {
                         0 => hipStreamSynchronize(stream),
                         1 => {
@@ -319,7 +321,7 @@ fn threads_wait(never: bool) {
             });
         }
         launched.wait();
-        // The others are likely to have come to where they wait. The process ends wherever they are.
+        // By now the other threads are probably waiting. The process exits in any case.
         std::thread::sleep(std::time::Duration::from_millis(if never { 30 } else { 5 }));
         println!("leaving");
         std::process::exit(3);
@@ -329,7 +331,7 @@ fn threads_wait(never: bool) {
 #[test]
 fn memory_is_mapped_to_reserved_addresses() {
     if elsewhere("memory_is_mapped_to_reserved_addresses", &[], |release, success, text| {
-        // The runtime of 5.7 has its own way, without HSA.
+        // The runtime of 5.7 has its own mechanism, without HSA.
         if release != "5.7" {
             passes(release, success, text);
         }
@@ -393,8 +395,8 @@ fn peers_use_each_others_memory() {
     }
 }
 
-/// Freed memory is kept back for a while, so that nothing else is there: a copy from it or to it is an error all the same. (Not one
-/// that HIP does itself, like that of freed memory to live one: it takes it for memory of the host.)
+/// Freed memory is not reused for a while, so nothing else is mapped there: a copy from it or to it is still an error.
+/// (Except a copy that HIP does itself, such as from freed to live memory: it treats the former as host memory.)
 #[test]
 fn copies_of_freed_memory_are_refused() {
     if elsewhere("copies_of_freed_memory_are_refused", &[], passes) {
@@ -413,7 +415,7 @@ fn copies_of_freed_memory_are_refused() {
     assert_eq!(bytes, [5; 256]);
 }
 
-/// The pool's memory is made reachable before it is allocated, or after.
+/// Access to the pool's memory is granted before its allocation, or after.
 #[test]
 fn a_pools_memory_is_used_by_another_device() {
     if elsewhere("a_pools_memory_is_used_by_another_device", &[("HIP_SIM_DEVICES", "2")], passes) {
@@ -458,7 +460,7 @@ fn range_attribute(attribute: hipMemRangeAttribute, memory: *mut c_void) -> c_in
     value
 }
 
-/// The devices that 8192 bytes of memory are said to be accessed by, of four at most.
+/// The devices that are reported to access 8192 bytes of memory, at most four.
 fn accessed_by(memory: *mut c_void) -> [c_int; 4] {
     let mut devices = [77; 4];
     let attribute = hipMemRangeAttributeAccessedBy;
@@ -467,7 +469,7 @@ fn accessed_by(memory: *mut c_void) -> [c_int; 4] {
     devices
 }
 
-/// Values as HIP's documentation has them: -2 is no device, -1 the CPU.
+/// Values as in HIP's documentation: -2 means no device, -1 the CPU.
 #[test]
 fn advice_on_managed_memory_is_read_back() {
     if elsewhere("advice_on_managed_memory_is_read_back", &[("HIP_SIM_DEVICES", "2")], passes) {
@@ -553,7 +555,7 @@ fn advice_on_managed_memory_is_read_back() {
     }
 }
 
-/// The place is read back; the bytes are the same ones for host and GPUs before and after.
+/// The location is returned; the bytes are the same for host and GPUs before and after.
 #[test]
 fn managed_memory_is_prefetched() {
     if elsewhere("managed_memory_is_prefetched", &[("HIP_SIM_DEVICES", "2")], passes) {
@@ -591,16 +593,16 @@ fn managed_memory_is_prefetched() {
         assert_eq!(hipMemPrefetchAsync(memory, 4 * COUNT + 1, 0, stream), hipErrorInvalidValue);
         assert_eq!(hipMemPrefetchAsync(memory, 4096, 9, stream), hipErrorInvalidDevice);
         ok(hipFree(memory));
-        // The program's own memory: only for devices that reach it by themselves.
+        // Memory of the program: only for devices that can access it directly.
         let mut own = vec![1_u8; 3 << 12];
         assert_ne!(hipMemPrefetchAsync(own.as_mut_ptr().cast(), 4096, 0, stream), hipSuccess);
         ok(hipStreamSynchronize(stream));
-        // 5.7 knows of no other memory at all.
+        // 5.7 does not know any memory but managed memory.
         let status = hipMemPrefetchAsync(own.as_mut_ptr().cast(), 4096, hipCpuDeviceId, stream);
         let refused = support::inside().as_deref() == Some("5.7");
         assert_eq!(status, if refused { hipErrorInvalidValue } else { hipSuccess });
         ok(hipStreamSynchronize(stream));
-        // Again and again, at the same addresses perhaps: what was said of memory goes with it.
+        // Repeatedly, possibly at the same addresses: the advice must be forgotten with the memory.
         for _ in 0..20 {
             ok(hipMallocManaged(&mut memory, 1 << 16, hipMemAttachGlobal));
             launch(increment, 1, 64, stream, &memory);
@@ -611,11 +613,12 @@ fn managed_memory_is_prefetched() {
     }
 }
 
-/// HIP 7.2 hears of a loss twice and keeps what it heard last: this from the system's events, then from the queue what it stays with. Who
-/// waits meanwhile is told of either.
+/// HIP 7.2 is notified of a loss twice and keeps the last error: this one from the system event, then the final one
+/// from the queue. A call that waits meanwhile returns either.
 const TOLD_FIRST: hipError_t = hipErrorLaunchFailure;
 
-/// A GPU that is lost, as by a reset: 7.2 answers every later call with one error, whatever device it is for; those before end the process.
+/// A GPU that is lost, as by a reset: 7.2 returns one error for every later call, for any device. Earlier releases end
+/// the process.
 #[test]
 fn a_gpu_that_is_lost_is_told_of() {
     let told = |release: &str, success: bool, text: &str| {
@@ -624,7 +627,7 @@ fn a_gpu_that_is_lost_is_told_of() {
         assert_eq!(text.matches("hsa-sim: GPU 0 is lost").count(), 1, "ROCm {release}: {text}");
         assert!(release == "7.2" || text.contains("signal: 6"), "ROCm {release}: {text}");
     };
-    // One dispatch is that of the buffer's zeros.
+    // One of the dispatches zeroes the buffer.
     let variables = [("HIP_SIM_LOSE", "3"), ("HIP_SIM_DEVICES", "2")];
     if elsewhere("a_gpu_that_is_lost_is_told_of", &variables, told) {
         return;
@@ -665,17 +668,17 @@ fn a_gpu_that_is_lost_is_told_of() {
         ]
     };
     assert_eq!(later, [hipErrorUnknown; 11]);
-    // And the process ends as it wants to.
+    // The process exits normally.
 }
 
-/// Kernels one after the other on a stream, each of which adds 1 to a number in memory of the host.
+/// The number of kernels on a stream, each of which adds 1 to a number in host memory.
 const KERNELS: c_int = 20;
 
-/// Launches them; where the number is, and the stream.
+/// Launches them. Returns the number and the stream.
 fn count() -> (&'static AtomicI32, hipStream_t) {
     let (mut stream, mut data) = (null_mut(), null_mut());
-    // SAFETY: places for handle and pointer; the memory is never freed, is zero before anything is launched, and afterwards all use it by
-    // whole words.
+    // SAFETY: places for handle and pointer; the memory is never freed, is zeroed before anything is launched, and afterwards all accesses
+    // are of whole words.
     let number = unsafe {
         ok(hipStreamCreateWithFlags(&mut stream, hipStreamNonBlocking));
         ok(hipHostMalloc(&mut data, 4096, 0));
@@ -687,7 +690,7 @@ fn count() -> (&'static AtomicI32, hipStream_t) {
     (number, stream)
 }
 
-/// With seconds of waits in its queue a program that does not wait reads too early, though it is slow itself.
+/// With delays of seconds in its queue, a program that does not wait reads too early, even if it is slow itself.
 #[test]
 fn a_delay_shows_a_wait_that_is_missing() {
     let early = |release: &str, _: bool, text: &str| {
@@ -699,13 +702,13 @@ fn a_delay_shows_a_wait_that_is_missing() {
     loop {
         let begun = std::time::Instant::now();
         let (number, _) = count();
-        // Long enough for a queue without waits.
+        // Long enough for a queue without delays.
         std::thread::sleep(std::time::Duration::from_millis(200));
         if number.load(Relaxed) < KERNELS {
             println!("that was too early");
             break;
         }
-        // On a busy machine this thread may have slept for seconds itself, and then says nothing.
+        // On a busy machine this thread may have slept for seconds; then the check proves nothing.
         assert!(begun.elapsed().as_secs() >= 1, "the queue does not wait");
     }
     // SAFETY: ends the process, without the waits of HIP's own destructors.
@@ -731,7 +734,7 @@ fn a_delay_changes_nothing_for_who_waits() {
     assert_eq!(word(copy, 63), 1);
 }
 
-/// A copy from memory that was freed: HIP takes it for the host's and copies by itself if need be, so it succeeds; but it is told of.
+/// A copy from freed memory: HIP treats it as host memory and may copy it itself, so it succeeds; but it is reported.
 #[test]
 fn a_copy_from_freed_memory_is_told_of() {
     let told = |release: &str, success: bool, text: &str| {
@@ -741,7 +744,7 @@ fn a_copy_from_freed_memory_is_told_of() {
     if elsewhere("a_copy_from_freed_memory_is_told_of", &[], told) {
         return;
     }
-    // What is smaller HIP copies without asking.
+    // HIP copies smaller sizes without calling HSA.
     let size = 8 << 20;
     let (mut gone, mut live) = (null_mut(), null_mut());
     // SAFETY: places for the pointers; memory that was freed is kept back, which is what this is about.
@@ -753,7 +756,7 @@ fn a_copy_from_freed_memory_is_told_of() {
     }
 }
 
-/// The same by the safe crate, where HIP returns at all: the error names the launch, and drops are silent.
+/// The same with the safe crate, with the releases whose HIP returns: the error names the launch, and drops are silent.
 #[test]
 fn a_gpu_that_is_lost_is_an_error_of_the_safe_crate() {
     let told = |release: &str, success: bool, text: &str| {
@@ -776,7 +779,7 @@ fn a_gpu_that_is_lost_is_an_error_of_the_safe_crate() {
     let error = error.expect("it is lost after three dispatches");
     let told_first = Some(hip::Status(TOLD_FIRST.0));
     assert!([told_first, Some(hip::Status::UNKNOWN)].contains(&error.status()), "{error}");
-    // From the launch itself if the GPU was fast, else from the wait for it.
+    // From the launch itself if the GPU was fast, otherwise from the wait for it.
     let text = error.to_string();
     assert!(text.contains("increment<<<") || text.contains("increment in (1, 1, 1) blocks"), "{text}");
     while stream.synchronize().is_err_and(|error| error.status() == told_first) {}

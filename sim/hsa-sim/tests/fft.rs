@@ -1,5 +1,5 @@
-//! rocFFT through hipFFT, unmodified, on the software GPU. It compiles its kernels at run time; transforms are held to the sums
-//! that define them, in f64 on the host.
+//! rocFFT through hipFFT, unmodified, on the software GPU. It compiles its kernels at run time. Transforms are compared
+//! with their definition as sums, in f64 on the host.
 #![cfg(target_os = "linux")]
 
 mod support;
@@ -17,12 +17,12 @@ use support::numbers::{assert_close, raw, singles, values};
 
 const FILES: [&str; 2] = ["libhipfft.so", "librocfft.so"];
 
-/// Compile in the process: the helper program that rocFFT starts otherwise does not find its libraries in an unpacked tree.
+/// Compile in the process: the helper program that rocFFT would start does not find its libraries in an unpacked tree.
 const VARIABLES: [(&str, &str); 1] = [("ROCFFT_RTC_PROCESS", "0")];
 
 type Complex = (f64, f64);
 
-/// The transform of the columns, then of the rows, of a matrix of rows: what a transform in two dimensions is.
+/// A two-dimensional transform: that of the columns, then of the rows, of a row-major matrix.
 fn transform_2d(rows: usize, columns: usize, values: &[Complex], sign: f64) -> Vec<Complex> {
     let mut out: Vec<Complex> = values.chunks(columns).flat_map(|row| transform(row, sign)).collect();
     for column in 0..columns {
@@ -34,7 +34,7 @@ fn transform_2d(rows: usize, columns: usize, values: &[Complex], sign: f64) -> V
     out
 }
 
-/// The discrete Fourier transform, as it is defined; `sign` is -1 forward and 1 backward.
+/// The discrete Fourier transform by its definition; `sign` is -1 forward and 1 backward.
 fn transform(values: &[Complex], sign: f64) -> Vec<Complex> {
     let n = values.len();
     let line = |k: usize| {
@@ -58,7 +58,8 @@ fn check(status: hipfftResult) {
     assert_eq!(status, HIPFFT_SUCCESS, "{:?}", load_error());
 }
 
-/// Forward, and back: lengths of one kernel (a power of two, a product of small primes) and of Bluestein's algorithm (a prime).
+/// Forward and backward: lengths with one kernel (a power of two, a product of small primes) and with Bluestein's
+/// algorithm (a prime).
 #[test]
 fn c2c_in_one_dimension_agrees_with_the_host() {
     if elsewhere("c2c_in_one_dimension_agrees_with_the_host", &FILES, &VARIABLES) {
@@ -106,7 +107,7 @@ fn z2z_in_two_dimensions_agrees_with_the_host() {
     assert_close("transform", &buffer.to_vec().unwrap(), &expected, 1e-11);
 }
 
-/// Real numbers in, the half that is not redundant out; and back, scaled by the length.
+/// Real numbers to the non-redundant half of the spectrum; and back, scaled by the length.
 #[test]
 fn r2c_and_c2r_agree_with_the_host() {
     if elsewhere("r2c_and_c2r_agree_with_the_host", &FILES, &VARIABLES) {
@@ -137,7 +138,7 @@ fn r2c_and_c2r_agree_with_the_host() {
     assert_close("there and back", &back.to_vec().unwrap(), &scaled, 1e-3);
 }
 
-/// The transform in any number of dimensions, the last one the fastest.
+/// The transform in any number of dimensions, the last one being contiguous.
 fn transform_all(lengths: &[usize], values: &[Complex], sign: f64) -> Vec<Complex> {
     let mut out = values.to_vec();
     let mut step = 1;
@@ -153,7 +154,7 @@ fn transform_all(lengths: &[usize], values: &[Complex], sign: f64) -> Vec<Comple
     out
 }
 
-/// Some numbers of a long transform: its whole would take too long by the definition.
+/// Some results of a long transform: all of them by the definition would take too long.
 fn some_of(values: &[Complex], sign: f64) -> Vec<(usize, Complex)> {
     let n = values.len();
     let wanted = (0..24).map(|i| (i * 7919 + 3) % n);
@@ -193,14 +194,14 @@ fn line(device: &Device, n: usize, batch: usize, in_place: bool) {
         let (places, expected): (Vec<usize>, Vec<Complex>) = some_of(line, -1.0).into_iter().unzip();
         let some: Vec<f64> = places.iter().flat_map(|k| [got[2 * k], got[2 * k + 1]]).collect();
         assert_close(&format!("some of {n}, {at}"), &some, &flat(&expected), tolerance);
-        // And none of the others is astray: what goes in comes out.
+        // The other results are checked by the sum of squares, which the transform preserves.
         let energy = |numbers: &[f64]| numbers.iter().map(|x| x * x).sum::<f64>();
         let ratio = energy(got) / energy(&flat(line)) / n as f64;
         assert!((ratio - 1.0).abs() < 1e-12, "{n}: {ratio}");
     }
 }
 
-/// Every radix that rocFFT has, their products, primes (Bluestein), and lines of several kernels.
+/// Every radix of rocFFT, products of radices, primes (Bluestein), and lines that need several kernels.
 #[test]
 #[ignore = "compiles some dozens of kernels"]
 fn lines_of_all_kinds_agree_with_the_host() {
@@ -227,7 +228,7 @@ fn strides_agree_with_the_host() {
     }
     let device = Device::get(0).unwrap();
     let n = 30_usize;
-    // Numbers of a line and lines are so far apart, going in and coming out.
+    // The strides between the numbers of a line and between lines, for input and output.
     for (batch, [from_step, from_line, to_step, to_line]) in [(12, [12, 1, 1, 30]), (5, [2, 64, 5, 1])] {
         let size = |step: usize, line: usize| (n - 1) * step + (batch - 1) * line + 1;
         let input = values(2 * size(from_step, from_line), 9);

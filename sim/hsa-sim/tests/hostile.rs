@@ -1,4 +1,4 @@
-//! What a program must not do: every such call is a status, and the process goes on.
+//! Invalid use of HSA: every such call returns a status, and the process continues.
 #![cfg(target_os = "linux")]
 
 mod support;
@@ -60,13 +60,13 @@ unsafe extern "C" fn heard(status: hsa_status_t, _: *mut hsa_queue_t, sender: *m
     sender.lock().unwrap().send(status).unwrap();
 }
 
-/// A queue, and what its callback hears.
+/// Creates a queue, and a receiver of its errors.
 fn queue(hsa: &Hsa, gpu: hsa_agent_t) -> (*mut hsa_queue_t, Receiver<hsa_status_t>) {
     static SENDERS: Mutex<Vec<Arc<Mutex<Sender<hsa_status_t>>>>> = Mutex::new(Vec::new());
     let (sender, receiver) = channel();
     let sender = Arc::new(Mutex::new(sender));
     let data = Arc::as_ptr(&sender).cast_mut();
-    // A queue may tell of an error at any time.
+    // A queue may report an error at any time.
     SENDERS.lock().unwrap().push(sender);
     let mut queue = null_mut();
     let status = call!(hsa.hsa_queue_create(
@@ -83,7 +83,7 @@ fn queue(hsa: &Hsa, gpu: hsa_agent_t) -> (*mut hsa_queue_t, Receiver<hsa_status_
     (queue, receiver)
 }
 
-/// Puts a packet at the start of a queue and rings.
+/// Writes a packet to the first slot of a queue and rings the doorbell.
 fn submit(hsa: &Hsa, queue: *mut hsa_queue_t, words: [u64; 8]) {
     // SAFETY: a live queue; the packet goes to its first place, the header last.
     unsafe {
@@ -97,7 +97,7 @@ fn submit(hsa: &Hsa, queue: *mut hsa_queue_t, words: [u64; 8]) {
     }
 }
 
-/// One test, as the library is started and ended in it.
+/// One test, since it starts and ends the library.
 #[test]
 fn nothing_that_is_wrong_does_harm() {
     let hsa = Hsa::open();
@@ -129,17 +129,17 @@ fn nothing_that_is_wrong_does_harm() {
     assert_eq!(call!(hsa.hsa_shut_down()), HSA_STATUS_SUCCESS);
 }
 
-/// A function as it is called with numbers only: pointers, handles and sizes are all passed alike.
+/// A function called with integer arguments only: pointers, handles and sizes are passed in the same way.
 type Plain = unsafe extern "C" fn(u64, u64, u64, u64, u64, u64, u64, u64, u64, u64) -> u64;
 
 /// Calls a function with a first argument and nothing else.
 fn with_first(hsa: &Hsa, name: &str, first: u64) -> u64 {
-    // SAFETY: no function of HSA takes more than ten arguments, and of a caller's registers and stack it may leave unread what it likes.
-    // The pointers are null.
+    // SAFETY: HSA's functions take at most ten arguments, and ignore other registers and stack slots. The pointers are null.
     unsafe { hsa.get::<Plain>(name)(first, 0, 0, 0, 0, 0, 0, 0, 0, 0) }
 }
 
-/// Every function with null for each pointer, 0 for each handle and size: before the start, running, and after the end.
+/// Calls every function with null for each pointer and 0 for each handle and size: before initialisation, while
+/// running, and after shutdown.
 fn every_function_with_nothing(hsa: &Hsa) {
     for export in hsa_sim::EXPORTS {
         if !["hsa_init", "hsa_shut_down"].contains(&export.name) {
@@ -148,7 +148,7 @@ fn every_function_with_nothing(hsa: &Hsa) {
     }
 }
 
-/// Every function whose first argument is a handle, with what is none, and nothing else.
+/// Calls every function whose first argument is a handle with invalid handles.
 fn every_function_with_a_handle_that_is_none(hsa: &Hsa) {
     let families =
         ["hsa_agent_", "hsa_signal_", "hsa_queue_", "hsa_executable_", "hsa_isa_", "hsa_region_", "hsa_cache_"];
@@ -175,12 +175,12 @@ fn every_function_with_a_handle_that_is_none(hsa: &Hsa) {
     assert!(called > 60, "{called}");
 }
 
-/// Things used after they have ended, ended twice, or of another kind.
+/// Objects that are used after their destruction, destroyed twice, or of another kind.
 fn wrong_order(hsa: &Hsa, gpu: hsa_agent_t) {
     let (queue, _heard) = queue(hsa, gpu);
     // SAFETY: a live queue.
     let doorbell = unsafe { (*queue).doorbell_signal };
-    // A queue's doorbell as a signal of the program's, an agent as a signal, a signal as a queue.
+    // A queue's doorbell used as a program's signal, an agent as a signal, a signal as a queue.
     for handle in [doorbell.handle, gpu.handle, queue as u64] {
         let agent = hsa_agent_t { handle };
         let mut value = [0_u64; 64];
@@ -197,14 +197,14 @@ fn wrong_order(hsa: &Hsa, gpu: hsa_agent_t) {
         assert_ne!(call!(hsa.hsa_code_object_reader_destroy(hsa_code_object_reader_t = reader)), HSA_STATUS_SUCCESS);
     }
     assert_eq!(call!(hsa.hsa_queue_destroy(*mut hsa_queue_t = queue)), HSA_STATUS_SUCCESS);
-    // What was the queue's, once it is gone.
+    // The queue's address after its destruction.
     with_first(hsa, "hsa_queue_load_read_index_relaxed", queue as u64);
     with_first(hsa, "hsa_signal_load_relaxed", doorbell.handle);
     assert_eq!(call!(hsa.hsa_queue_inactivate(*mut hsa_queue_t = queue)), HSA_STATUS_ERROR_INVALID_QUEUE);
 }
 
-/// Packets of random bits, some of them written while the queue reads them. Whatever is in them, the queue can be destroyed, and what
-/// its callback hears is an error.
+/// Packets of random bits, some of them written while the queue reads them. Whatever they contain, the queue can be
+/// destroyed, and its callback receives an error.
 fn random_packets(hsa: &Hsa, gpu: hsa_agent_t) {
     let mut state = 0x9e37_79b9_7f4a_7c15_u64;
     let mut next = move || {
@@ -229,7 +229,7 @@ fn random_packets(hsa: &Hsa, gpu: hsa_agent_t) {
             6 => queue as u64 + next() % 8192,
             _ => next(),
         };
-        // Nobody handles the packet that comes first, and the queue is in order: there is an error, whatever follows.
+        // The first packet is invalid, and the queue is in order: an error is certain.
         let is_sure = round % 10 == 0;
         let mut packets = if is_sure { vec![[77, 0, 0, 0, 0, 0, 0, 0]] } else { Vec::new() };
         for _ in 0..=round % 5 {
@@ -252,7 +252,7 @@ fn random_packets(hsa: &Hsa, gpu: hsa_agent_t) {
             let word = |at: usize| std::sync::atomic::AtomicU64::from_ptr(ring.add(at));
             for (n, words) in packets.iter().enumerate() {
                 let order = std::sync::atomic::Ordering::Release;
-                // Every other round the header comes first, and the rest while it is read.
+                // In every other round the header is written first, and the rest while the packet is read.
                 if round % 2 == 1 {
                     word(8 * n).store(words[0], order);
                 }
@@ -268,7 +268,7 @@ fn random_packets(hsa: &Hsa, gpu: hsa_agent_t) {
             let ring = hsa.get::<unsafe extern "C" fn(hsa_signal_t, i64)>("hsa_signal_store_screlease");
             ring((*queue).doorbell_signal, if round % 3 == 0 && !is_sure { -1 } else { packets.len() as i64 - 1 });
         }
-        // Some are destroyed while they are at work. On a slow machine that would be all; it is all the same.
+        // Some are destroyed while they are working. On a slow machine that may be all of them, which is fine too.
         let patience = Duration::from_millis(if told <= round / 4 { 20 } else { 1 });
         let status = if is_sure { Ok(heard.recv().unwrap()) } else { heard.recv_timeout(patience) };
         if let Ok(status) = status {
@@ -370,7 +370,7 @@ fn wrong_memory(hsa: &Hsa, gpu: hsa_agent_t) {
     assert_eq!(free(memory), HSA_STATUS_SUCCESS);
     assert_eq!(free(memory), HSA_STATUS_ERROR_INVALID_ALLOCATION);
     assert_eq!(call!(hsa.hsa_amd_memory_unlock(*mut c_void = own)), HSA_STATUS_ERROR_INVALID_ALLOCATION);
-    // A lock of a part, as it may be left over from other memory there, is no limit for copies of the whole.
+    // A lock of a part, possibly left over from other memory at that address, does not limit copies of the whole.
     let (mut from, mut to) = (vec![7_u8; 1 << 16], vec![0_u8; 1 << 16]);
     let (part, mut agents) = (from.as_mut_ptr().cast::<c_void>(), null_mut());
     let locked = call!(hsa.hsa_amd_memory_lock(*mut c_void = part, usize = 5000, *mut hsa_agent_t = null_mut(), i32 = 0, *mut *mut c_void = &mut agents));
@@ -402,7 +402,7 @@ fn wrong_code(hsa: &Hsa, gpu: hsa_agent_t) {
             *mut hsa_code_object_reader_t = reader,
         ))
     };
-    // Not there; too long for what is there; nothing.
+    // Not mapped; longer than the mapped memory; empty.
     assert_ne!(create(0x1000 as *const c_void, 100, &mut reader), HSA_STATUS_SUCCESS);
     assert_ne!(create(code.as_ptr().cast(), usize::MAX, &mut reader), HSA_STATUS_SUCCESS);
     assert_ne!(create(code.as_ptr().cast(), 0, &mut reader), HSA_STATUS_SUCCESS);
@@ -439,11 +439,11 @@ fn wrong_packets(hsa: &Hsa, gpu: hsa_agent_t) {
         (kernel(0), HSA_STATUS_ERROR_INVALID_CODE_OBJECT),
         (kernel(0xdead_beef), HSA_STATUS_ERROR_INVALID_CODE_OBJECT),
         (kernel(u64::MAX), HSA_STATUS_ERROR_INVALID_CODE_OBJECT),
-        // Types that are none, and AMD's own of an unknown format.
+        // Invalid packet types, and AMD's own with an unknown format.
         ([4, sizes, 0, 0, 0, 0, 0, 0], HSA_STATUS_ERROR_INVALID_PACKET_FORMAT),
         ([77, 0, 0, 0, 0, 0, 0, 0], HSA_STATUS_ERROR_INVALID_PACKET_FORMAT),
         ([9 << 16, 0, 0, 0, 0, 0, 0, 0], HSA_STATUS_ERROR_INVALID_PACKET_FORMAT),
-        // Signals that are none: to wait for, to complete.
+        // Invalid signals: to wait for, and to complete.
         ([3, 0xdead_beef, 0, 0, 0, 0, 0, 0], HSA_STATUS_ERROR_INVALID_SIGNAL),
         ([3, 0, 0, 0, 0, 0, 0, 0xdead_beef], HSA_STATUS_ERROR_INVALID_SIGNAL),
     ];
@@ -454,7 +454,7 @@ fn wrong_packets(hsa: &Hsa, gpu: hsa_agent_t) {
         assert_eq!(call!(hsa.hsa_queue_destroy(*mut hsa_queue_t = queue)), HSA_STATUS_SUCCESS);
         assert_eq!(call!(hsa.hsa_queue_destroy(*mut hsa_queue_t = queue)), HSA_STATUS_ERROR_INVALID_QUEUE);
     }
-    // A barrier that nobody lifts does not keep its queue from being destroyed.
+    // A barrier that is never satisfied does not keep its queue from being destroyed.
     let mut signal = hsa_signal_t::default();
     let place = &raw mut signal;
     let status = call!(hsa.hsa_signal_create(i64 = 1, u32 = 0, *const c_void = null(), *mut hsa_signal_t = place));
@@ -463,7 +463,7 @@ fn wrong_packets(hsa: &Hsa, gpu: hsa_agent_t) {
     submit(hsa, queue, [3, signal.handle, 0, 0, 0, 0, 0, 0]);
     assert_eq!(call!(hsa.hsa_queue_destroy(*mut hsa_queue_t = queue)), HSA_STATUS_SUCCESS);
     assert_eq!(call!(hsa.hsa_signal_destroy(hsa_signal_t = signal)), HSA_STATUS_SUCCESS);
-    // A signal that has ended before the packet is looked at holds nobody up, and is completed by nothing.
+    // A signal that was destroyed before the packet is processed does not block the queue, and is not completed.
     let ended = signal.handle;
     let status = call!(hsa.hsa_signal_create(i64 = 1, u32 = 0, *const c_void = null(), *mut hsa_signal_t = place));
     assert_eq!(status, HSA_STATUS_SUCCESS);
@@ -486,7 +486,7 @@ fn wrong_packets(hsa: &Hsa, gpu: hsa_agent_t) {
     assert_eq!(call!(hsa.hsa_signal_destroy(hsa_signal_t = signal)), HSA_STATUS_SUCCESS);
 }
 
-/// Run by the test below in a process of its own.
+/// Run by the test below in a separate process.
 #[test]
 #[ignore = "it ends its process"]
 fn a_queue_that_nobody_listens_to() {
@@ -511,7 +511,7 @@ fn a_queue_that_nobody_listens_to() {
     }
 }
 
-/// As ROCr does: whoever waits for the work would wait for ever.
+/// As in ROCr: otherwise a program that waits for the work would wait for ever.
 #[test]
 fn what_nobody_handles_ends_the_process() {
     use std::os::unix::process::ExitStatusExt;

@@ -1,5 +1,5 @@
-//! The image extension by its table: what HIP does not call of it, and what a program must not do. How kernels see images is tested in
-//! `hip`, on ROCm's own HIP runtimes.
+//! The image extension through its table: functions that HIP does not call, and invalid use. Kernels' access to images
+//! is tested in `hip`, on ROCm's own HIP runtimes.
 #![cfg(target_os = "linux")]
 
 mod support;

@@ -1,4 +1,4 @@
-//! Memory of other drivers, by file descriptor: what is mapped is the file's, and what is no such memory is refused.
+//! Memory of other drivers, by file descriptor: mappings show the file's contents, and other files are refused.
 #![cfg(target_os = "linux")]
 
 mod support;
@@ -46,7 +46,7 @@ fn open() -> (Library, hsa_agent_t) {
     (hsa, gpu)
 }
 
-/// An anonymous file of so many bytes, which keeps its size if it is sealed.
+/// An anonymous file with this size, which is fixed if it is sealed.
 fn file(bytes: u64, seals: c_int) -> File {
     // SAFETY: a string, and a descriptor that is new and nobody else's.
     unsafe {
@@ -163,7 +163,7 @@ fn a_gpus_memory_is_exported_and_mapped_again() {
     let (mut descriptor, mut offset) = (-1, 0);
     // SAFETY: places for what comes back.
     let mut exported = |address: *const c_void, size| unsafe { export(address, size, &mut descriptor, &mut offset) };
-    // What is not wholly in an allocation of a GPU.
+    // Ranges that are not completely in an allocation of a GPU.
     assert_eq!(exported(null_mut(), 8), HSA_STATUS_ERROR_INVALID_ARGUMENT);
     assert_eq!(exported(first, 0), HSA_STATUS_ERROR_INVALID_ARGUMENT);
     assert_eq!(exported(first.wrapping_byte_add(1), 8192), HSA_STATUS_ERROR_INVALID_ALLOCATION);
@@ -179,7 +179,7 @@ fn a_gpus_memory_is_exported_and_mapped_again() {
         assert_eq!(close(2), HSA_STATUS_ERROR_RESOURCE_FREE, "the program's own");
     }
     assert_eq!(size, 8192);
-    // SAFETY: both are the same 8192 bytes, which nobody else uses; the second mapping keeps them when the first is gone.
+    // SAFETY: both are the same 8192 bytes, which nothing else uses; the second mapping keeps them when the first is gone.
     unsafe {
         assert_eq!(second.cast::<[u8; 4]>().byte_add(5000).read(), *b"ours");
         first.cast::<u8>().byte_add(5000).write(b'O');

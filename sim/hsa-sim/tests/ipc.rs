@@ -1,4 +1,4 @@
-//! Memory and events that two processes share, by HIP's handles, on the real runtimes.
+//! Interprocess memory and events, with HIP's handles, on the real runtimes.
 #![cfg(target_os = "linux")]
 
 mod support;
@@ -11,10 +11,10 @@ use support::peer::{Peer, from_hex, hex, is_peer, serve};
 
 const RUNTIMES: [(&str, &str); 3] =
     [("7.2", "libamdhip64.so.7"), ("6.4", "libamdhip64.so.6"), ("5.7", "libamdhip64.so.5")];
-/// No whole number of pages.
+/// Not a whole number of pages.
 const SIZE: usize = 100_001;
 
-/// Runs `test` on each runtime, in a process of its own; false in that process.
+/// Runs `test` with each runtime in a separate process; false in that process.
 fn elsewhere(test: &str) -> bool {
     if support::inside().is_some() {
         return false;
@@ -62,7 +62,7 @@ fn memory_handle(buffer: *mut c_void) -> hipIpcMemHandle_t {
 
 fn open(handle: hipIpcMemHandle_t) -> Result<*mut c_void, hipError_t> {
     let mut buffer = null_mut();
-    // hipIpcMemLazyEnablePeerAccess, which ROCm 6.0 changed.
+    // hipIpcMemLazyEnablePeerAccess, whose value ROCm 6.0 changed.
     let lazy = u32::from(support::inside().is_some_and(|release| release != "5.7"));
     // SAFETY: a place for the pointer.
     match unsafe { hipIpcOpenMemHandle(&mut buffer, handle, lazy) } {
@@ -71,8 +71,8 @@ fn open(handle: hipIpcMemHandle_t) -> Result<*mut c_void, hipError_t> {
     }
 }
 
-/// The second process of the tests of memory: `open HANDLE` says whether it holds `value`s, and what of; `fill VALUE` and `close` go on
-/// with that; `share` gives a handle of its own memory.
+/// The second process of the memory tests. `open HANDLE` reports the value of the memory and whether all of it is
+/// equal; `fill VALUE` and `close` operate on that memory; `share` returns a handle of its own memory.
 fn serve_memory() {
     let mut opened = null_mut();
     serve(|line| match line.split_once(' ') {
@@ -86,7 +86,7 @@ fn serve_memory() {
             Err(status) => format!("error {}", status.0),
         },
         Some(("fill", value)) => {
-            // SAFETY: the buffer has as many bytes. By a kernel, not by the host.
+            // SAFETY: the buffer has as many bytes. Filled by a kernel, not by the host.
             unsafe {
                 ok(hipMemset(opened, value.parse().unwrap(), SIZE));
                 ok(hipDeviceSynchronize());
@@ -103,7 +103,8 @@ fn serve_memory() {
     });
 }
 
-/// What one process writes the other one reads, through kernels of both, and the memory outlives who shared it.
+/// Each process reads what the other has written, with kernels on both sides, and the memory outlives the process that
+/// shared it.
 #[test]
 fn memory_is_shared() {
     if elsewhere("memory_is_shared") {
@@ -119,12 +120,12 @@ fn memory_is_shared() {
     assert_eq!(peer.ask("fill 2"), "done");
     assert!(bytes(ours).iter().all(|byte| *byte == 2));
     assert_eq!(peer.ask("close"), "done");
-    // Once more, with what it holds now.
+    // Opened again, with its current contents.
     assert_eq!(peer.ask(&format!("open {}", hex(&memory_handle(ours)))), "2 true");
-    // SAFETY: the other process has it still.
+    // SAFETY: the other process still has the memory.
     ok(unsafe { hipFree(ours) });
     assert_eq!(peer.ask("fill 3"), "done");
-    // The other way round, and its process ends while we have its memory.
+    // In the other direction; the other process ends while we have its memory open.
     let theirs = open(from_hex(&peer.ask("share"))).unwrap();
     peer.end();
     assert!(bytes(theirs).iter().all(|byte| *byte == 7));
@@ -132,7 +133,8 @@ fn memory_is_shared() {
     ok(unsafe { hipIpcCloseMemHandle(theirs) });
 }
 
-/// Handles that are stale, damaged or of this process are errors, on both sides; nothing is left of them in the system.
+/// Stale and damaged handles, and handles of this process, are errors on both sides. Nothing of them stays in the
+/// system.
 #[test]
 fn bad_handles_are_errors() {
     if elsewhere("bad_handles_are_errors") {
@@ -144,7 +146,7 @@ fn bad_handles_are_errors() {
     let mut peer = Peer::start();
     let ours = buffer(1);
     let handle = memory_handle(ours);
-    // HIP says so itself.
+    // HIP itself returns this error.
     assert_eq!(open(handle), Err(hipErrorInvalidContext));
     let good = hex(&handle);
     // The first bytes are HSA's handle.
@@ -155,7 +157,7 @@ fn bad_handles_are_errors() {
         assert!(answer.starts_with("error"), "byte {at}: {answer}");
     }
     assert_eq!(peer.ask(&format!("open {good}")), "1 true", "the process goes on");
-    // No file of theirs has a name that could stay behind. (Whose the files in that folder are is not to be seen by their names.)
+    // No named file of theirs is left behind. (The names in that folder do not show which process they belong to.)
     for process in [std::process::id(), peer.child.id()] {
         let maps = std::fs::read_to_string(format!("/proc/{process}/maps")).unwrap();
         assert!(maps.contains("/memfd:") && !maps.contains("/dev/shm/"), "{maps}");
@@ -218,12 +220,12 @@ fn events_are_shared() {
             assert_eq!(peer.ask("wait"), "done");
         }
         peer.end();
-        // HIP keeps events in files of its own, which not every release takes away.
+        // HIP keeps events in files of its own, which some releases do not delete.
         let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
         let files = maps.lines().filter_map(|line| line.find("/dev/shm/hip_event").map(|at| &line[at..]));
         ok(hipEventDestroy(event));
         for file in files {
-            // It may be gone already.
+            // It may have been deleted already.
             let _ = std::fs::remove_file(file);
         }
     }

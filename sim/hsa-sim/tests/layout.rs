@@ -1,4 +1,4 @@
-//! HSA's types and constants, held to the C headers of ROCm 7.2: sizes, alignments, offsets, values.
+//! Compares HSA's types and constants with the C headers of ROCm 7.2: sizes, alignments, offsets, values.
 #![cfg(target_os = "linux")]
 
 mod support;
@@ -88,7 +88,7 @@ fn facts() -> Vec<Fact> {
     }
     out.extend(CONSTANTS.iter().map(|(name, value)| ((*name).to_owned(), (*name).to_owned(), u64::from(*value))));
     out.extend(STATUSES.iter().map(|(name, value)| ((*name).to_owned(), (*name).to_owned(), u64::from(value.0))));
-    // What a C union without a name has is a member of the struct around it.
+    // The members of an unnamed C union are members of the enclosing struct.
     for variant in ["memory_fault", "hw_exception"] {
         let offset = std::mem::offset_of!(hsa_amd_event_t, info) as u64;
         out.push((variant.to_owned(), format!("offsetof(hsa_amd_event_t, {variant})"), offset));

@@ -1,5 +1,5 @@
-//! rocRAND, unmodified, on the software GPU: each generator against published numbers or rocRAND's own generator on the host, each
-//! distribution against the host's numbers and its moments.
+//! rocRAND, unmodified, on the software GPU: each generator is compared with published numbers or with rocRAND's host
+//! generator, each distribution with the host's numbers and its moments.
 #![cfg(target_os = "linux")]
 
 mod support;
@@ -23,7 +23,7 @@ struct Kind {
     code: c_int,
     /// The size of its numbers, in bytes.
     bytes: usize,
-    /// There is one on the host since this release, if at all.
+    /// The first release with a host generator, if any.
     host: Option<&'static str>,
 }
 
@@ -109,7 +109,7 @@ struct Generator<'r> {
 }
 
 impl Generator<'_> {
-    /// `n` numbers that `fill` writes to where it is told.
+    /// Generates `n` numbers with `fill`.
     fn numbers<T: Pod>(&self, n: usize, fill: impl Fn(*mut c_void, *mut T, usize) -> c_int) -> Vec<T> {
         if self.on_host {
             let mut numbers = vec![T::zeroed(); n];
@@ -122,14 +122,14 @@ impl Generator<'_> {
         buffer.to_vec().unwrap()
     }
 
-    /// What a function without parameters generates.
+    /// Generates numbers with a function without parameters.
     fn plain<T: Pod>(&self, name: &str, n: usize) -> Vec<T> {
         type Fill = unsafe extern "C" fn(*mut c_void, *mut c_void, usize) -> c_int;
         // SAFETY: the type is that of rocrand.h for functions without parameters; there is room for `n` numbers.
         self.numbers(n, |handle, to: *mut T, n| unsafe { self.rand.function::<Fill>(name)(handle, to.cast(), n) })
     }
 
-    /// Whole numbers of all bits.
+    /// Uniform integers over the full range.
     fn bits(&self, kind: Kind, n: usize) -> Vec<u64> {
         match kind.bytes {
             4 => self.plain::<u32>("generate", n).into_iter().map(u64::from).collect(),
@@ -149,9 +149,9 @@ impl Drop for Generator<'_> {
     }
 }
 
-/// Counter-based generators give what their authors published for key and counter zero (rocRAND's ThreeFry of four words is another one,
-/// on the host, too); the van der Corput sequence is the first
-/// dimension of Sobol's.
+/// With key and counter zero, counter-based generators return the numbers that their authors published (rocRAND's
+/// four-word ThreeFry is a different one, on the host too). The van der Corput sequence is the first dimension of
+/// Sobol's.
 #[test]
 fn generators_give_published_numbers() {
     if on_each_of(&RAND_RELEASES, "generators_give_published_numbers", &FILES, &[]).is_some() {
@@ -166,7 +166,7 @@ fn generators_give_published_numbers() {
         ("Sobol64", &[0, 0x8000_0000_0000_0000, 0xc000_0000_0000_0000, 0x4000_0000_0000_0000]),
     ] {
         let kind = Kind::named(name);
-        // That of 5.7 is another one.
+        // That of 5.7 is different.
         if name == "ThreeFry2x64-20" && !since("6.4") {
             continue;
         }
@@ -175,7 +175,7 @@ fn generators_give_published_numbers() {
     }
 }
 
-/// The same numbers as the generator on the host, over several workgroups and several calls.
+/// The same numbers as from the host generator, over several workgroups and several calls.
 #[test]
 fn generators_are_bit_equal_to_those_on_the_host() {
     if on_each_of(&RAND_RELEASES[..3], "generators_are_bit_equal_to_those_on_the_host", &FILES, &[]).is_some() {
@@ -185,7 +185,7 @@ fn generators_are_bit_equal_to_those_on_the_host() {
     KINDS.into_iter().filter(|kind| kind.name != SLOW).for_each(|kind| equals_the_host(&rand, kind));
 }
 
-/// The same of the generator whose 8192 states are each so many steps ahead of the one before.
+/// The same for the generator with 8192 states, each a fixed number of steps after the previous one.
 #[test]
 #[ignore = "takes minutes"]
 fn mt19937_is_bit_equal_to_that_on_the_host() {
@@ -215,17 +215,17 @@ fn moments(numbers: &[f64]) -> (f64, f64) {
     (mean, numbers.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / n)
 }
 
-/// What a distribution has to be like.
+/// The properties of a distribution.
 struct Distribution {
     name: &'static str,
     mean: f64,
     variance: f64,
-    /// How far from it the fourth power of a standardised number is expected: the variance's own error.
+    /// The expected fourth power of a standardised number: it determines the variance's own error.
     kurtosis: f64,
 }
 
 impl Distribution {
-    /// Within five standard deviations of what is expected of so many numbers.
+    /// Checks that the moments are within five standard deviations of their expected values.
     fn assert_fits(&self, of: &str, numbers: &[f64]) {
         let n = numbers.len() as f64;
         let (mean, variance) = moments(numbers);
@@ -237,7 +237,7 @@ impl Distribution {
     }
 }
 
-/// Numbers on the GPU and on the host differ by no more than the rounding of their functions.
+/// Checks that numbers from the GPU and the host differ only by rounding.
 fn assert_near(of: &str, name: &str, gpu: &[f64], host: &[f64], tolerance: f64) {
     let furthest = gpu.iter().zip(host).map(|(gpu, host)| (gpu - host).abs() / host.abs().max(1.0)).fold(0.0, f64::max);
     assert!(furthest <= tolerance, "{of} {name}: {furthest:e} from the host's");
@@ -246,7 +246,7 @@ fn assert_near(of: &str, name: &str, gpu: &[f64], host: &[f64], tolerance: f64) 
 
 type WithTwo<T> = unsafe extern "C" fn(*mut c_void, *mut c_void, usize, T, T) -> c_int;
 
-/// One type: `T` with its parameters of type `P`, which are the same but for half precision.
+/// One type: `T` with parameters of type `P`, which is the same except for half precision.
 fn floats<T: Pod, P: Copy>(
     rand: &Rand,
     kind: Kind,
@@ -257,7 +257,7 @@ fn floats<T: Pod, P: Copy>(
 ) {
     let n = 8192;
     let generate = |on_host: bool| {
-        // A new one each time: what a generator does with the rest of its last call is its own.
+        // A new one each time: what a generator does with the remainder of its last call is unspecified.
         let new = || rand.generator(kind, on_host, 77);
         let with = |name: &str, a: f64, b: f64| {
             let (a, b) = (parameter(a), parameter(b));
@@ -291,7 +291,7 @@ fn floats<T: Pod, P: Copy>(
     for (distribution, numbers) in distributions.iter().zip(&gpu) {
         distribution.assert_fits(&of, numbers);
     }
-    // Zero is left out, one is in.
+    // Zero is excluded, one is included.
     assert!(gpu[0].iter().all(|x| (0.0..=1.0).contains(x)), "{of}");
     if kind.host.is_some_and(since) {
         let host = generate(true);
@@ -303,8 +303,8 @@ fn floats<T: Pod, P: Copy>(
     }
 }
 
-/// Uniform, normal and log-normal numbers of each type, of a generator that counts, one that steps, and one that fills space.
-/// (XORWOW takes seconds to begin.)
+/// Uniform, normal and log-normal numbers of each type, from a counter-based generator, a stepping one, and a
+/// quasi-random one. (XORWOW takes seconds to initialise.)
 #[test]
 fn distributions_of_floats_fit() {
     if on_each_of(&RAND_RELEASES[1..], "distributions_of_floats_fit", &FILES, &[]).is_some() {
@@ -313,16 +313,16 @@ fn distributions_of_floats_fit() {
     let rand = Rand::new();
     for name in ["Philox4x32-10", "MRG32k3a", "Sobol32"] {
         let kind = Kind::named(name);
-        // Sobol's normal numbers are by an inverse that cancels near the ends: 2 u - 1 is rounded where u is 1/8192 or so.
+        // Sobol's normal numbers use an inverse that cancels near the ends: 2 u - 1 is rounded where u is about 1/8192.
         let (tail, tail_f64) = if kind.is_quasi() { (5e-3, 5e-12) } else { (1e-5, 1e-13) };
         floats::<f32, f32>(&rand, kind, "", |x| x as f32, f64::from, (0.0, tail));
         floats::<f64, f64>(&rand, kind, "_double", |x| x, |x| x, (0.0, tail_f64));
-        // C's half goes where a 16-bit number goes.
+        // C's half is passed like a 16-bit integer.
         floats::<f16, f16>(&rand, kind, "_half", f16::from_f64, f16::to_f64, (0.0, 5e-2));
     }
 }
 
-/// Poisson's distribution, for a small mean (by tables) and a large one, bytes and 16-bit numbers.
+/// Poisson's distribution with a small mean (using tables) and a large one, bytes and 16-bit numbers.
 #[test]
 fn distributions_of_whole_numbers_fit() {
     if on_each_of(&RAND_RELEASES[1..], "distributions_of_whole_numbers_fit", &FILES, &[]).is_some() {

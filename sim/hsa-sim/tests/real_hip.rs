@@ -1,6 +1,6 @@
 //! The unmodified HIP runtimes of ROCm 7.2, 6.4 and 5.7 on the software GPU.
 //!
-//! `cargo xtask test hsa` runs all tests of `hip` in this way; here is what concerns HSA itself.
+//! `cargo xtask test hsa` runs all tests of `hip` in this way; this file has tests of HSA itself.
 #![cfg(target_os = "linux")]
 
 mod support;
@@ -42,7 +42,7 @@ fn add(device: &Device, n: usize) {
     assert_eq!(c.to_vec().unwrap(), expected);
 }
 
-/// Copies (a kernel of HIP's own, or through the engines for what is large), a launch, and what the device says of itself.
+/// Copies (by HIP's own kernel, and by the copy engines for large sizes), a launch, and the device's properties.
 #[test]
 fn vectors_are_added_by_each_runtime() {
     if support::inside().is_none() {
@@ -60,8 +60,8 @@ fn vectors_are_added_by_each_runtime() {
     }
 }
 
-/// Under all checks a correct program is told of nothing: neither its own kernels nor those that HIP fills and copies by, whose arguments HIP
-/// 7.2 writes into device memory on gfx942.
+/// With all checks enabled, a correct program has no findings: neither in its own kernels nor in HIP's fill and copy
+/// kernels, whose arguments HIP 7.2 writes to device memory on gfx942.
 #[test]
 fn a_correct_program_passes_all_checks() {
     if support::inside().is_none() {
@@ -81,7 +81,7 @@ fn a_correct_program_passes_all_checks() {
     }
 }
 
-/// The same checks, and a kernel that reads what nothing has written.
+/// The same checks with a kernel that reads uninitialised memory.
 #[test]
 fn a_read_of_what_nothing_has_written_is_told_of() {
     if support::inside().is_none() {
@@ -107,7 +107,8 @@ fn a_read_of_what_nothing_has_written_is_told_of() {
     stream.synchronize().unwrap();
 }
 
-/// Accesses behind the end of LDS, and lanes of one wave that store different values to one place: each is found by its check, and by no other.
+/// Accesses beyond LDS, and lanes of one wave that store different values to one address: each is found by its check,
+/// and by no other.
 #[test]
 fn mistakes_of_one_wave_are_found_by_their_checks() {
     const WHICH: &str = "HSA_SIM_TEST_MISTAKE";
@@ -148,16 +149,16 @@ fn mistakes_of_one_wave_are_found_by_their_checks() {
     let kernel = Module::load(&device, OBSERVED).unwrap().kernel(name).unwrap();
     let stream = Stream::new(&device).unwrap();
     let mut out = DeviceBuffer::<u32>::zeroed(&device, 64).unwrap();
-    // Where to store, and how far behind the end; how many lanes share a place, and how many values they store.
+    // The store offset and the distance beyond the end; the number of lanes that share an address, and of values that they store.
     let last = if name == "beyond_local" { 1_u32 } else { 64 };
-    // SAFETY: 64 threads, a place for each; the software GPU sees to what is not right.
+    // SAFETY: 64 threads, an element for each; the software GPU checks every access.
     let launched = unsafe { kernel.launch(&stream, LaunchConfig::new(1, 64), (&mut out, argument, last)) };
     let result = launched.and_then(|()| stream.synchronize());
     println!("{}", if result.is_ok() { "it ran" } else { "it failed" });
 }
 
-/// A store far out of bounds is told on stderr with all that is known. The runtime of 7.2 gives the program its error code; those before
-/// end the process, as they do on a GPU.
+/// A store far out of bounds is reported on stderr with all details. The runtime of 7.2 returns an error code to the
+/// program; earlier ones end the process, as on a GPU.
 #[test]
 fn a_fault_reaches_the_program() {
     if support::inside().is_none() {
@@ -182,12 +183,12 @@ fn a_fault_reaches_the_program() {
     let store = module.kernel("store_index").unwrap();
     let stream = Stream::new(&device).unwrap();
     let mut data = DeviceBuffer::<i32>::zeroed(&device, 64).unwrap();
-    // SAFETY: not safe at all on a GPU; the software GPU checks every access, which is the point.
+    // SAFETY: not safe on a GPU; the software GPU checks every access, which is what this tests.
     let launched = unsafe { store.launch(&stream, LaunchConfig::new(1024, 256), (&mut data,)) };
-    // Told at once if the kernel has come so far already.
+    // The launch itself fails if the kernel has already failed.
     let error = launched.and_then(|()| stream.synchronize()).unwrap_err();
     assert_eq!(error.status(), Some(hip::Status::ILLEGAL_ADDRESS), "{error}");
-    // The device stays as it is, as a GPU does.
+    // The device stays in the error state, like a GPU.
     assert!(data.to_vec().is_err() && DeviceBuffer::<i32>::zeroed(&device, 64).is_err());
 }
 

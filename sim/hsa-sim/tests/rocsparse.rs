@@ -1,5 +1,5 @@
-//! rocSPARSE, unmodified, on the software GPU, called by its own functions: formats, products and triangular systems in each type, on each
-//! architecture. Results are held to f64 arithmetic on the host.
+//! rocSPARSE, unmodified, on the software GPU, through its own functions: formats, products and triangular systems in
+//! each type, on each architecture. Results are compared with f64 arithmetic on the host.
 #![cfg(target_os = "linux")]
 
 mod support;
@@ -177,7 +177,7 @@ type CsrMv = unsafe extern "C" fn(
     Any,
 ) -> c_int;
 
-/// Products with a vector in compressed rows (analysed or not), coordinates, fixed rows (ELL) and blocks.
+/// Products with a vector in CSR (with and without analysis), COO, ELL and BSR format.
 fn multiply<T: Scalar>(sparse: &Sparse) {
     type Analysis =
         unsafe extern "C" fn(Handle, c_int, c_int, c_int, c_int, Handle, Any, Indices, Indices, Handle) -> c_int;
@@ -296,7 +296,7 @@ fn multiply<T: Scalar>(sparse: &Sparse) {
         assert_eq!(status, 0);
         assert_agree(&format!("{}coomv {operation}", T::LETTER), &sparse.download(&dy), &expected, slack);
     }
-    // ELL: as many places in every row, one column of places after the other, -1 where there is nothing.
+    // ELL: the same number of entries in every row, stored column by column, with -1 for missing entries.
     let width = (0..a.rows).map(|row| (a.offsets[row + 1] - a.offsets[row]) as usize).max().unwrap();
     let (mut ell_indices, mut ell_values) = (vec![-1; width * a.rows], vec![T::of(real(0.0)); width * a.rows]);
     for row in 0..a.rows {
@@ -327,7 +327,7 @@ fn multiply<T: Scalar>(sparse: &Sparse) {
     assert_eq!(status, 0);
     let plain = expected(&mut a.entries(), a.rows);
     assert_agree(&format!("{}ellmv", T::LETTER), &sparse.download(&dy), &plain, slack);
-    // Blocks of four sizes, for which there are kernels of their own; each block by rows.
+    // Block sizes with kernels of their own; each block is row-major.
     for side in [2_usize, 3, 5, 16] {
         let blocks = Csr::<T>::of(20, 12, |row| (row % 3..12).step_by(1 + row % 4).collect());
         let inside: Vec<T> = sample(blocks.indices.len() * side * side, 54);
@@ -343,7 +343,7 @@ fn multiply<T: Scalar>(sparse: &Sparse) {
         let on_gpu = sparse.matrix(&blocks);
         let (inside, dx, dy) = (sparse.upload(&inside), sparse.upload(&x), sparse.upload(&y));
         let info = sparse.made("create_mat_info");
-        // Before 6.0 the one with an analysis has a name of its own.
+        // Before 6.0 the variant with an analysis has another name.
         let bsrmv = if since("6.0") { "bsrmv" } else { "bsrmv_ex" };
         // SAFETY: as above.
         let status = unsafe {
@@ -383,8 +383,8 @@ fn products_with_vectors_agree_with_the_host() {
     multiply::<Complex64>(&sparse);
 }
 
-/// Triangular systems by rows that wait for each other, workgroup for workgroup: long chains of rows, in both triangles, plain and
-/// transposed.
+/// Triangular systems whose rows wait for each other across workgroups: long chains of rows, in both triangles, plain
+/// and transposed.
 fn solve<T: Scalar>(sparse: &Sparse) {
     type Size =
         unsafe extern "C" fn(Handle, c_int, c_int, c_int, Handle, Any, Indices, Indices, Handle, *mut usize) -> c_int;
@@ -421,7 +421,7 @@ fn solve<T: Scalar>(sparse: &Sparse) {
     type SetFill = unsafe extern "C" fn(Handle, c_int) -> c_int;
     let n = 700_usize;
     for (name, fill, lower) in [("lower", 0, true), ("upper", 1, false)] {
-        // Each row needs the one before; what is on the other side is to be left out.
+        // Each row depends on the previous one; entries on the other side must be ignored.
         let mut a = Csr::<T>::of(n, n, |row| {
             let mut columns = vec![row, row.saturating_sub(1), (row + 1).min(n - 1), row * 7 % n, row / 2];
             columns.sort_unstable();
@@ -505,7 +505,8 @@ fn triangular_systems_are_solved() {
     solve::<Complex64>(&sparse);
 }
 
-/// A product of two sparse matrices and one added: first how many entries, then which, then the sums. And a dense one.
+/// A product of two sparse matrices plus a third: first the number of entries, then their positions, then the values.
+/// And a dense product.
 fn products<T: Scalar>(sparse: &Sparse) {
     type Size = unsafe extern "C" fn(
         Handle,
@@ -767,7 +768,7 @@ fn products_of_matrices_agree_with_the_host() {
     products::<Complex64>(&sparse);
 }
 
-/// Rows to coordinates and back, columns for rows, dense, and a sort of coordinates in disorder: all exact.
+/// CSR to COO and back, transposition, dense, and sorting of unordered coordinates: all exact.
 #[test]
 fn formats_are_exact() {
     if on_each("formats_are_exact", &FILES, &[]).is_some() {
@@ -799,7 +800,7 @@ fn formats_are_exact() {
     assert!(sparse.download(&row_numbers) == expected);
     assert!(sparse.download(&offsets) == a.offsets);
     assert!(values(&sparse.download(&dense)) == a.dense());
-    // Entries in disorder: the permutation tells where each came from.
+    // Unordered entries: the permutation gives the origin of each.
     let count_all = a.indices.len();
     let places: Vec<usize> = (0..count_all).map(|i| i * 7919 % count_all).collect();
     let entries: Vec<(c_int, c_int)> = a.entries().map(|(row, column, _)| (size(row), size(column))).collect();

@@ -1,4 +1,4 @@
-//! Signals that processes share: what one stores the other waits for, and neither takes it from the other.
+//! Interprocess signals: each process can wait for the other's stores, and destroying one does not affect the other.
 #![cfg(target_os = "linux")]
 
 mod support;
@@ -12,7 +12,7 @@ use libloading::os::unix::{Library, Symbol};
 use support::peer::{Peer, from_hex, hex, is_peer, serve};
 
 type Handle = [u32; 8];
-/// `HSA_SIGNAL_CONDITION_EQ`, and what `hsa_signal_wait_*` is asked for besides.
+/// `HSA_SIGNAL_CONDITION_EQ`, and the other arguments of `hsa_signal_wait_*`.
 const EQ: u32 = 0;
 const LONG: u64 = 60_000_000_000;
 
@@ -71,7 +71,7 @@ impl Hsa {
         unsafe { self.get::<unsafe extern "C" fn(hsa_signal_t, i64)>("hsa_signal_store_screlease")(signal, value) };
     }
 
-    /// Waits until the value is this one; what it is then.
+    /// Waits until the signal has this value. Returns its value then.
     fn wait(&self, signal: hsa_signal_t, value: i64) -> i64 {
         type Wait = unsafe extern "C" fn(hsa_signal_t, u32, i64, u64, u32) -> i64;
         // SAFETY: the type is that of hsa.h.
@@ -84,7 +84,7 @@ impl Hsa {
     }
 }
 
-/// What a function that was registered for a signal was told.
+/// The value that a signal handler received.
 static TOLD: AtomicI64 = AtomicI64::new(0);
 
 unsafe extern "C" fn told(value: i64, _: *mut c_void) -> bool {
@@ -92,7 +92,7 @@ unsafe extern "C" fn told(value: i64, _: *mut c_void) -> bool {
     false
 }
 
-/// The second process: attaches, stores, waits and destroys as it is told.
+/// The second process: attaches, stores, waits and destroys on request.
 fn serve_signals() {
     let hsa = Hsa::open();
     let mut signal = hsa_signal_t::default();
@@ -114,7 +114,7 @@ fn serve_signals() {
     });
 }
 
-/// Runs one test in a process of its own, whose output is its own, as is that of the second one; false in that process.
+/// Runs a test in a separate process with its own output, like the second process; false in that process.
 fn elsewhere(test: &str) -> bool {
     if std::env::args().any(|argument| argument == "--nocapture") {
         return false;
@@ -137,7 +137,7 @@ fn two_processes_have_one_signal() {
     let signal = hsa.create(1, u64::from(HSA_AMD_SIGNAL_IPC));
     let handle = hsa.share(signal).unwrap();
     assert_eq!(peer.ask(&format!("attach {}", hex(&handle))), "attached");
-    // A function that waits hears of what the other process stores.
+    // A handler is called when the other process stores.
     type Async = unsafe extern "C" fn(
         hsa_signal_t,
         u32,
@@ -154,12 +154,12 @@ fn two_processes_have_one_signal() {
     while TOLD.load(Ordering::SeqCst) != 2 {
         std::thread::yield_now();
     }
-    // The other way round, while it waits: it is likely to by then, and hears of it in any case.
+    // In the other direction, while it is waiting: by now it probably is, and the store wakes it in any case.
     peer.tell("wait 3");
     std::thread::sleep(std::time::Duration::from_millis(50));
     hsa.store(signal, 3);
     assert_eq!(peer.hear(), "3");
-    // Who made it leaves it to the other, and its name is gone.
+    // The creator destroys it; the other process keeps it, and its name becomes invalid.
     assert_eq!(hsa.destroy(signal), HSA_STATUS_SUCCESS);
     assert_eq!(hsa.destroy(signal), HSA_STATUS_ERROR_INVALID_SIGNAL);
     assert_eq!(peer.ask("wait 3"), "3");
@@ -182,7 +182,7 @@ fn what_is_no_shared_signal_is_refused() {
         bad[bit / 32] ^= 1 << (bit % 32);
         assert_eq!(hsa.attach(&bad).map(drop), Err(HSA_STATUS_ERROR_INVALID_ARGUMENT), "bit {bit}");
     }
-    // In the same process it is a second signal with the same value.
+    // Attached in the same process, it is a second signal with the same value.
     let second = hsa.attach(&handle).unwrap();
     hsa.store(second, 6);
     assert_eq!(hsa.wait(shared, 6), 6);

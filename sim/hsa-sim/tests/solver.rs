@@ -1,4 +1,5 @@
-//! rocSOLVER through hipSOLVER, unmodified, on the software GPU: what it finds is held to what defines it, in f64 on the host.
+//! rocSOLVER through hipSOLVER, unmodified, on the software GPU. Its results are checked by their definition, in f64 on
+//! the host.
 #![cfg(target_os = "linux")]
 
 mod support;
@@ -16,7 +17,7 @@ use support::scalar::{Scalar, assert_agree, real, sample};
 
 const FILES: [&str; 5] = ["libhipsolver.so", "librocsolver.so", "librocblas.so", "librocsparse.so", "libhipsparse.so"];
 
-/// What rounding may make of numbers near 1 in these small systems.
+/// The rounding error bound for numbers near 1 in these small systems.
 const TOLERANCE: f64 = 1e-11;
 
 /// A matrix by columns.
@@ -67,13 +68,14 @@ fn check(status: hipsolverStatus_t) {
     assert_eq!(status, HIPSOLVER_STATUS_SUCCESS);
 }
 
-/// Work space of as many numbers as a function asked for.
+/// Workspace with the number of elements that a function requested.
 fn work(device: &Device, length: c_int) -> DeviceBuffer<f64> {
     DeviceBuffer::zeroed(device, usize::try_from(length).unwrap().max(1)).unwrap()
 }
 
-/// Cholesky: L by its transpose is the matrix. Above 64 rows `potf2_kernel_small` of rocSOLVER 7.2 reads a pivot in several waves and puts its
-/// square root in its place in one, with no barrier between: waves have to go on side by side there, as on a chip.
+/// Cholesky: L times its transpose is the matrix. Above 64 rows `potf2_kernel_small` of rocSOLVER 7.2 reads a pivot in
+/// several waves and replaces it by its square root in one, without a barrier in between: that works only if waves run
+/// side by side, as on a chip.
 #[test]
 fn potrf_gives_a_factor_of_the_matrix() {
     if elsewhere("potrf_gives_a_factor_of_the_matrix", &FILES, &[]) {
@@ -106,7 +108,7 @@ fn potrf_gives_a_factor_of_the_matrix() {
     check(unsafe { hipsolverDestroy(handle) });
 }
 
-/// LU with pivots: L by U is the matrix with its rows exchanged, and no factor of L is above 1.
+/// LU with pivoting: L times U is the matrix with permuted rows, and no element of L exceeds 1.
 #[test]
 fn getrf_gives_factors_of_the_matrix() {
     if elsewhere("getrf_gives_factors_of_the_matrix", &FILES, &[]) {
@@ -147,7 +149,7 @@ fn getrf_gives_factors_of_the_matrix() {
     assert_close("L U", &l.times(&u).at, &exchanged.at, TOLERANCE);
 }
 
-/// Singular values come in order, the vectors are orthonormal, and the three factors make the matrix.
+/// Singular values are sorted, the vectors are orthonormal, and the product of the three factors is the matrix.
 #[test]
 fn gesvd_gives_factors_of_the_matrix() {
     if elsewhere("gesvd_gives_factors_of_the_matrix", &FILES, &[]) {
@@ -199,7 +201,7 @@ fn gesvd_gives_factors_of_the_matrix() {
     assert_close("U S Vt", &scaled.times(&vt).at, &a.at, TOLERANCE);
 }
 
-/// rocSOLVER by its own functions.
+/// rocSOLVER through its own functions.
 struct Solver {
     library: Library,
     blas: Library,
@@ -273,7 +275,7 @@ fn factor<T: Scalar, R: Scalar>(solver: &Solver, orders: &[usize]) {
     for &n in orders {
         let slack = T::ROUNDING * 40.0 * n as f64;
         let root = of(&sample::<T>(n * n, 61));
-        // Hermitian, with eigenvalues from 1 on.
+        // Hermitian, with eigenvalues of at least 1.
         let strong = |row: usize, column: usize| {
             let sum = product(n, |i| root[row + i * n], |i| root[column + i * n].conj());
             sum / n as f64 + if row == column { 1.0 } else { 0.0 }
@@ -311,7 +313,7 @@ fn factor<T: Scalar, R: Scalar>(solver: &Solver, orders: &[usize]) {
             };
             assert_eq!((statuses, solver.download(&info)), ([0; 2], vec![0]), "{} of {n}", name("potrf"));
             let out = of(&solver.download(&buffer));
-            // L, also where it is stored as its transpose.
+            // L, even if it is stored as its transpose.
             let l = |row: usize, column: usize| match fill == LOWER {
                 _ if row < column => real(0.0),
                 true => out[row + column * n],
@@ -325,7 +327,7 @@ fn factor<T: Scalar, R: Scalar>(solver: &Solver, orders: &[usize]) {
             assert_agree(&format!("{} {fill} of {n}", name("potrs")), &got, &right_values, slack);
         }
 
-        // Not symmetric, and with rows to exchange.
+        // Not symmetric, and with rows to be permuted.
         let a: Vec<T> = sample(n * n, 63);
         let a_values = of(&a);
         let (buffer, b) = (solver.upload(&a), solver.upload(&right));
@@ -367,7 +369,7 @@ fn factor<T: Scalar, R: Scalar>(solver: &Solver, orders: &[usize]) {
         let x = of(&solver.download(&b));
         let back = |at: usize| product(n, |i| a_values[at % n + i * n], |i| x[i + at / n * n]);
         let got: Vec<T> = (0..3 * n).map(|at| T::of(back(at))).collect();
-        // The solution is as large as the matrix is near to a singular one.
+        // The solution is large if the matrix is nearly singular.
         let largest = x.iter().map(|x| x.norm()).fold(1.0, f64::max);
         assert_agree(&format!("{} of {n}", name("getrs")), &got, &right_values, slack * largest);
 
@@ -416,7 +418,8 @@ const LOWER: c_int = 122;
 const PLAIN: c_int = 111;
 const VECTORS: c_int = 211;
 
-/// Factors and solutions in each type, by rocSOLVER's own functions: they give the matrix and the right sides.
+/// Factorisations and solutions in each type, through rocSOLVER's own functions: they reproduce the matrix and the
+/// right-hand sides.
 #[test]
 fn factors_of_each_type_give_the_matrix() {
     if on_each("factors_of_each_type_give_the_matrix", &FILES, &[]).is_some() {

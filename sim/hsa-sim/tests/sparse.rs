@@ -1,4 +1,5 @@
-//! rocSPARSE through hipSPARSE, unmodified, on the software GPU; its results are held to f64 arithmetic on the host.
+//! rocSPARSE through hipSPARSE, unmodified, on the software GPU. Its results are compared with f64 arithmetic on the
+//! host.
 #![cfg(target_os = "linux")]
 
 mod support;
@@ -115,7 +116,7 @@ fn spmv_agrees_with_the_host() {
                 handle, operation, alpha, matrix, from, beta, to, HIP_R_32F, algorithm, &mut size,
             ));
             let scratch = DeviceBuffer::<u8>::zeroed(&device, size.max(4)).unwrap();
-            // As `hipMalloc` gives it for no bytes.
+            // The pointer that `hipMalloc` returns for zero bytes.
             let scratch_at = if size == 0 { null_mut() } else { raw(&scratch).cast() };
             check(hipsparseSpMV_preprocess(
                 handle, operation, alpha, matrix, from, beta, to, HIP_R_32F, algorithm, scratch_at,
@@ -191,7 +192,7 @@ fn spmm_agrees_with_the_host() {
     assert_close("C", &dc.to_vec().unwrap(), &expected, 1e-13);
 }
 
-/// Rows become columns, exactly: sorts and scans of whole numbers, and a gather of values.
+/// The transpose is exact: it consists of integer sorts and scans, and a gather of values.
 #[test]
 fn csr2csc_is_the_transpose() {
     if elsewhere("csr2csc_is_the_transpose", &FILES, &[]) {

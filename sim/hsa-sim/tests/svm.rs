@@ -1,4 +1,4 @@
-//! HSA's functions for shared virtual memory, called as a program calls them: what is read back, what kernels may use, errors.
+//! HSA's functions for shared virtual memory, called directly: attributes, access by kernels, and errors.
 #![cfg(target_os = "linux")]
 
 use std::ffi::c_void;
@@ -7,7 +7,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use hsa_sim::abi::*;
 
-/// One test at a time: some look at addresses where nothing is any more, which the others could use again.
+/// One test at a time: some use unmapped addresses, which other tests could map again.
 static ALONE: Mutex<()> = Mutex::new(());
 
 fn alone() -> MutexGuard<'static, ()> {
@@ -20,7 +20,7 @@ macro_rules! call {
         let export = hsa_sim::EXPORTS.iter().find(|export| export.name == stringify!($name)).unwrap();
         // SAFETY: types as in hsa.h and hsa_ext_amd.h.
         let function: unsafe extern "C" fn($($type),*) -> hsa_status_t = unsafe { std::mem::transmute(export.address()) };
-        // SAFETY: pointers are good, null, or what the test is about: ranges that the function looks at by the kernel's lists alone.
+        // SAFETY: pointers are valid, null, or ranges that are under test, which the function only looks up in the kernel's lists.
         unsafe { function($($argument),*) }
     }};
 }
@@ -73,7 +73,7 @@ fn access(at: *mut c_void, size: usize, agent: hsa_agent_t) -> u32 {
     try_get(at, size, (HSA_AMD_SVM_ATTRIB_ACCESS_QUERY, agent.handle)).unwrap().0
 }
 
-/// Pages of the program's own.
+/// Maps pages of the program.
 fn map(pages: usize) -> *mut c_void {
     let (access, flags) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
     // SAFETY: a new mapping.
@@ -83,15 +83,15 @@ fn map(pages: usize) -> *mut c_void {
 }
 
 fn unmap(at: *mut c_void, pages: usize) {
-    // SAFETY: pages of `map`, which nobody uses any more.
+    // SAFETY: pages of `map`, which nothing uses any more.
     assert_eq!(unsafe { libc::munmap(at, pages * PAGE) }, 0);
 }
 
-/// Replaces pages of `map` by new ones.
+/// Replaces pages of `map` with new ones.
 fn remap(at: *mut c_void, pages: usize) {
     let (access, flags) =
         (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_FIXED);
-    // SAFETY: replaces pages of the caller's, which nobody uses.
+    // SAFETY: replaces pages of the caller's, which nothing uses.
     assert_eq!(unsafe { libc::mmap(at, pages * PAGE, access, flags, -1, 0) }, at);
 }
 
@@ -104,7 +104,7 @@ fn signal(value: i64) -> hsa_signal_t {
     signal
 }
 
-/// The value of a signal, through its documented place in memory.
+/// The value of a signal, through its documented address.
 fn value(signal: hsa_signal_t) -> i64 {
     let mut place: *mut i64 = null_mut();
     assert_eq!(call!(hsa_amd_signal_value_pointer(hsa_signal_t = signal, *mut *mut i64 = &mut place)), OK);
@@ -137,7 +137,7 @@ fn attributes_are_of_pages_and_read_back() {
     let at = map(4);
     let second = at.wrapping_byte_add(PAGE);
     let one = HSA_AMD_SVM_ATTRIB_READ_MOSTLY;
-    // As the driver has it for memory of which nothing was said.
+    // The driver's defaults for memory without attributes.
     for (attribute, expected) in [
         (HSA_AMD_SVM_ATTRIB_GLOBAL_FLAG, u64::from(HSA_AMD_SVM_GLOBAL_FLAG_FINE_GRAINED)),
         (HSA_AMD_SVM_ATTRIB_READ_ONLY, 0),
@@ -150,7 +150,7 @@ fn attributes_are_of_pages_and_read_back() {
     assert_eq!(access(at, 4 * PAGE, cpu), HSA_AMD_SVM_ATTRIB_AGENT_ACCESSIBLE);
     assert_eq!(access(at, 4 * PAGE, gpu), HSA_AMD_SVM_ATTRIB_AGENT_NO_ACCESS);
 
-    // Two bytes, and so two pages.
+    // Two bytes that are in two pages.
     assert_eq!(
         set(second.wrapping_byte_sub(1), 2, &[(one, 1), (HSA_AMD_SVM_ATTRIB_PREFERRED_LOCATION, gpu.handle)]),
         OK
@@ -179,7 +179,7 @@ fn attributes_are_of_pages_and_read_back() {
         assert_eq!((access(at, 4 * PAGE, gpu), access(second, PAGE, cpu)), (attribute, attribute));
     }
 
-    // What is wrong changes nothing, even where the rest is right.
+    // An invalid entry changes nothing, even if the others are valid.
     let list = HSA_AMD_SVM_ATTRIB_AGENT_ACCESSIBLE;
     for (wrong, status) in [
         (vec![(one, 0), (99, 1)], HSA_STATUS_ERROR_INVALID_ARGUMENT),
@@ -195,7 +195,7 @@ fn attributes_are_of_pages_and_read_back() {
     }
     assert_eq!(try_get(at, PAGE, (list, gpu.handle)), Err(HSA_STATUS_ERROR_INVALID_ARGUMENT));
     assert_eq!(try_get(at, PAGE, (HSA_AMD_SVM_ATTRIB_ACCESS_QUERY, 1)), Err(HSA_STATUS_ERROR_INVALID_AGENT));
-    // Ranges that are none, or not there.
+    // Invalid or unmapped ranges.
     for (at, size) in [(null_mut(), PAGE), (at, 0), (at, usize::MAX)] {
         assert_eq!(set(at, size, &[(one, 0)]), HSA_STATUS_ERROR_INVALID_ARGUMENT);
         assert_eq!(try_get(at, size, (one, 0)), Err(HSA_STATUS_ERROR_INVALID_ARGUMENT));
@@ -215,16 +215,16 @@ fn memory_in_the_place_of_what_was_unmapped_is_new() {
     let [_, gpu] = agents[..] else { panic!("{agents:?}") };
     let at = map(4);
     let given = [(HSA_AMD_SVM_ATTRIB_AGENT_ACCESSIBLE, gpu.handle), (HSA_AMD_SVM_ATTRIB_READ_MOSTLY, 1)];
-    // Once as one, once in two steps; the half that stays is as it was.
+    // Once as a whole, once in two steps; the remaining half is unchanged.
     assert_eq!(set(at, 4 * PAGE, &given), OK);
     let half = at.wrapping_byte_add(2 * PAGE);
     unmap(half, 2);
     assert_eq!(get(at, 2 * PAGE, HSA_AMD_SVM_ATTRIB_READ_MOSTLY), 1);
     assert_eq!(access(at, 2 * PAGE, gpu), HSA_AMD_SVM_ATTRIB_AGENT_ACCESSIBLE);
-    // The same addresses, mapped anew.
+    // The same addresses, mapped again.
     remap(at, 2);
     assert_eq!(get(at, 2 * PAGE, HSA_AMD_SVM_ATTRIB_READ_MOSTLY), 0);
-    // Locked, it is no more shared virtual memory.
+    // Locked memory is no longer shared virtual memory.
     let mut agent_address = null_mut();
     let none: *const hsa_agent_t = null_mut();
     let mut lock = || {
@@ -239,7 +239,7 @@ fn memory_in_the_place_of_what_was_unmapped_is_new() {
     assert_eq!(call!(hsa_amd_memory_unlock(*mut c_void = at)), OK);
     assert_eq!(access(at, PAGE, gpu), HSA_AMD_SVM_ATTRIB_AGENT_NO_ACCESS);
     assert_eq!(set(at, PAGE, &given), OK);
-    // What is unmapped while it is locked, and mapped anew, is that again, whatever is unlocked later.
+    // If locked memory is unmapped and mapped again, it is shared virtual memory again, regardless of later unlocks.
     // SAFETY: as above.
     unsafe { at.cast::<u8>().write(1) };
     assert_eq!(lock(), OK);
@@ -247,7 +247,7 @@ fn memory_in_the_place_of_what_was_unmapped_is_new() {
     assert_eq!(set(at, PAGE, &given), OK);
     assert_eq!(call!(hsa_amd_memory_unlock(*mut c_void = at)), OK);
     assert_eq!(access(at, PAGE, gpu), HSA_AMD_SVM_ATTRIB_AGENT_ACCESSIBLE);
-    // A lock that is there no more, as the memory is another's.
+    // A stale lock: other memory has replaced the locked memory.
     assert_eq!(lock(), OK);
     remap(at, 2);
     assert_eq!(set(at, PAGE, &given), OK);
@@ -264,7 +264,7 @@ fn what_is_left_of_memory_that_was_unmapped_is_in_nobodys_way() {
     let [second, third] = [1, 2].map(|page| at.wrapping_byte_add(page * PAGE));
     let given = [(HSA_AMD_SVM_ATTRIB_AGENT_ACCESSIBLE, gpu.handle)];
     assert_eq!(set(at, 3 * PAGE, &given), OK);
-    // Unmapped without a word. In its place are new memory and, beside it, what nobody may use, as the guard of a thread's stack is.
+    // Unmapped without notice. It is replaced by new memory, adjacent to an inaccessible page, like the guard page of a thread's stack.
     remap(second, 1);
     for page in [at, third] {
         // SAFETY: replaces a page of this test's own.
@@ -298,7 +298,7 @@ fn a_prefetch_waits_for_its_signals_and_tells_when_it_is_done() {
     assert_eq!(prefetch(at, 2 * PAGE, gpu, &before, done), OK);
     for (signal, left) in before.into_iter().zip([1, 0]) {
         assert_eq!(value(done), 1);
-        // SAFETY: as HSA has it.
+        // SAFETY: the type is that of hsa.h.
         let store: unsafe extern "C" fn(hsa_signal_t, i64) = unsafe {
             let name = |export: &&hsa_sim::Export| export.name == "hsa_signal_store_screlease";
             std::mem::transmute(hsa_sim::EXPORTS.iter().find(name).unwrap().address())
@@ -318,7 +318,7 @@ fn a_prefetch_waits_for_its_signals_and_tells_when_it_is_done() {
     assert_eq!(prefetch(at, PAGE, gpu, &[none], done), HSA_STATUS_ERROR_INVALID_SIGNAL);
     assert_eq!(prefetch(at, PAGE, gpu, &[], none), HSA_STATUS_ERROR_INVALID_SIGNAL);
     assert_eq!(value(done), 0);
-    // Where there is nothing: a negative value says so.
+    // Unmapped memory: reported by a negative value.
     unmap(at, 2);
     let failed = signal(1);
     assert_eq!(prefetch(at, PAGE, gpu, &[], failed), OK);
@@ -355,7 +355,7 @@ fn memory_that_is_not_registered_is_the_hosts_until_it_is_given() {
     let too_much =
         call!(hsa_amd_vmem_address_reserve(*mut *mut c_void = &mut at, usize = 1 << 50, u64 = 0, u64 = flags));
     assert_eq!(too_much, HSA_STATUS_ERROR_OUT_OF_RESOURCES);
-    // Nor does what the program maps by itself get attributes, of more than the host has.
+    // Memory that the program maps cannot get attributes either, if it is larger than the host's.
     let size = 1_usize << 44;
     let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
     // SAFETY: a new mapping.
@@ -366,7 +366,7 @@ fn memory_that_is_not_registered_is_the_hosts_until_it_is_given() {
     assert_eq!(set(vast, PAGE, &attributes), OK);
     // SAFETY: it was mapped here.
     assert_eq!(unsafe { libc::munmap(vast, size) }, 0);
-    // Memory that agents have anyway has no such attributes.
+    // Memory that agents can access anyway has no such attributes.
     let size = 2 * PAGE;
     let registered = u64::default();
     let reserved =

@@ -9,31 +9,31 @@ use anyhow::{Result, anyhow};
 use crate::form::form;
 use crate::llvm::Disassembler;
 
-/// Differences that are kept with their texts; more are only counted.
+/// The maximum number of differences that are stored with their texts. Further ones are only counted.
 const MAX_EXAMPLES: usize = 50;
 
-/// log2 of the pairs of words that are remembered.
+/// log2 of the number of cached word pairs.
 const MEMORY_BITS: u32 = 20;
 
-/// What was found in some code.
+/// The results for some code.
 #[derive(Clone, Debug, Default)]
 pub struct Counts {
     /// Code objects.
     pub code_objects: u64,
     /// Instructions on which both sides agree.
     pub instructions: u64,
-    /// Words that both sides find to be no instruction.
+    /// Words that both sides consider not to be an instruction.
     pub data: u64,
-    /// Instructions on which they differ.
+    /// Instructions on which the sides differ.
     pub differences: u64,
-    /// The first of them.
+    /// The texts of the first differences.
     pub examples: Vec<String>,
-    /// How often each form occurs, and why it is not carried out, if it isn't.
+    /// The number of occurrences of each form, and why it is not supported, if so.
     pub forms: HashMap<Inst, (u64, Option<&'static str>)>,
 }
 
 impl Counts {
-    /// Adds what was found in other code.
+    /// Adds the results for other code.
     pub fn add(&mut self, other: Counts) {
         self.code_objects += other.code_objects;
         self.instructions += other.instructions;
@@ -46,7 +46,7 @@ impl Counts {
         }
     }
 
-    /// Instructions that the software GPU does not carry out, by mnemonic and reason, with how many there are.
+    /// The instructions that the software GPU does not support, by mnemonic and reason, with their number.
     #[must_use]
     pub fn not_executed(&self) -> BTreeMap<(&'static str, &'static str), u64> {
         let mut found = BTreeMap::new();
@@ -59,11 +59,11 @@ impl Counts {
     }
 }
 
-/// What is remembered of two words: which form, and how long the instruction is.
+/// The cached result for two words: the form, and the instruction's length.
 #[derive(Clone, Copy)]
 struct Known {
     words: u64,
-    /// Index of the form; [`NOTHING`], or [`DATA`] where both sides found no instruction.
+    /// Index of the form; [`NOTHING`], or [`DATA`] if both sides found no instruction.
     form: u32,
     size: u8,
 }
@@ -71,36 +71,37 @@ struct Known {
 const NOTHING: u32 = u32::MAX;
 const DATA: u32 = u32::MAX - 1;
 
-/// Reads code with both disassemblers. One for each thread and processor.
+/// Decodes code with both disassemblers. Each thread needs one per processor.
 pub struct Checker {
     arch: Arch,
     llvm: Disassembler,
-    /// Pairs of words that were found alike, by a hash of them.
+    /// Word pairs on which both sides agree, by a hash of them.
     known: Vec<Known>,
     forms: HashMap<Inst, u32>,
-    /// The forms by index: why each is not carried out, and how often it occurred since the last [`Checker::counts`].
+    /// The forms by index: why each is not supported, and its number of occurrences since the last [`Checker::counts`].
     found: Vec<(Inst, Option<&'static str>, u64)>,
     counts: Counts,
 }
 
 impl Checker {
-    /// A comparison for one processor.
+    /// Creates a checker for one processor.
     ///
     /// # Errors
-    /// Where rustc has no LLVM of the right release with AMD's GPUs.
+    /// Returns an error if rustc has no LLVM of the right release with support for AMD GPUs.
     pub fn new(arch: Arch) -> Result<Self> {
         let llvm = Disassembler::open(arch).map_err(|why| anyhow!(why))?;
         let known = vec![Known { words: 0, form: NOTHING, size: 0 }; 1 << MEMORY_BITS];
         Ok(Self { arch, llvm, known, forms: HashMap::new(), found: Vec::new(), counts: Counts::default() })
     }
 
-    /// Compares the instructions in `text`, which has to start with one. `place` says where it is, for messages.
+    /// Compares the instructions in `text`, which must start with one. `place` describes the position of an offset in
+    /// messages.
     pub fn check(&mut self, text: &[u8], place: &dyn Fn(usize) -> String) {
         let words: Vec<u32> = text.chunks_exact(4).map(|w| u32::from_le_bytes([w[0], w[1], w[2], w[3]])).collect();
         let mut at = 0;
         while let Some(&first) = words.get(at) {
             let Some(&second) = words.get(at + 1) else {
-                // The last word is not remembered: nothing follows it.
+                // The last word is not cached, since no word follows it.
                 self.compare(&[first], &|| place(4 * at));
                 return;
             };
@@ -119,7 +120,7 @@ impl Checker {
         }
     }
 
-    /// What was found since the last call.
+    /// The results since the last call.
     pub fn counts(&mut self) -> Counts {
         let mut counts = std::mem::take(&mut self.counts);
         for (form, why, count) in self.found.iter_mut().filter(|(_, _, count)| *count > 0) {
@@ -137,7 +138,7 @@ impl Checker {
         }
     }
 
-    /// Asks both sides, and counts the answer: its size, and its form if they agree.
+    /// Compares both sides and counts the result: the size, and the form if they agree.
     fn compare(&mut self, words: &[u32], place: &dyn Fn() -> String) -> (u8, u32) {
         let decoded = decode(words, self.arch);
         let ours = decoded.as_ref().ok().map(|inst| (usize::from(inst.size), disassemble(inst, self.arch)));
@@ -150,7 +151,7 @@ impl Checker {
                 let example = format!("{}: {words:08x?}: ours `{ours}`, LLVM's `{theirs}`", place());
                 self.counts.examples.push(example);
             }
-            // Go on as LLVM would.
+            // Continue as LLVM would.
             return (theirs.map_or(4, |(size, _)| size as u8), NOTHING);
         }
         let Ok(inst) = decoded else {
@@ -162,7 +163,7 @@ impl Checker {
         (inst.size, form)
     }
 
-    /// The index of a form that `inst` has.
+    /// The index of the form of `inst`.
     fn form(&mut self, form: Inst, inst: &Inst) -> u32 {
         let next = self.found.len() as u32;
         let index = *self.forms.entry(form).or_insert(next);
@@ -173,17 +174,18 @@ impl Checker {
     }
 }
 
-/// Whether a text depends on the address of the instruction: it does not, on either side, as long as this is false.
+/// Returns whether a text depends on the instruction's address. As long as this is false for both sides, results can be
+/// cached.
 ///
 /// # Errors
-/// As [`Checker::new`].
+/// As for [`Checker::new`].
 pub fn depends_on_address(words: &[u32], arch: Arch) -> Result<bool> {
     let llvm = Disassembler::open(arch).map_err(|why| anyhow!(why))?;
     let here = llvm.disassemble_at(words, 0);
     Ok([4, 0x1000, 0x7fff_ffff_f000].iter().any(|pc| llvm.disassemble_at(words, *pc) != here))
 }
 
-/// Whether an instruction has an operand that is a distance to another one.
+/// Returns whether an instruction has an operand that is a distance to another instruction.
 #[must_use]
 pub fn is_relative(inst: &Inst) -> bool {
     inst.op.info().src.contains(&Type::Branch)

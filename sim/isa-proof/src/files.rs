@@ -1,4 +1,4 @@
-//! Files with code objects, and going over them on all cores.
+//! Files with code objects, and checking them on all cores.
 
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
@@ -12,38 +12,38 @@ use rayon::prelude::*;
 
 use crate::check::{Checker, Counts};
 
-/// Code is handed to the cores in pieces of about this many bytes.
+/// The approximate size of the pieces in which code is distributed to the cores.
 const PIECE: usize = 1 << 18;
 
-/// What to go over, and how.
+/// The amount of work, and how to do it.
 #[derive(Clone, Copy)]
 pub struct Work<'a> {
-    /// Bytes of each code object that are looked at, spread over it in pieces; `None` for all.
+    /// The number of bytes of each code object that are checked, in pieces distributed over it; `None` for all.
     sample: Option<usize>,
-    /// Whether the pieces of a code object go to all cores.
+    /// Whether the pieces of a code object are distributed to all cores.
     parallel: bool,
-    /// Called with bytes of the file that are done.
+    /// Called with the number of completed bytes of the file.
     done: &'a (dyn Fn(u64) + Sync),
 }
 
 impl<'a> Work<'a> {
-    /// Goes over at most `sample` bytes of each code object, all without one, and calls `done` with the number of bytes of the file that are
-    /// done with.
+    /// Checks at most `sample` bytes of each code object, or all without a sample. Calls `done` with the number of
+    /// completed bytes of the file.
     pub fn new(sample: Option<usize>, done: &'a (dyn Fn(u64) + Sync)) -> Self {
         Self { sample, parallel: true, done }
     }
 }
 
-/// The processor that code for `target` is decoded as.
+/// The architecture for code with this target.
 #[must_use]
 pub fn arch_of(target: &TargetId) -> Option<Arch> {
     Arch::ALL.into_iter().find(|arch| arch.name() == target.processor)
 }
 
-/// Files with code objects of a library: itself, and what lies in its folder `NAME/.../library`.
+/// The files with a library's code objects: the library itself, and the files in its folder `NAME/.../library`.
 ///
 /// # Errors
-/// Where the library is not there, or a folder cannot be read.
+/// Returns an error if the library does not exist or a folder cannot be read.
 pub fn files_of(library: &str, folder: &Path) -> Result<Vec<PathBuf>> {
     let prefix = format!("lib{library}.so.");
     let entries = |folder: &Path| -> Result<Vec<PathBuf>> {
@@ -53,7 +53,7 @@ pub fn files_of(library: &str, folder: &Path) -> Result<Vec<PathBuf>> {
     let mut found: Vec<PathBuf> = entries(folder)?;
     found.retain(|path| {
         let name = path.file_name().and_then(|name| name.to_str()).unwrap_or("");
-        // `librccl.so.1`, and not what it links to, `librccl.so.1.0`, as well.
+        // `librccl.so.1`, but not also its link target, `librccl.so.1.0`.
         name.strip_prefix(&prefix).is_some_and(|version| version.bytes().all(|b| b.is_ascii_digit()))
     });
     if found.len() != 1 {
@@ -74,10 +74,11 @@ pub fn files_of(library: &str, folder: &Path) -> Result<Vec<PathBuf>> {
     Ok(found)
 }
 
-/// Compares the code in one file: what was found for each processor, in the order of [`Arch::ALL`].
+/// Compares the code in one file. Returns the results for each processor, in the order of [`Arch::ALL`].
 ///
 /// # Errors
-/// Where the file cannot be read, holds no code or code that is damaged, or there is no LLVM to compare with.
+/// Returns an error if the file cannot be read, contains no code or damaged code, or if there is no LLVM to compare
+/// with.
 pub fn check_file(path: &Path, work: &Work<'_>) -> Result<[Counts; 2]> {
     let bytes = std::fs::read(path).with_context(|| format!("{} cannot be read", path.display()))?;
     let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
@@ -96,7 +97,7 @@ pub fn check_file(path: &Path, work: &Work<'_>) -> Result<[Counts; 2]> {
                 (work.done)(bundle.bytes().len() as u64);
                 checked
             };
-            // Never both: a thread that waits for pieces would begin another bundle, and hold on to this one.
+            // Never both: a thread that waits for pieces would start another bundle and keep this one in memory.
             if bundles.len() > rayon::current_num_threads() {
                 bundles.par_iter().try_for_each(|bundle| check(bundle, false))
             } else {
@@ -158,7 +159,8 @@ fn with_checker<R>(arch: Arch, work: impl FnOnce(&mut Checker) -> R) -> Result<R
     })
 }
 
-/// The executable sections of a code object in pieces that begin at functions, where an instruction is sure to begin: address and bytes.
+/// The executable sections of a code object, in pieces that start at functions and so at an instruction: address and
+/// bytes.
 fn pieces(code: &[u8]) -> Result<Vec<(u64, &[u8])>> {
     let file = object::File::parse(code)?;
     let mut starts: Vec<u64> = file

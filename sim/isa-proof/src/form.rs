@@ -1,8 +1,8 @@
-//! Forms: instructions without what makes no difference to how they are decoded, printed and carried out.
+//! Forms: instructions without the parts that do not affect decoding, printing and execution.
 
 use amdgpu_sim::isa::inst::{Format, InlineFloat, Inst, Mods, Operand};
 
-/// An operand without its register's number or its value.
+/// An operand without its register number or value.
 fn shape(operand: Operand) -> Operand {
     match operand {
         Operand::Vgpr(_) => Operand::Vgpr(8),
@@ -16,8 +16,8 @@ fn shape(operand: Operand) -> Operand {
     }
 }
 
-/// The form of an instruction: opcode, encoding, kind of each operand, modifiers. Immediates count where they choose what is
-/// done (hardware registers, messages), not where they are a distance or a number of cycles.
+/// The form of an instruction: opcode, encoding, kind of each operand, modifiers. Immediates are part of it if they
+/// select an operation (hardware registers, messages), but not if they are a distance or a number of cycles.
 #[must_use]
 pub fn form(inst: &Inst) -> Inst {
     let chooses = matches!(inst.format, Format::Sopk) || inst.op.mnemonic().starts_with("s_sendmsg");

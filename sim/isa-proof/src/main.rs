@@ -1,4 +1,4 @@
-//! The program behind `cargo xtask isa`, which gives it the libraries that were fetched.
+//! The program that `cargo xtask isa` runs on the fetched libraries.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -21,13 +21,13 @@ struct Args {
     /// Libraries: Debian's name without `lib`, and what to call it in the record (`rocblas=librocblas5 7.2.4-1`)
     #[arg(long = "library", value_name = "NAME=TITLE", required = true)]
     libraries: Vec<String>,
-    /// Look at this many bytes of each code object only
+    /// Check only this many bytes of each code object
     #[arg(long, value_name = "BYTES")]
     sample: Option<usize>,
-    /// Write the record there, headed by this date
+    /// Write the record to this file, with this date
     #[arg(long, num_args = 2, value_names = ["FILE", "DATE"])]
     record: Option<Vec<String>>,
-    /// Write the mnemonics of all instructions found there, one a line
+    /// Write the mnemonics of all instructions found to this file, one per line
     #[arg(long, value_name = "FILE")]
     instructions: Option<PathBuf>,
 }

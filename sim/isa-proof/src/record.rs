@@ -1,4 +1,4 @@
-//! The record of a whole run: a page for people, the same for the same libraries but for its date.
+//! The record of a complete run: a page that depends only on the libraries and the date.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -7,17 +7,17 @@ use amdgpu_sim::Arch;
 
 use crate::check::Counts;
 
-/// What was found in a library.
+/// The results for a library.
 pub struct Library {
     /// Debian's package and its version: `librocblas5 7.2.4-1~exp1`.
     pub package: String,
-    /// Files that were read.
+    /// Number of files read.
     pub files: usize,
-    /// What was found, in the order of [`Arch::ALL`].
+    /// The results, in the order of [`Arch::ALL`].
     pub counts: [Counts; 2],
 }
 
-/// A number with its thousands apart.
+/// A number with thousands separators.
 #[must_use]
 pub fn grouped(number: u64) -> String {
     let digits = number.to_string();
@@ -31,7 +31,7 @@ pub fn grouped(number: u64) -> String {
     text
 }
 
-/// The table of a processor.
+/// The table for a processor.
 #[must_use]
 pub fn table(libraries: &[Library], arch: Arch) -> String {
     let mut text = String::from(
@@ -61,7 +61,7 @@ pub fn table(libraries: &[Library], arch: Arch) -> String {
     text
 }
 
-/// The page. `command` is what writes it, `llvm` the release that was compared with.
+/// The page. `command` is the command that writes it, `llvm` the LLVM release.
 #[must_use]
 pub fn page(libraries: &[Library], date: &str, llvm: &str, command: &str) -> String {
     let mut text = format!(

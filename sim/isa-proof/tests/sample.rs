@@ -1,4 +1,5 @@
-//! A sample of the instructions in ROCm's libraries: those that the tests have anyway. The whole is `cargo xtask isa`.
+//! A sample of the instructions in ROCm's libraries: those libraries that the tests need anyway. `cargo xtask isa`
+//! checks all.
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -9,12 +10,12 @@ use isa_proof::check::{Checker, Counts, depends_on_address, is_relative};
 use isa_proof::files::{Work, check_file};
 use isa_proof::record::grouped;
 
-/// Not print: the test harness would swallow it.
+/// Not `print`: the test harness would capture it.
 fn say(text: &str) {
     let _ = writeln!(std::io::stdout(), "{text}");
 }
 
-/// Whether there is an LLVM to compare with.
+/// Returns whether there is an LLVM to compare with.
 fn llvm() -> bool {
     match Checker::new(Arch::Gfx90a) {
         Ok(_) => true,
@@ -25,7 +26,7 @@ fn llvm() -> bool {
     }
 }
 
-/// All code of librocrand and librocfft, and of each code object of librccl (which are large, and compressed) a part.
+/// All code of librocrand and librocfft, and a part of each code object of librccl (which are large, and compressed).
 #[test]
 fn a_million_instructions_of_real_libraries_read_as_llvm_reads_them() {
     let root = std::env::var_os("ROCM_RS_TREES")
@@ -51,13 +52,13 @@ fn a_million_instructions_of_real_libraries_read_as_llvm_reads_them() {
         say(&format!("{arch}: {} instructions in {} forms, {data} words of data", grouped(*instructions), forms.len()));
         assert_eq!(*differences, 0, "{arch}: {examples:#?}");
         assert!(*instructions >= 1_000_000, "only {instructions} instructions for {arch}");
-        // Data would be counted where both sides are wrong alike, too: it is seldom.
+        // Words are also counted as data if both sides make the same mistake, which is rare.
         assert!(data * 100 < *instructions, "{data} words are no instruction");
         assert_eq!(counts.not_executed().len(), 0, "{:?}", counts.not_executed());
     }
 }
 
-/// Pairs of words are compared once, wherever they stand: that is right only as long as no text depends on the address.
+/// Word pairs are compared once, wherever they occur. That is correct only as long as no text depends on the address.
 #[test]
 fn no_text_depends_on_the_address() {
     if !llvm() {
@@ -65,7 +66,7 @@ fn no_text_depends_on_the_address() {
     }
     let mut relative = 0;
     for arch in Arch::ALL {
-        // Each SOPP and SOPK opcode with a distance, and what reads the program counter.
+        // Each SOPP and SOPK opcode with a distance, and instructions that read the program counter.
         let sopp = (0..128).map(|op| 0xbf80_0012 | op << 16);
         let sopk = (0..32).map(|op| 0xb000_0012 | op << 23);
         for word in sopp.chain(sopk).chain([0xbe80_1c00]) {
@@ -79,16 +80,16 @@ fn no_text_depends_on_the_address() {
     assert!(relative as usize >= branches, "{relative} of {branches} branches");
 }
 
-/// The comparison finds what it is there to find.
+/// The comparison detects a difference.
 #[test]
 fn differences_are_found_and_counted() {
     if !llvm() {
         return;
     }
     let mut checker = Checker::new(Arch::Gfx90a).unwrap();
-    // v_add_f32, s_nop, a word that is no instruction, s_endpgm: and again.
+    // v_add_f32, s_nop, an invalid word, s_endpgm; repeated.
     let good = [0x0202_0501_u32, 0xbf80_0000, 0xffff_ffff, 0xbf81_0000].repeat(2);
-    // LLVM reads v_nop in the place of an SDWA word, we refuse it: no assembler makes it. Behind it an instruction for both.
+    // LLVM decodes v_nop with an SDWA word, which we reject: no assembler generates it. It is followed by a valid instruction.
     let differing = [0x7e00_00f9, 0x0606_0606];
     for (words, instructions, data, differences) in
         [(&good[..], 6, 2, 0), (&differing, 1, 0, 1), (&good[..], 6, 2, 0), (&good[..1], 1, 0, 0)]

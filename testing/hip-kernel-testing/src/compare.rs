@@ -1,4 +1,4 @@
-//! Instructions that the software GPU executes for the algorithms, in Rust and in HIP C++.
+//! The number of instructions that the software GPU executes for the algorithms, in Rust and in HIP C++.
 
 use std::fmt::Write as _;
 use std::process::Command;
@@ -28,17 +28,18 @@ pub struct Row {
 }
 
 impl Row {
-    /// How many times as many Rust takes.
+    /// The ratio of Rust's number to HIP C++'s.
     #[must_use]
     pub fn ratio(&self) -> f64 {
         self.rust as f64 / self.hip as f64
     }
 }
 
-/// Runs this program again for each target and language, with the argument `run` and the language, and reads the profiles.
+/// Runs this program again for each target and language, with the argument `run` and the language, and reads the
+/// profiles.
 ///
 /// # Errors
-/// What a run says if it fails.
+/// The output of a run that fails.
 pub fn measure(arguments: &[&str]) -> Result<Vec<Row>, Box<dyn std::error::Error>> {
     let mut rows = Vec::new();
     for target in TARGETS {
@@ -92,10 +93,10 @@ pub fn page(rows: &[Row]) -> String {
 const NOTES: &str = "\n`matmul` (128 by 128) is above 1.10: the Rust kernel checks the sizes of its matrices and of its grid before its loop reads without\n\
                      checks, and computes addresses with some instructions more. A wave executes 74 instructions more on gfx90a, of 474.\n";
 
-/// Runs all algorithms once in a language: for the process that [`measure`] starts.
+/// Runs all algorithms once in a language, in a process that [`measure`] starts.
 ///
 /// # Errors
-/// Those of launches, and a wrong result.
+/// Launch errors, and wrong results.
 pub fn run(language: &str) -> Result<(), Box<dyn std::error::Error>> {
     let device = Device::get(0)?;
     let stream = Stream::new(&device)?;

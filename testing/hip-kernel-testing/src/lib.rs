@@ -1,4 +1,4 @@
-//! The kernels of the tests of `hip-kernel`, their code, and HIP C++ of the same algorithms.
+//! The kernels of `hip-kernel`'s tests, their code, and the same algorithms in HIP C++.
 
 #![allow(missing_docs, elided_lifetimes_in_paths, clippy::all, clippy::pedantic)]
 

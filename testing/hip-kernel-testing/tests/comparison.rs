@@ -1,8 +1,8 @@
-//! Rust takes as many instructions as HIP C++, within a bound for each algorithm.
+//! Rust needs as many instructions as HIP C++, within a bound for each algorithm.
 
 use hip_kernel_testing::compare::{self, ALGORITHMS};
 
-/// What the ratio may be. Above 1.10, `COMPARISON.md` says why.
+/// The bounds of the ratios. `COMPARISON.md` explains those above 1.10.
 const BOUNDS: [(&str, f64); 7] = [
     ("vector_add", 1.10),
     ("saxpy", 1.10),

@@ -7,7 +7,7 @@ use hip_kernel_build::Toolchain;
 
 const PAGE: &str = include_str!("../../../hip-kernel/FIRST_KERNEL.md");
 
-/// The code blocks of a language, each with the text before it.
+/// The code blocks of a language, each with the preceding text.
 fn blocks(language: &str) -> Vec<(&'static str, &'static str)> {
     let mut found = Vec::new();
     let mut rest = PAGE;
@@ -38,7 +38,7 @@ fn fails(line: &str, folder: &Path, environment: &[(&str, &str)]) -> (String, St
 
 fn run(line: &str, folder: &Path, environment: &[(&str, &str)]) -> (bool, String, String) {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap();
-    // The program of an earlier test run is built anew only where something changed.
+    // The program of an earlier test run is rebuilt only where something changed.
     let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("first-kernel");
     let mut command = Command::new("sh");
     command.args(["-ec", &line.replace("../rocm-for-rust", root.to_str().unwrap())]).current_dir(folder);
@@ -57,7 +57,7 @@ fn the_page_works_as_pasted() {
     }
     let empty = tempfile::tempdir().unwrap();
     let [(_, setup), (_, program)] = blocks("sh")[..] else { panic!("the page has other commands") };
-    // What a user's network is for: rustup, and the versions that the workspace's lock file has.
+    // The part that needs the user's network: rustup, and the versions in the workspace's lock file.
     let lines: Vec<_> = setup.lines().filter(|line| !line.starts_with("rustup ")).collect();
     assert_eq!(lines.len() + 1, setup.lines().count(), "rustup is called once");
     shell(lines[0].split(" && ").next().unwrap(), empty.path(), &[]);
@@ -77,7 +77,7 @@ fn the_page_works_as_pasted() {
     let [(_, expected)] = blocks("text")[..] else { panic!("the page has other output") };
     let (out, _) = shell(program, &package, &[]);
     assert_eq!(out.trim_end(), expected);
-    // Where there is no compiler, the bundle that was written is taken, and Cargo says so.
+    // Without a compiler, the committed bundle is used, and Cargo reports that.
     let bundle: PathBuf = package.join("kernels.hipfb");
     assert!(bundle.is_file());
     let (out, err) = shell("cargo run", &package, &[("HIP_KERNEL_RUSTC", "/nowhere/rustc")]);
@@ -86,7 +86,7 @@ fn the_page_works_as_pasted() {
     code_is_of_its_source(&package, expected);
 }
 
-/// The program of the page, with kernels that the device could read otherwise than the host.
+/// The page's program, with kernels that the device could interpret differently from the host.
 fn code_is_of_its_source(package: &Path, expected: &str) {
     let append = |name: &str, text: &str| {
         let path = package.join(name);
@@ -102,12 +102,12 @@ fn code_is_of_its_source(package: &Path, expected: &str) {
         );
         std::fs::write(package.join("src/kernels.rs"), text).unwrap();
     };
-    // The committed bundle is of another source.
+    // The committed bundle is from another source.
     kernels("#[cfg(all(feature = \"double\", target_arch = \"amdgpu\"))] pub type Real = f64;");
     let (_, err) = fails("cargo build", package, &[("HIP_KERNEL_RUSTC", "/nowhere/rustc")]);
     assert!(err.contains("kernels.hipfb is stale: these have changed since: src/kernels.rs"), "{err}");
     assert!(err.contains("HIP_KERNEL_BUILD=update cargo build -p twice"), "{err}");
-    // Where there is a compiler, that is a warning, and the feature reaches the device.
+    // With a compiler this is only a warning, and the feature reaches the device.
     let main = package.join("src/main.rs");
     std::fs::write(&main, std::fs::read_to_string(&main).unwrap().replace("1.0f32", "1.0")).unwrap();
     let (out, err) = shell("cargo run --features double", package, &[]);
@@ -118,7 +118,7 @@ fn code_is_of_its_source(package: &Path, expected: &str) {
     let text = std::fs::read_to_string(&script).unwrap();
     let (before, after) = text.split_once("{\n").unwrap();
     std::fs::write(&script, format!("{before}{{\n{SCRIPT}\n{after}")).unwrap();
-    // What the device sees otherwise does not load, whatever the sizes are. In this edition, `gen` is a name.
+    // Kernels that the device interprets differently cannot be loaded, whatever the sizes are. In this edition, `gen` is an identifier.
     let manifest = package.join("Cargo.toml");
     let text = std::fs::read_to_string(&manifest).unwrap();
     assert!(text.contains("edition = \"2024\""), "{text}");
@@ -150,7 +150,7 @@ fn code_is_of_its_source(package: &Path, expected: &str) {
     }
 }
 
-/// Names that the compilers of the two sides resolve to different types, and one that they do not.
+/// Names that the two compilers resolve to different types, and one that they resolve to the same.
 const OTHERWISE: &str = r#"use hip_kernel::prelude::*;
 
 macro_rules! two {
@@ -224,7 +224,7 @@ fn gen(gen: u32) -> u32 { gen + 1 }
 pub fn r#type(x: &[u32], gen: u32, mut r#try: DisjointSlice<u32>) { r#try.set(|i| self::gen(gen) + x[i]); }
 "#;
 
-/// What a build script does before it compiles the kernels. Cargo reads its `cfg`s later.
+/// The work of a build script before it compiles the kernels. Cargo reads its `cfg`s later.
 const SCRIPT: &str = r##"    println!("cargo::rustc-check-cfg=cfg(scripted)\ncargo::rustc-cfg=scripted");
     let more = "#[kernel] pub fn generated(x: &[u32], mut y: DisjointSlice<u32>) { y.set(|i| x[i]); }";
     std::fs::write(std::path::Path::new(&std::env::var_os("OUT_DIR").unwrap()).join("more.rs"), more).unwrap();"##;

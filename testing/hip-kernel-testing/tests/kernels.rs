@@ -1,4 +1,4 @@
-//! Every kernel on the software GPU, as gfx90a and as gfx942, under its checks of memory and races.
+//! Every kernel on the software GPU, as gfx90a and as gfx942, with memory and race checks.
 
 use std::process::Command;
 
@@ -21,7 +21,7 @@ struct Gpu {
     kernels: Kernels,
 }
 
-/// Runs the tests below in a process of its own, on one target.
+/// Runs the tests below in a separate process, on one target.
 fn on(target: &str) {
     let mut command = Command::new(std::env::current_exe().unwrap());
     command.args(["--exact", "each_kernel", "--ignored", "--nocapture"]);
@@ -98,7 +98,7 @@ fn same<T: PartialEq + std::fmt::Debug>(what: &str, got: &[T], want: &[T]) -> Re
 /// Each function of one number, on the device and on the host.
 fn language(gpu: &Gpu) -> Result {
     assert!(LANGUAGE.len() >= 35);
-    // Some call themselves. Launched by name, they have the stack that is set.
+    // Some are recursive. When launched by name, they have the configured stack size.
     gpu.device.set_limit(hip::device::Limit::StackSize, 8192)?;
     let input: Vec<u32> = (0..300).collect();
     let x = DeviceBuffer::from_slice(&gpu.device, &input)?;
@@ -443,7 +443,7 @@ fn output(gpu: &Gpu) -> Result {
         .collect();
     same("output", &text.lines, &want)?;
     assert_eq!(text.dropped, 0);
-    // Once more with too little room: what is there is complete, the rest is counted.
+    // Again with too little room: complete texts are kept, and the rest is counted.
     let mut printed = Printed::new(&gpu.device, 500)?;
     kernel.launch(&gpu.stream, LaunchConfig::new(2, 64), 100, 0.25, &mut printed)?;
     let text = printed.take()?;
@@ -467,10 +467,10 @@ fn panics(gpu: &Gpu) -> Result {
     ] {
         let mut y = DeviceBuffer::<u32>::zeroed(&gpu.device, 200)?;
         kernel.launch(&gpu.stream, LaunchConfig::for_elements(200, 64), &x, how, &mut y)?;
-        // One or the other wait returns it, and only the first.
+        // The first of the two waits returns the error, and the second does not.
         let first = if how % 2 == 0 { gpu.stream.synchronize() } else { y.to_vec().map(drop) };
         let y = y.to_vec()?;
-        // Other waves go on.
+        // Other waves continue.
         assert_eq!((y[0], y[199]), (2, 201), "{how}");
         let panic = match first {
             Err(hip::Error::KernelPanicked(panic)) => panic,
@@ -496,7 +496,7 @@ fn grid_barrier(gpu: &Gpu) -> Result {
         let mut cells = DeviceBuffer::<u32>::zeroed(&gpu.device, n)?;
         let mut out = DeviceBuffer::<u32>::zeroed(&gpu.device, n)?;
         kernel.launch(&gpu.stream, LaunchConfig::new(blocks as u32, 64), &mut cells, &mut out, &mut state)?;
-        // Twice the mirrored cell, read in the mirror.
+        // Twice the mirrored cell, read at the mirrored position.
         same("grid barrier", &out.to_vec()?, &(0..n as u32).map(|i| 2 * (i + 1)).collect::<Vec<_>>())?;
     }
     let most = kernel.kernel().max_cooperative_blocks(64, 0)?;
@@ -537,7 +537,7 @@ fn vectors(gpu: &Gpu) -> Result {
     same("vectors", &y.to_vec()?, &want.collect::<Vec<_>>())
 }
 
-/// Launches that a safe kernel must not have.
+/// Launches that safe kernels must refuse.
 fn refused(gpu: &Gpu) -> Result {
     let geometry = |result: hip::Result<()>, part: &str| {
         let error = result.unwrap_err();
@@ -563,7 +563,7 @@ fn refused(gpu: &Gpu) -> Result {
     let input = DeviceBuffer::<u32>::zeroed(&gpu.device, 100)?;
     geometry(shared.launch(&gpu.stream, LaunchConfig::new(1, 64), &input, &mut grid, usize::MAX), "shared memory");
     geometry(shared.launch(&gpu.stream, LaunchConfig::new(1, 64), &input, &mut grid, 1 << 20), "shared");
-    // Signatures that the code does not have: what a stale bundle, or a type of another name, would be.
+    // Signatures that do not match the code, as with a stale bundle or with a type of another name.
     let stale = |name: &str, loaded: Result<(), hip::Error>, part: &str| match loaded {
         Err(hip::Error::Stale { kernel, reason }) if kernel == name => {
             assert!(reason.contains(part) && reason.contains("HIP_KERNEL_BUILD=update cargo build -p"), "{reason}");
@@ -576,7 +576,7 @@ fn refused(gpu: &Gpu) -> Result {
     stale("nbody", changed::kernels::algorithms::Nbody::load(kernels).map(drop), "parameter `bodies: &[Body]`");
     stale("scan", changed::kernels::algorithms::Scan::load(kernels).map(drop), "parameter `x`");
     stale("halves", changed::kernels::algorithms::Halves::load(kernels).map(drop), "module `kernels::device`");
-    // SAFETY: the compiler made it of the same source.
+    // SAFETY: the compiler made it from the same source.
     let again = unsafe { hip_kernel::Code::new(kernels_code().bytes()) }.load(&gpu.device)?;
     alg::VectorAdd::load(&again)?;
     // Code of another source.
@@ -602,7 +602,7 @@ mod changed {
                 y.for_each(|i, y| *y = a.mul_add(x[i], *y) + 1.0);
             }
 
-            /// Two fields have changed places.
+            /// The fields are swapped.
             #[derive(Clone, Copy, DeviceCopy)]
             #[repr(C)]
             pub struct Body {

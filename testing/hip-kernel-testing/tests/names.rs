@@ -1,5 +1,5 @@
-//! Kernels whose names and parameters a macro could take for its own, and signatures that are not those of the code: on the software GPU as
-//! it is, or under AMD's own HIP.
+//! Kernels whose names and parameters could collide with names in a macro, and signatures that do not match the code.
+//! Runs on the software GPU directly, or with AMD's HIP.
 
 use hip::{Device, DeviceBuffer, Error, LaunchConfig, Stream};
 use hip_kernel::host::Printed;
@@ -20,7 +20,7 @@ fn gpu() -> Result<Gpu> {
     Ok(Gpu { device, stream: Stream::new(&device)?, kernels: kernels_code().load(&device)? })
 }
 
-/// Each argument arrives where the kernel has it.
+/// Each argument arrives in the parameter of the same name.
 #[test]
 fn parameters_keep_their_names() -> Result {
     let Gpu { device, stream, kernels } = gpu()?;
@@ -75,7 +75,8 @@ fn macros_by_example_write_kernels() -> Result {
     Ok(())
 }
 
-/// Signatures that the code does not have: what a stale bundle, or a type that the device sees otherwise, would be.
+/// Signatures that do not match the code, as with a stale bundle, or with a type that the device interprets
+/// differently.
 #[test]
 fn stale_signatures_do_not_load() -> Result {
     let gpu = gpu()?;
@@ -119,7 +120,7 @@ mod changed {
             ) {
             }
 
-            /// The same source but for `unsafe`.
+            /// The same source except for `unsafe`.
             #[kernel]
             pub unsafe fn widths(
                 mut y: DisjointGrid<u32>,
@@ -148,7 +149,7 @@ mod changed {
                 pub type usize = u16;
                 pub const SHARED_0: ::core::primitive::usize = 64;
 
-                /// Two fields of one type have changed places.
+                /// Two fields of the same type are swapped.
                 #[derive(Clone, Copy, DeviceCopy)]
                 #[repr(C)]
                 pub struct Pair {

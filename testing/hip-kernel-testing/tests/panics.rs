@@ -1,4 +1,5 @@
-//! A panic of a kernel is an error of the first wait that covers its launch, once: on the software GPU as it is, or under AMD's own HIP.
+//! A kernel's panic is an error of the first wait that covers its launch, exactly once. Runs on the software GPU
+//! directly, or with AMD's HIP.
 
 use std::process::Command;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -21,7 +22,7 @@ struct Gpu {
     _alone: Option<MutexGuard<'static, ()>>,
 }
 
-/// What is necessary, on device 0. One test at a time: a wait for the whole device returns the panics of all streams.
+/// The test's resources on device 0. One test at a time: a wait for the whole device returns the panics of all streams.
 fn gpu() -> Result<Gpu> {
     static ONE: Mutex<()> = Mutex::new(());
     let alone = ONE.lock().unwrap_or_else(PoisonError::into_inner);
@@ -57,7 +58,7 @@ fn panic<T: std::fmt::Debug>(waited: hip::Result<T>) -> Panic {
     }
 }
 
-/// Each kind of wait returns it, with its place; then all is well.
+/// Each kind of wait returns the panic with its location; afterwards there is no error.
 #[test]
 fn the_first_wait_returns_it() -> Result {
     let gpu = gpu()?;
@@ -163,7 +164,7 @@ fn it_says_why() -> Result {
     Ok(())
 }
 
-/// Streams are told of their own launches alone, on one device or two, and by threads.
+/// A stream reports only the panics of its own launches, with one device or two, and with several threads.
 #[test]
 fn each_stream_has_its_own() -> Result {
     let gpu = gpu()?;
@@ -186,7 +187,7 @@ fn each_stream_has_its_own() -> Result {
             });
         }
     });
-    // Two at a time, and the one that is well goes first.
+    // Two concurrent launches; the one without a panic starts first.
     let gpu = &devices[0];
     let streams = [Stream::new(&gpu.device)?, Stream::new(&gpu.device)?, Stream::new(&gpu.device)?];
     let kernel = SaysWhy::load(&gpu.kernels)?;
@@ -200,7 +201,7 @@ fn each_stream_has_its_own() -> Result {
     Ok(())
 }
 
-/// Each launch of a graph, on whatever stream, and what was dropped.
+/// Each launch of a graph, on any stream, and dropped objects.
 #[test]
 fn graphs_and_drops() -> Result {
     let gpu = gpu()?;
@@ -241,7 +242,7 @@ fn graphs_and_drops() -> Result {
         gpu.stream.synchronize()?;
         other.synchronize()?;
     }
-    // A graph that went before the wait, a module, all buffers.
+    // A graph that is dropped before the wait, a module, and all buffers.
     exec.launch(&gpu.stream)?;
     drop((exec, clone, parent, y));
     panic(gpu.stream.synchronize());
@@ -254,7 +255,8 @@ fn graphs_and_drops() -> Result {
     Ok(())
 }
 
-/// What is made of one captured graph shares its nodes, and yet each launch has a panic of its own, which waits for its stream return.
+/// Executable graphs made from one captured graph share its nodes. Still, each launch has its own panic, which waits
+/// for its stream return.
 #[test]
 fn each_launch_of_a_graph_has_its_own() -> Result {
     const NONE: u32 = u32::MAX;
@@ -268,7 +270,7 @@ fn each_launch_of_a_graph_has_its_own() -> Result {
     let first = parent.add_child(&[], &graph)?;
     parent.add_child(&[first], &graph)?;
     let parent = parent.instantiate()?;
-    // All work of the stream is over, and nobody was told what became of it.
+    // All work of the stream has completed, and no wait has returned its result.
     let over = |stream: &Stream| -> Result {
         let (sender, receiver) = std::sync::mpsc::channel();
         stream.launch_host_function(move || sender.send(()).unwrap())?;
@@ -298,14 +300,14 @@ fn each_launch_of_a_graph_has_its_own() -> Result {
             assert_eq!((told(&one), told(&two)), (of_first, of_second), "{name}");
             gpu.device.synchronize()?;
         }
-        // Work that comes after a panic that nobody was told is told of it.
+        // Work that is queued after an unreported panic reports it.
         at.fill_async(&one, 5)?;
         first.launch(&one)?;
         at.fill_async(&two, NONE)?;
         second.launch(&two)?;
         assert_eq!((told(&two), told(&one)), (5, NONE), "{name}");
     }
-    // Threads: each panic is told once.
+    // With threads: each panic is reported once.
     at.fill(9)?;
     let count = std::sync::atomic::AtomicUsize::new(0);
     std::thread::scope(|scope| {
@@ -329,10 +331,10 @@ fn each_launch_of_a_graph_has_its_own() -> Result {
     Ok(())
 }
 
-/// Nobody waits: the panic goes to stderr, once.
+/// Without a wait, the panic is printed to stderr once.
 #[test]
 fn a_panic_that_nobody_waits_for() {
-    // A program of another loader's is started by it again: `LOADER --library-path FOLDERS PROGRAM`.
+    // If the program runs under an explicit loader, it must be started by it again: `LOADER --library-path FOLDERS PROGRAM`.
     let line = std::fs::read("/proc/self/cmdline").unwrap();
     let words = line.split(|byte| *byte == 0).map(|word| String::from_utf8_lossy(word).into_owned());
     let (program, mut start) = (std::env::args().next().unwrap(), Vec::new());
@@ -356,13 +358,13 @@ fn nobody_waits() -> Result {
     let gpu = gpu()?;
     let mut y = gpu.zeros(101)?;
     gpu.launch(&gpu.stream, &mut y)?;
-    // Another whose handle is left when the process ends.
+    // Another one, whose handle is leaked at process exit.
     let stream = std::mem::ManuallyDrop::new(Stream::new(&gpu.device)?);
     let mut z = gpu.zeros(101)?;
     gpu.launch(&stream, &mut z)
 }
 
-/// A barrier of the grid waits for no wave that has left.
+/// A grid barrier does not wait for waves that have exited.
 #[test]
 fn barriers_end() -> Result {
     let gpu = gpu()?;
@@ -378,7 +380,7 @@ fn barriers_end() -> Result {
             3 | 4 => assert_eq!(panic(waited).block, [1, 0, 0]),
             _ => waited?,
         }
-        // The mirrored cell; 0 if its thread had left, and for those that had.
+        // The mirrored cell; 0 if its thread has exited, and for threads that have exited.
         let gone = |i: usize, at_last: bool| match how {
             1 | 4 => i / 128 == 1,
             2 => i / 64 == 3,
@@ -391,12 +393,12 @@ fn barriers_end() -> Result {
         let want: Vec<u32> = (0..n).map(|i| if gone(i, true) { 0 } else { mirrored(i) }).collect();
         assert!(out == want, "{how}: {out:?}, expected {want:?}");
     }
-    // In a graph: each launch begins with a new barrier.
+    // In a graph, each launch starts with a new barrier.
     let (mut cells, mut out) = (gpu.zeros(n)?, gpu.zeros(n)?);
     let graph = gpu
         .stream
         .capture(|stream| kernel.launch(stream, LaunchConfig::new(3, 128), 3, &mut cells, &mut out, &mut state));
-    // Some runtimes do not capture cooperative launches.
+    // Some runtimes cannot capture cooperative launches.
     if let Ok(graph) = graph {
         let exec = graph.instantiate()?;
         for _ in 0..3 {
@@ -415,7 +417,8 @@ fn no_variable_holds_the_record() -> Result {
     Ok(())
 }
 
-/// A recursion that fits its stack is right; one that does not is an error, and writes to nobody's memory.
+/// A recursion that fits its stack gives the correct result. One that does not is an error, and does not write outside
+/// its memory.
 #[test]
 fn recursion_ends_where_its_stack_does() -> Result {
     let gpu = gpu()?;
@@ -434,7 +437,7 @@ fn recursion_ends_where_its_stack_does() -> Result {
         let got = waited.map_err(|error| format!("{depth}: {error}"))?;
         assert!(got == want, "{depth}");
     }
-    // Functions that are called by `dyn` alone have larger frames than all that is called by name.
+    // Functions that are called only through `dyn` have larger frames than all that are called directly.
     let kernel = Steps::load(&gpu.kernels)?;
     for depth in [0, 1, 5, 200, 6, 40, 2] {
         let mut out = gpu.zeros(1024)?;
@@ -453,7 +456,7 @@ fn recursion_ends_where_its_stack_does() -> Result {
         let got = waited.map_err(|error| format!("{depth} by dyn: {error}"))?;
         assert!(got == (0..1024).map(steps).collect::<Vec<_>>(), "{depth}");
     }
-    // Nobody takes the stack away.
+    // The stack limit is not lowered.
     assert!(gpu.device.limit(Limit::StackSize)? >= STACK);
     let error = gpu.device.set_limit(Limit::StackSize, 1024).unwrap_err();
     assert!(matches!(&error, Error::InvalidValue { allowed, .. } if allowed.contains("24576 bytes")), "{error}");
@@ -461,5 +464,5 @@ fn recursion_ends_where_its_stack_does() -> Result {
     Ok(())
 }
 
-/// What `recurse` states.
+/// The stack size declared by `recurse`.
 const STACK: usize = 24_576;

@@ -1,4 +1,4 @@
-//! An allocator that counts: for tests that assert that calls allocate nothing.
+//! A counting allocator, for tests that assert that calls do not allocate.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -7,11 +7,11 @@ thread_local! {
     static COUNT: Cell<u64> = const { Cell::new(0) };
 }
 
-/// Counts what each thread allocates. Libraries in C have an allocator of their own. For `#[global_allocator]`.
+/// Counts the allocations of each thread. C libraries have their own allocator. For `#[global_allocator]`.
 #[derive(Clone, Copy, Debug)]
 pub struct Counting;
 
-// SAFETY: the system's allocator, and a number that needs no memory.
+// SAFETY: forwards to the system's allocator; the counter does not allocate.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         COUNT.with(|count| count.set(count.get() + 1));
@@ -25,8 +25,8 @@ unsafe impl GlobalAlloc for Counting {
     }
 }
 
-/// Panics if `round` allocates once it has been run some times: the first rounds load code, ask for workspaces and make room for what is
-/// noted of the buffers' uses.
+/// Panics if `round` still allocates after several rounds. The first rounds load code, request workspaces, and allocate
+/// the records of buffer uses.
 ///
 /// # Panics
 /// Also if [`Counting`] is not the allocator of the program.

@@ -1,4 +1,5 @@
-//! What the C functions of a library take, read from its `-sys` crate: for tests of the tables that safe crates call from.
+//! The parameters of a library's C functions, read from its `-sys` crate, for tests of the function tables in safe
+//! crates.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -6,7 +7,7 @@ use std::path::Path;
 
 use regex::Regex;
 
-/// What a parameter is for the C ABI.
+/// The type of a parameter in the C ABI.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ParameterKind {
     /// `int`, `int32_t`
@@ -31,19 +32,20 @@ pub enum ParameterKind {
     Pointer,
 }
 
-/// The declarations of each function, one for each form that it has had: the kinds of their parameters.
+/// The declarations of each function, one per variant: the kinds of their parameters.
 pub type Declared = BTreeMap<String, Vec<Vec<ParameterKind>>>;
 
-/// The functions of a library that return a status, in all releases. `library` is the start of their names; its crate is `LIBRARY-sys`.
+/// The functions of a library that return a status, in all releases. `library` is the prefix of their names; its crate
+/// is `LIBRARY-sys`.
 ///
 /// # Panics
-/// If the crate is not there, or has a parameter of a kind that is not known.
+/// Panics if the crate does not exist, or has a parameter of an unknown kind.
 #[must_use]
 pub fn declared(library: &str) -> Declared {
     use ParameterKind::{F32, F64, Flag, I32, I64, Letter, Pointer, Size, U16, U64};
     let generated = format!("../../{library}-sys/src/generated");
     let mut files = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join(generated)];
-    // hipBLASLt's functions begin with `hipblasLt`, and its statuses are hipBLAS's.
+    // hipBLASLt's functions start with `hipblasLt`, and its statuses are hipBLAS's.
     let declaration = r#"(?s)"[0-9.]+" pub fn (\w+)\(([^)]*)\) -> hip(?:\w+Status_t|fftResult);"#;
     let declaration = Regex::new(declaration).expect("a pattern");
     let mut found = Declared::new();

@@ -1,5 +1,5 @@
-//! References on the host in complex numbers of 64 bits, with the error bounds that theory gives: |computed − exact| ≤ c·n·ε·|A||B|,
-//! element by element (Higham, Accuracy and Stability of Numerical Algorithms, chapter 3).
+//! Reference implementations on the host in 64-bit complex numbers, with theoretical error bounds: |computed − exact| ≤
+//! c·n·ε·|A||B|, element by element (Higham, Accuracy and Stability of Numerical Algorithms, chapter 3).
 
 mod counting;
 mod declared;
@@ -17,7 +17,7 @@ pub use memory::{
 };
 pub use turns::Turns;
 
-/// A number that tests convert to the reference's and back.
+/// A number type that tests can convert to the reference's and back.
 pub trait Number: Scalar {
     /// The unit roundoff.
     const EPS: f64;
@@ -77,13 +77,14 @@ impl Rng {
         choices[self.below(choices.len())]
     }
 
-    /// A multiple of 1/8 between -1 and 1, which every type but integers has exactly; of an integer type, -8 to 8.
+    /// A multiple of 1/8 between -1 and 1, which is exact in every floating-point type. For an integer type, an integer
+    /// from -8 to 8.
     pub fn number<T: Number>(&mut self) -> T {
         let mut part = || (self.below(17) as f64 - 8.0) / if T::EPS == 0.0 { 1.0 } else { 8.0 };
         T::narrow(Complex64::new(part(), part()))
     }
 
-    /// So many of them.
+    /// A vector of `len` such numbers.
     pub fn numbers<T: Number>(&mut self, len: usize) -> Vec<T> {
         (0..len).map(|_| self.number()).collect()
     }
@@ -101,18 +102,18 @@ pub struct Host {
 }
 
 impl Host {
-    /// Each element by its row and column.
+    /// A matrix with elements computed from row and column.
     pub fn from_fn(rows: usize, cols: usize, mut element: impl FnMut(usize, usize) -> Complex64) -> Self {
         let data = (0..cols).flat_map(|col| (0..rows).map(move |row| (row, col))).map(|(row, col)| element(row, col));
         Self { rows, cols, data: data.collect() }
     }
 
-    /// A matrix in memory as BLAS has it.
+    /// Reads a matrix in BLAS layout.
     pub fn of<T: Number>(memory: &[T], rows: usize, cols: usize, ld: usize) -> Self {
         Self::from_fn(rows, cols, |row, col| memory[col * ld + row].wide())
     }
 
-    /// A vector in memory as BLAS has it, as a column.
+    /// Reads a vector in BLAS layout, as a column.
     pub fn vector<T: Number>(memory: &[T], len: usize, increment: isize) -> Self {
         let step = increment.unsigned_abs();
         Self::from_fn(len, 1, |row, _| memory[if increment < 0 { len - 1 - row } else { row } * step].wide())
@@ -151,7 +152,7 @@ impl Host {
         self.map(|x| alpha * x)
     }
 
-    /// Of each element, something.
+    /// Applies `f` to each element.
     #[must_use]
     pub fn map(&self, f: impl Fn(Complex64) -> Complex64) -> Self {
         Self { data: self.data.iter().map(|&x| f(x)).collect(), ..*self }
@@ -164,7 +165,7 @@ impl Host {
         Self::from_fn(self.rows, self.cols, |row, col| self.at(row, col) + other.at(row, col))
     }
 
-    /// The absolute values: |re| + |im|, which bounds products, too.
+    /// The absolute values as |re| + |im|, which also bounds products.
     #[must_use]
     pub fn abs(&self) -> Self {
         self.map(|x| (x.re.abs() + x.im.abs()).into())
@@ -176,7 +177,7 @@ impl Host {
         Self::from_fn(order, order, |row, col| f64::from(row == col).into())
     }
 
-    /// The largest absolute value, NaN if there is one.
+    /// The largest absolute value; NaN if any element is NaN.
     #[must_use]
     pub fn max(&self) -> f64 {
         self.data.iter().map(|x| x.norm()).fold(0.0, |a, b| if b.is_nan() || b > a { b } else { a })
@@ -192,7 +193,7 @@ impl Host {
         })
     }
 
-    /// The symmetric or Hermitian matrix of which one triangle is here.
+    /// The symmetric or Hermitian matrix with the given triangle.
     #[must_use]
     pub fn mirrored(&self, lower: bool, hermitian: bool) -> Self {
         Self::from_fn(self.rows, self.cols, |row, col| match (row == col, (row > col) == lower) {
@@ -204,11 +205,12 @@ impl Host {
     }
 }
 
-/// Panics unless each element of `got` is within `terms` roundings of type `T` of `want`, each as large as `size` says: c·n·ε·|A||B|.
+/// Panics unless each element of `got` is within `terms` roundings of type `T` of `want`, each relative to `size`:
+/// c·n·ε·|A||B|.
 #[track_caller]
 pub fn assert_close<T: Number>(what: &str, got: &Host, want: &Host, size: &Host, terms: usize) {
     assert_eq!((got.rows, got.cols), (want.rows, want.cols), "{what}: shape");
-    // A complex product has two roundings more than a real one; one rounding stores the result.
+    // A complex product has two more roundings than a real one; storing the result is another.
     let factor = (terms + 3) as f64 * T::EPS * if T::COMPLEX { 3.0 } else { 1.0 };
     for (index, ((got, want), size)) in got.data.iter().zip(&want.data).zip(&size.data).enumerate() {
         let error = (got - want).norm();
@@ -217,17 +219,17 @@ pub fn assert_close<T: Number>(what: &str, got: &Host, want: &Host, size: &Host,
     }
 }
 
-/// Says that a test is skipped, past libtest's capture; `cargo xtask test` counts it.
+/// Reports that a test is skipped, bypassing libtest's capture; `cargo xtask test` counts it.
 pub fn skipped(why: &dyn std::fmt::Display) {
     use std::io::Write as _;
     let why = why.to_string();
     let _ = writeln!(std::io::stdout(), "SKIPPED: {}", why.lines().next().unwrap_or_default());
 }
 
-/// Whether the tests run on a release of ROCm older than this one, such as `(6, 2)`.
+/// Returns whether the tests run on a ROCm release older than this one, such as `(6, 2)`.
 ///
 /// # Panics
-/// If `ROCM_RS_RELEASE` is no release.
+/// Panics if `ROCM_RS_RELEASE` is not a release.
 #[must_use]
 pub fn before(release: (u32, u32)) -> bool {
     std::env::var("ROCM_RS_RELEASE").is_ok_and(|found| {
@@ -236,7 +238,8 @@ pub fn before(release: (u32, u32)) -> bool {
     })
 }
 
-/// The device to test on: a real HIP runtime on whatever GPU, for libraries of ROCm. `None` says why not.
+/// The device to test on: any GPU of a real HIP runtime, for ROCm's libraries. `None` after reporting why there is
+/// none.
 pub fn device() -> Option<hip::Device> {
     let found = match hip::backend() {
         Ok(hip::Backend::Rocm) => hip::Device::get(0),

@@ -1,4 +1,5 @@
-//! Operands of random layout in device memory: increments, leading dimensions, transposes, batches, with gaps whose elements must stay.
+//! Operands of random layout in device memory: increments, leading dimensions, transposes, batches. The elements in
+//! gaps must not change.
 
 use hip::{Device, DeviceBuffer};
 use hip_linalg::{MatrixMut, MatrixRef, PackedMut, PackedRef, Pointers, PointersMut, Uplo, VectorMut, VectorRef};
@@ -6,19 +7,19 @@ use num_complex::Complex64;
 
 use crate::{Host, Number, Rng};
 
-/// How many, and how they lie.
+/// The number of members of a batch, and their arrangement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// One.
+    /// A single operand.
     One,
-    /// So many at equal distances.
+    /// A batch with a constant stride.
     Strided(usize),
-    /// So many with an address each.
+    /// A batch with an array of addresses.
     Pointers(usize),
 }
 
 impl Kind {
-    /// How many.
+    /// The number of members.
     #[must_use]
     pub fn count(self) -> usize {
         match self {
@@ -27,7 +28,7 @@ impl Kind {
         }
     }
 
-    /// Any.
+    /// A random kind.
     pub fn any(rng: &mut Rng) -> Self {
         match rng.below(4) {
             0 | 1 => Self::One,
@@ -37,10 +38,10 @@ impl Kind {
     }
 }
 
-/// Memory on the device and what is to be there, element by element.
+/// Device memory and its expected contents.
 #[derive(Debug)]
 pub struct Memory<T> {
-    /// What is there.
+    /// The expected contents.
     pub host: Vec<T>,
     device: DeviceBuffer<T>,
     kind: Kind,
@@ -48,19 +49,19 @@ pub struct Memory<T> {
     span: usize,
 }
 
-/// What views borrow.
+/// The borrowed data of views.
 #[derive(Debug)]
 pub enum Held<'a, T> {
-    /// The memory, and the distance of the members.
+    /// The memory, and the stride of the members.
     Plain(&'a DeviceBuffer<T>, Kind, usize),
     /// The members' addresses.
     Table(Pointers<'a, T>),
 }
 
-/// What views to write to borrow.
+/// The borrowed data of mutable views.
 #[derive(Debug)]
 pub enum HeldMut<'a, T> {
-    /// The memory, and the distance of the members.
+    /// The memory, and the stride of the members.
     Plain(&'a mut DeviceBuffer<T>, Kind, usize),
     /// The members' addresses.
     Table(PointersMut<'a, T>),
@@ -80,7 +81,7 @@ impl<T: Number> Memory<T> {
         &self.host[index * self.stride..][..self.span]
     }
 
-    /// Changes what is there.
+    /// Changes the contents.
     pub fn set(&mut self, change: impl Fn(usize, &mut [T])) {
         for index in 0..self.kind.count() {
             change(index, &mut self.host[index * self.stride..][..self.span]);
@@ -88,7 +89,7 @@ impl<T: Number> Memory<T> {
         self.device.copy_from_slice(&self.host).unwrap();
     }
 
-    /// What views borrow.
+    /// The borrowed data of views.
     pub fn held(&self) -> Held<'_, T> {
         match self.kind {
             Kind::Pointers(count) => {
@@ -102,7 +103,7 @@ impl<T: Number> Memory<T> {
         }
     }
 
-    /// What views to write to borrow.
+    /// The borrowed data of mutable views.
     pub fn held_mut(&mut self) -> HeldMut<'_, T> {
         match self.kind {
             Kind::Pointers(count) => {
@@ -118,7 +119,7 @@ impl<T: Number> Memory<T> {
         }
     }
 
-    /// What is on the device by now. `written` tells which elements of a member may differ from what was there.
+    /// Reads the device memory. `written` selects the elements of a member that may have changed.
     #[track_caller]
     pub fn read(&mut self, written: impl Fn(usize) -> bool) {
         let now = self.device.to_vec().unwrap();
@@ -138,20 +139,20 @@ impl<T: Number> Memory<T> {
 pub struct TestMatrix<T> {
     /// Its memory.
     pub memory: Memory<T>,
-    /// As viewed.
+    /// Rows of the view.
     pub rows: usize,
-    /// As viewed.
+    /// Columns of the view.
     pub cols: usize,
-    /// In memory.
+    /// Leading dimension in memory.
     pub ld: usize,
-    /// In memory, it is transposed.
+    /// Whether it is transposed in memory.
     pub transposed: bool,
-    /// In memory, it is conjugated.
+    /// Whether it is conjugated in memory.
     pub conjugated: bool,
 }
 
 impl<T: Number> TestMatrix<T> {
-    /// As viewed, of `rows` x `cols`; in memory, as the letter says: `N`, `T` or `C`.
+    /// A matrix that is viewed as `rows` x `cols`; in memory it is as the letter says: `N`, `T` or `C`.
     pub fn new(device: &Device, rng: &mut Rng, kind: Kind, (rows, cols): (usize, usize), op: char) -> Self {
         let (transposed, conjugated) = (op != 'N', op == 'C' && T::COMPLEX);
         let (stored_rows, stored_cols) = if transposed { (cols, rows) } else { (rows, cols) };
@@ -164,7 +165,7 @@ impl<T: Number> TestMatrix<T> {
         if self.transposed { (self.cols, self.rows) } else { (self.rows, self.cols) }
     }
 
-    /// A member, as viewed.
+    /// A member as viewed.
     pub fn reference(&self, member: usize) -> Host {
         let (rows, cols) = self.stored();
         let host = Host::of(self.memory.member(member), rows, cols, self.ld);
@@ -193,13 +194,13 @@ impl<T: Number> TestMatrix<T> {
         }
     }
 
-    /// Rows, columns and leading dimension in memory, and whether it is transposed there: for a view to write to.
+    /// The layout in memory, for a mutable view.
     pub fn layout(&self) -> Layout {
         let (rows, cols) = self.stored();
         Layout { rows, cols, ld: self.ld, transposed: self.transposed }
     }
 
-    /// Reads it back. `written`: which elements, as viewed, may have changed.
+    /// Reads it back. `written` selects the elements, as viewed, that may have changed.
     #[track_caller]
     pub fn read(&mut self, written: impl Fn(usize, usize) -> bool) {
         let (rows, cols) = self.stored();
@@ -211,7 +212,7 @@ impl<T: Number> TestMatrix<T> {
         });
     }
 
-    /// Fills it with NaN, for what must not be read.
+    /// Fills it with NaN, for memory that must not be read.
     pub fn poison(&mut self) {
         let (rows, ld) = (self.stored().0, self.ld);
         self.memory.set(|_, elements| {
@@ -223,7 +224,7 @@ impl<T: Number> TestMatrix<T> {
         });
     }
 
-    /// Makes the elements of its diagonal larger than the sum of the others: it is well conditioned.
+    /// Makes it diagonally dominant, and so well conditioned.
     pub fn dominate(&mut self) {
         let (rows, ld) = (self.stored().0, self.ld);
         self.memory.set(|_, elements| {
@@ -235,7 +236,7 @@ impl<T: Number> TestMatrix<T> {
     }
 }
 
-/// How a matrix to write to lies in memory.
+/// The memory layout of a matrix for a mutable view.
 #[derive(Clone, Copy, Debug)]
 pub struct Layout {
     rows: usize,
@@ -299,7 +300,7 @@ impl<T: Number> TestVector<T> {
         .unwrap()
     }
 
-    /// Length and increment, for a view to write to.
+    /// Length and increment, for a mutable view.
     pub fn layout(&self) -> (usize, isize) {
         (self.len, self.increment)
     }
@@ -312,7 +313,7 @@ impl<T: Number> TestVector<T> {
     }
 }
 
-/// The view of a vector to write to.
+/// A mutable view of a vector.
 pub fn vector_mut<'a, T: Number>((len, increment): (usize, isize), held: &'a mut HeldMut<'_, T>) -> VectorMut<'a, T> {
     match held {
         HeldMut::Plain(memory, Kind::Strided(count), stride) => {
@@ -324,7 +325,7 @@ pub fn vector_mut<'a, T: Number>((len, increment): (usize, isize), held: &'a mut
     .unwrap()
 }
 
-/// A packed triangle, and the matrix that it is of.
+/// Unpacks a packed triangle.
 pub fn unpacked<T: Number>(elements: &[T], order: usize, lower: bool) -> Host {
     let start = |col: usize| if lower { col * order - col * (col.max(1) - 1) / 2 } else { col * (col + 1) / 2 };
     Host::from_fn(order, order, |row, col| match (row >= col, lower) {
@@ -346,7 +347,7 @@ pub fn packed<'a, T: Number>(order: usize, uplo: Uplo, held: &'a Held<'_, T>) ->
     .unwrap()
 }
 
-/// The view of packed triangles to write to.
+/// A mutable view of packed triangles.
 pub fn packed_mut<'a, T: Number>(order: usize, uplo: Uplo, held: &'a mut HeldMut<'_, T>) -> PackedMut<'a, T> {
     match held {
         HeldMut::Plain(memory, Kind::Strided(count), stride) => {

@@ -4,16 +4,17 @@ use std::time::{Duration, Instant};
 
 use hip::Stream;
 
-/// Compares the times of two calls, which take turns. For benches.
+/// Compares the times of two calls, which alternate. For benches.
 #[derive(Clone, Copy, Debug)]
 pub struct Turns<'a> {
     /// The stream of both.
     pub stream: &'a Stream,
-    /// How often they take turns.
+    /// The number of rounds.
     pub rounds: usize,
-    /// The work is waited for within the time, not after it.
+    /// Whether the measured time includes the wait for the work.
     pub whole: bool,
-    /// How many calls are timed at once. The software GPU's work between two calls leaves caches cold, as a GPU's does not.
+    /// The number of calls that are timed together. On the software GPU, the work between two calls leaves caches cold,
+    /// unlike on a GPU.
     pub calls: u32,
 }
 
@@ -31,16 +32,16 @@ impl Turns<'_> {
         time
     }
 
-    /// Prints the medians of both, of the differences and of the ratios within a round.
+    /// Prints the medians of both, and of the differences and ratios within a round.
     ///
     /// # Panics
-    /// If the work of the stream fails.
+    /// Panics if the work of the stream fails.
     pub fn compare(&self, what: &str, mut ours: impl FnMut(), mut raw: impl FnMut()) {
         (0..3).for_each(|_| ours());
         (0..3).for_each(|_| raw());
         self.stream.synchronize().expect("the work");
         let both = |round| {
-            // Who comes first takes turns, too.
+            // The order alternates too.
             if round % 2 == 0 {
                 let ours = self.time(&mut ours);
                 (ours.as_secs_f64(), self.time(&mut raw).as_secs_f64())

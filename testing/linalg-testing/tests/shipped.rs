@@ -1,4 +1,4 @@
-//! `hip_linalg::Shipped`: kernels are loaded once on each device, and what fails is tried again.
+//! `hip_linalg::Shipped`: kernels are loaded once per device, and failed loads are retried.
 
 use std::cell::Cell;
 

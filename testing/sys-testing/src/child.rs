@@ -1,4 +1,4 @@
-//! Tests in a process of their own: what a process decides once (which library is open) is decided afresh there.
+//! Tests in separate processes: decisions that are made once per process (which library is open) are made again there.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -6,15 +6,15 @@ use std::process::Command;
 /// Set in such a process.
 const INSIDE: &str = "SYS_TESTING_INSIDE";
 
-/// Runs the test `path` (`module_path!()` and its name) again in a process of its own; `false` in that process.
+/// Runs the test `path` (`module_path!()` and its name) again in a separate process; returns `false` in that process.
 ///
 /// # Panics
-/// If the test fails there.
+/// Panics if the test fails there.
 pub fn run(path: &str) -> bool {
     std::env::var_os(INSIDE).is_none() && start(path, None)
 }
 
-/// The fetched tree for a level: there is one a major release, and none of 10.0.
+/// The fetched tree for a level: one per major release, and none for 10.0.
 pub fn tree(level: (u32, u32)) -> &'static str {
     match level.0 {
         ..=5 => "5.7",
@@ -23,24 +23,24 @@ pub fn tree(level: (u32, u32)) -> &'static str {
     }
 }
 
-/// Like [`run`], in a process that has the real libraries of a fetched `tree` and their libc, and in which `ROCM_PATH`
-/// points into the tree; the test is skipped where there is no such tree, or where it lacks one of the `files`.
+/// Like [`run`], in a process with the real libraries of a fetched `tree` and their libc, where `ROCM_PATH` points into
+/// the tree. The test is skipped if there is no such tree, or if it lacks one of the `files`.
 ///
 /// # Panics
-/// If the test fails there.
+/// Panics if the test fails there.
 pub fn run_with_libraries(path: &str, tree: &str, files: &[&str]) -> bool {
     run_with(path, tree, files, None)
 }
 
-/// Like [`run_with_libraries`], and functions in C stand in for those of the same names in every library.
+/// Like [`run_with_libraries`], with C functions that replace those of the same names in every library.
 ///
 /// # Panics
-/// If the test fails there, or the C code does not compile.
+/// Panics if the test fails there, or if the C code does not compile.
 pub fn run_with_stand_in(path: &str, tree: &str, files: &[&str], source: &str) -> bool {
     run_with(path, tree, files, Some(source))
 }
 
-/// The fetched tree whose libraries this process has, if it is one of those that are started here.
+/// The fetched tree whose libraries this process uses, if it is such a process.
 pub fn inside() -> Option<String> {
     let tree = std::env::var(INSIDE).ok()?;
     Some(tree)
@@ -65,7 +65,7 @@ fn run_with(path: &str, tree: &str, files: &[&str], stand_in: Option<&str>) -> b
     start(path, Some((&libraries, stand_in.map(|_| &*library))))
 }
 
-/// With the libraries of a folder and what stands in for functions of theirs, or with neither.
+/// Starts the process, optionally with the libraries of a folder and replacements for their functions.
 fn start(path: &str, libraries: Option<(&Path, Option<&Path>)>) -> bool {
     // Without the crate's name.
     let test = path.split_once("::").map_or(path, |(_, test)| test);
@@ -79,7 +79,7 @@ fn start(path: &str, libraries: Option<(&Path, Option<&Path>)>) -> bool {
             command.arg(&program);
             let root = libraries.ancestors().nth(2).expect("two folders above");
             command.env("ROCM_PATH", root);
-            // What else the search reads.
+            // Other variables that the search reads.
             ["HIP_PATH", "VIRTUAL_ENV", "CONDA_PREFIX"].iter().for_each(|name| _ = command.env_remove(name));
             command
         }
@@ -91,7 +91,7 @@ fn start(path: &str, libraries: Option<(&Path, Option<&Path>)>) -> bool {
         .expect("the program starts");
     let text = [output.stdout, output.stderr].map(|text| String::from_utf8_lossy(&text).into_owned()).concat();
     assert!(output.status.success() && text.contains("1 passed"), "{text}");
-    // What it did not do, or did how often.
+    // Skipped tests, and counts.
     text.lines()
         .filter(|line| line.contains("SKIPPED: ") || line.contains(" forms were refused, "))
         .for_each(|line| println!("{line}"));

@@ -1,5 +1,5 @@
-//! Every form of every function that AMD changed, called in the real libraries: a form of another release is refused, one of
-//! the library's own release reaches it.
+//! Calls every variant of every function that AMD changed, in the real libraries: a variant of another release is
+//! refused, and one of the library's own release reaches it.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -9,10 +9,10 @@ use crate::child;
 use crate::coverage::{Bindings, Call, Changed};
 use crate::trees::skipped;
 
-/// Compares all forms with each real library that is at hand, each in a process of its own.
+/// Compares all variants with each available real library, each in a separate process.
 ///
 /// # Panics
-/// If a form that does not fit reaches the library, or one that fits does not.
+/// Panics if a variant that does not fit reaches the library, or one that fits does not.
 pub fn compare(bindings: &Bindings, binding: &'static Binding, changed: Vec<Changed>, path: &str) {
     if let Some(tree) = child::inside() {
         return in_library(bindings, binding, changed, &tree);
@@ -45,7 +45,7 @@ fn in_library(bindings: &Bindings, binding: &'static Binding, changed: Vec<Chang
             }
         }
     }
-    // Each call is on record, with the releases that it was for.
+    // Each call is recorded, with the releases that it was for.
     let recorded = binding.missing_symbols();
     assert_eq!(recorded.len(), refused, "calls that were refused");
     assert!(recorded.iter().all(|call| !call.releases.contain(abi)));
@@ -58,16 +58,16 @@ fn in_library(bindings: &Bindings, binding: &'static Binding, changed: Vec<Chang
     );
 }
 
-/// What a process ends with that has met a call that did not reach the library.
+/// The exit status of a process in which a call did not reach the library.
 const REFUSED: i32 = 77;
 
-/// Makes the calls, each after the last one in a process that may crash, and then in another one. Returns how often one did:
-/// that many calls have reached the library too.
+/// Makes the calls in a process, and after a crash continues with the next one in another process. Returns the number
+/// of crashes: those calls have reached the library too.
 ///
 /// # Panics
-/// If a call does not reach the library.
+/// Panics if a call does not reach the library.
 fn reach(binding: &'static Binding, calls: &[Call]) -> usize {
-    // SAFETY: new memory, of which nothing is asked but that it is shared with the processes that are forked.
+    // SAFETY: new memory, which only needs to be shared with the forked processes.
     let shared = unsafe {
         let access = libc::PROT_READ | libc::PROT_WRITE;
         libc::mmap(std::ptr::null_mut(), size_of::<usize>(), access, libc::MAP_SHARED | libc::MAP_ANONYMOUS, -1, 0)
@@ -77,7 +77,7 @@ fn reach(binding: &'static Binding, calls: &[Call]) -> usize {
     let begun = unsafe { &*shared.cast::<AtomicUsize>() };
     let (mut next, mut ended) = (0, 0);
     while next < calls.len() {
-        // SAFETY: the child calls C and ends without a return into what it has of this process.
+        // SAFETY: the child calls C and exits without returning into this process's state.
         let child = unsafe { libc::fork() };
         assert!(child >= 0, "fork: {}", std::io::Error::last_os_error());
         if child == 0 {
@@ -103,7 +103,7 @@ fn in_child(binding: &'static Binding, calls: &[Call], done: usize, begun: &Atom
     let refused = binding.missing_symbols().len();
     for (at, (_, call)) in calls.iter().enumerate() {
         begun.store(done + at + 1, Ordering::SeqCst);
-        // Who waits for what never comes is ended, too.
+        // A call that waits for ever is also ended.
         // SAFETY: takes a number.
         unsafe { libc::alarm(20) };
         call();

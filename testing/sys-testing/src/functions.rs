@@ -1,4 +1,4 @@
-//! The functions of every level, held to what AMD's own Python packages have (`api/presence.tsv`).
+//! Compares the functions of every level with those in AMD's own Python packages (`api/presence.tsv`).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -17,16 +17,16 @@ const LEVELS: [(&str, (u32, u32)); 8] = [
     ("10.0.0", (10, 0)),
 ];
 
-/// Libraries of which the table knows 10.0 only.
+/// Libraries that the table contains only for 10.0.
 const NEWEST_ONLY: [&str; 6] = ["hipblaslt", "hipdnn_backend", "hipfile", "hipgraph", "hipsparselt", "hiptensor"];
 
-/// Releases of which the table knows nothing, though it has the library before and after.
+/// Releases that the table lacks for a library, although it has earlier and later ones.
 const GAPS: [(&str, (u32, u32)); 2] = [("amdsmi", (7, 1)), ("amdsmi", (7, 2))];
 
-/// Libraries with a table of their own for each release.
+/// Libraries with a separate table for each release.
 const TABLES: [&str; 2] = ["clang_c", "llvm_c"];
 
-/// Libraries of which AMD's packages bind a part.
+/// Libraries of which AMD's packages bind only a part.
 const PART_ONLY: [&str; 1] = ["clang_c"];
 
 fn level(release: &str) -> (u32, u32) {
@@ -64,10 +64,10 @@ fn witnessed(library: &str) -> BTreeMap<(u32, u32), BTreeSet<String>> {
     found
 }
 
-/// Compares every level that the table has. Each exception must be one.
+/// Compares every level in the table. Each listed exception must be a real difference.
 ///
 /// # Panics
-/// If there is a difference that is no exception, or an exception that is none.
+/// Panics if there is a difference without an exception, or an exception without a difference.
 pub fn compare(bindings: &Bindings) {
     let witnessed = witnessed(bindings.name);
     assert!(!witnessed.is_empty(), "{} is not in the table", bindings.name);
@@ -91,11 +91,12 @@ pub fn compare(bindings: &Bindings) {
     }
 }
 
-/// The table of the crate is sorted and complete, right for each level, and the functions that differ between levels are
-/// in the list of forms: one form for each level, one address for each form, and for the other functions one address.
+/// Checks the table of the crate: it is sorted and complete, and correct for each level. Functions that differ between
+/// levels are in the list of variants, with one variant per level and one address per variant; every other function has
+/// one address.
 ///
 /// # Panics
-/// If it is not.
+/// Panics if the table is wrong.
 pub fn table(bindings: &Bindings) {
     assert!(bindings.functions.is_sorted_by_key(|(name, ..)| name));
     let mut addresses: BTreeMap<(&str, Option<usize>), usize> = BTreeMap::new();

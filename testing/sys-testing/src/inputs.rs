@@ -1,5 +1,5 @@
 //! The headers and libraries that the bindings were generated from: `api/inputs.tsv`. Debian replaces packages without
-//! notice. A test that finds a difference fails only if the headers and the library are still the same; else it is
+//! notice. So a test that finds a difference fails only if the headers and the library are unchanged; otherwise it is
 //! skipped.
 
 use std::collections::BTreeSet;
@@ -27,7 +27,7 @@ pub struct Input {
     pub name: String,
     /// The API level.
     pub level: (u32, u32),
-    /// The folder below that of the fetched trees.
+    /// The folder, relative to that of the fetched trees.
     pub folder: String,
     /// The folders or the file in it.
     pub parts: Vec<String>,
@@ -51,10 +51,10 @@ pub fn read() -> Vec<Input> {
     parse(&std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display())))
 }
 
-/// The rows of a table.
+/// Parses a table.
 ///
 /// # Panics
-/// If it is none.
+/// Panics if the table is malformed.
 pub fn parse(text: &str) -> Vec<Input> {
     text.lines().skip(1).map(Input::parse).collect()
 }
@@ -65,8 +65,7 @@ pub fn text(inputs: &[Input]) -> String {
     HEAD.to_owned() + &sorted.into_iter().map(Input::row).collect::<String>()
 }
 
-/// The reason to skip a comparison with what is in the fetched trees: the inputs of the library at this level have
-/// changed.
+/// The reason to skip a comparison with the fetched trees: the inputs of the library at this level have changed.
 pub fn changed(kind: Kind, name: &str, level: (u32, u32)) -> Option<String> {
     let all = read();
     let input = all.iter().find(|input| (input.kind, &*input.name, input.level) == (kind, name, level))?;
@@ -74,7 +73,7 @@ pub fn changed(kind: Kind, name: &str, level: (u32, u32)) -> Option<String> {
 }
 
 impl Input {
-    /// What the trees have; the digest is empty if they have none of it.
+    /// Describes the contents of the trees. The digest is empty if they have none of the parts.
     pub fn of(kind: Kind, name: &str, level: (u32, u32), folder: &str, parts: &[&str], trees: &Path) -> Self {
         let parts = parts.iter().map(|&part| part.to_owned()).collect();
         let mut input =
@@ -83,7 +82,7 @@ impl Input {
         input
     }
 
-    /// How the trees' content differs from what is noted.
+    /// How the trees' contents differ from the table.
     pub fn changed(&self, trees: &Path) -> Option<String> {
         let what = match self.kind {
             Kind::Headers => "headers",
@@ -97,7 +96,7 @@ impl Input {
         }
     }
 
-    /// The digest of what is there.
+    /// The digest of the existing contents.
     fn found(&self, trees: &Path) -> Option<String> {
         let folder = trees.join(&self.folder);
         let mut digest = Digest::new();
@@ -145,7 +144,7 @@ impl Input {
     }
 }
 
-/// The headers in a folder and in those below, named from the include directory on.
+/// The headers in a folder and its subfolders, named relative to the include directory.
 fn headers(include: &Path, folder: &Path, files: &mut Vec<PathBuf>) {
     for entry in std::fs::read_dir(include.join(folder)).into_iter().flatten().flatten() {
         let name = folder.join(entry.file_name());
@@ -157,7 +156,7 @@ fn headers(include: &Path, folder: &Path, files: &mut Vec<PathBuf>) {
     }
 }
 
-/// FNV-1a with 64 bits: the same on every machine, and enough to notice a change.
+/// FNV-1a with 64 bits: the same on every machine, and sufficient to notice a change.
 struct Digest(u64);
 
 impl Digest {
@@ -165,7 +164,7 @@ impl Digest {
         Self(0xcbf2_9ce4_8422_2325)
     }
 
-    /// Adds bytes, and an end that no text has.
+    /// Adds bytes, and a terminator that no text contains.
     fn add(&mut self, bytes: &[u8]) {
         for byte in bytes.iter().chain(&[0xff]) {
             self.0 = (self.0 ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);

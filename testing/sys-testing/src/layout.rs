@@ -1,5 +1,5 @@
-//! The bindings are laid out as C's headers say: sizes, alignments, offsets of every field, every constant, at every level
-//! with headers.
+//! Compares the layout of the bindings with C's headers: sizes, alignments, offsets of every field, and every constant,
+//! at every level with headers.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -11,18 +11,18 @@ use crate::trees::{skipped, trees};
 
 pub use crate::{bit, field};
 
-/// What one side says, a fact a line.
+/// The facts of one side, one per line.
 pub type Lines = Vec<String>;
 
 /// The C program of a level, and its counterpart.
 pub struct Proof {
     /// The level.
     pub level: (u32, u32),
-    /// Prints the facts as the C compiler sees them.
+    /// A program that prints the facts according to the C compiler.
     pub program: &'static str,
     /// The same facts of the bindings.
     pub lines: fn(&mut Lines),
-    /// The fetched tree that has the headers.
+    /// The fetched tree with the headers.
     pub tree: &'static str,
     /// The include directory in it.
     pub include: &'static str,
@@ -42,12 +42,12 @@ pub fn constant(out: &mut Lines, name: &str, value: i64) {
     out.push(format!("constant {name} {value}"));
 }
 
-/// Size of the field that a pointer to its struct is turned into a pointer to; nothing is called.
+/// The size of the field that the function computes a pointer to. The function is never called.
 pub fn size_of_field<T, F>(_: fn(*const T) -> *const F) -> usize {
     size_of::<F>()
 }
 
-/// A struct of zeros, on the heap: some are large.
+/// A zeroed struct, on the heap since some are large.
 pub fn zeros<T>() -> Box<std::mem::MaybeUninit<T>> {
     Box::new(std::mem::MaybeUninit::zeroed())
 }
@@ -63,7 +63,7 @@ macro_rules! field {
     }};
 }
 
-/// The bytes of a struct of which a bit field has all bits set.
+/// The bytes of a struct with all bits of a bit field set.
 #[macro_export]
 macro_rules! bit {
     ($out:expr, $type:ident, $get:ident, $set:ident) => {{
@@ -78,16 +78,17 @@ macro_rules! bit {
     }};
 }
 
-/// A line of the bytes that are not zero.
+/// A line with the nonzero bytes.
 pub fn bits(name: &str, bytes: &[u8]) -> String {
     let set = bytes.iter().enumerate().filter(|(_, byte)| **byte != 0);
     format!("bits {name}{}", set.map(|(at, byte)| format!(" {at}:{byte}")).collect::<String>())
 }
 
-/// Compiles the C programs against the headers and compares what they print with the bindings.
+/// Compiles the C programs against the headers and compares their output with the bindings.
 ///
 /// # Panics
-/// If there is a difference, or a program does not compile, with the headers that the bindings were generated from.
+/// Panics if there is a difference, or a program does not compile, with the headers that the bindings were generated
+/// from.
 pub fn compare(bindings: &Bindings, proofs: &[Proof]) {
     for ((major, minor), _) in &bindings.declared {
         match proofs.iter().find(|proof| proof.level == (*major, *minor)) {
@@ -104,7 +105,7 @@ pub fn compare(bindings: &Bindings, proofs: &[Proof]) {
     }
 }
 
-/// Why the facts of a level are not known to agree.
+/// Why the facts of a level are not confirmed.
 #[derive(Debug)]
 enum Unlike {
     /// There is nothing to compare with.
@@ -113,13 +114,13 @@ enum Unlike {
     Wrong(String),
 }
 
-/// Whether there is one at least of the headers that the program includes if they are there.
+/// Returns whether at least one of the headers that the program includes conditionally exists.
 fn has_headers(program: &str, include: &Path) -> bool {
     let mut names = program.lines().filter_map(|line| line.strip_prefix("#if __has_include(<")?.strip_suffix(">)"));
     names.any(|name| include.join(name).is_file())
 }
 
-/// How many facts agree.
+/// The number of facts that agree.
 fn compare_level(proof: &Proof, trees: &Path) -> Result<usize, Unlike> {
     let include = trees.join(proof.tree).join(proof.include);
     if !has_headers(proof.program, &include) {
@@ -129,7 +130,7 @@ fn compare_level(proof: &Proof, trees: &Path) -> Result<usize, Unlike> {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let (source, executable) = (folder.path().join("layout.c"), folder.path().join("layout"));
     std::fs::write(&source, proof.program).expect("a file");
-    // Some headers include these though they are C.
+    // Some headers include these although they are C.
     for name in ["cstddef", "cstdint"] {
         std::fs::write(folder.path().join(name), format!("#include <{}.h>\n", &name[1..])).expect("a file");
     }

@@ -1,8 +1,8 @@
-//! What the tests of every `-sys` crate have in common: the bindings are held to C's headers ([`layout`]), to the
-//! functions that AMD's own packages have ([`functions`]), to what the real libraries export ([`symbols`]), and to
-//! their promise that a missing library is no panic ([`missing`]).
+//! The common tests of every `-sys` crate. They compare the bindings with C's headers ([`layout`]), with the functions
+//! in AMD's own packages ([`functions`]), and with the exports of the real libraries ([`symbols`]), and check that a
+//! missing library does not cause a panic ([`missing`]).
 //!
-//! A crate's test is one call of [`bindings!`] beside its `mod generated;`.
+//! A crate's test is one call of [`bindings!`] after its `mod generated;`.
 
 mod coverage;
 mod trees;
@@ -33,7 +33,7 @@ macro_rules! changed {
     ($($name:ident($($zero:ident)*))*) => {
         vec![$((stringify!($name), (|| {
             $(let $zero = ();)*
-            // SAFETY: if the form does not fit the library, nothing is passed to it; else the process is there for this call.
+            // SAFETY: if the variant does not fit the library, nothing is passed to it; otherwise the process exists only for this call.
             let answer = unsafe { $name($($crate::zero($zero)),*) };
             $crate::is_refusal(&answer)
         }) as fn() -> bool)),*]
@@ -49,7 +49,8 @@ pub unsafe fn zero<T>((): ()) -> T {
     unsafe { std::mem::MaybeUninit::zeroed().assume_init() }
 }
 
-/// Whether this is what a call returns that does not reach the library, which has another form or none.
+/// Returns whether this is the result of a call that does not reach the library, because it has another variant of the
+/// function or none.
 pub fn is_refusal<T: rocm_loader::MissingValue + std::fmt::Debug>(answer: &T) -> bool {
     let refusals = [rocm_loader::Missing::Release, rocm_loader::Missing::Symbol].map(T::missing);
     refusals.iter().any(|refusal| format!("{answer:?}") == format!("{refusal:?}"))

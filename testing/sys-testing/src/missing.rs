@@ -1,5 +1,5 @@
-//! Calls without the library, and with one that lacks the function. Each decides for its process where ROCm is: run in
-//! one of their own ([`crate::child`]).
+//! Calls without the library, and with one that lacks the function. The location of ROCm is decided once per process,
+//! so run each in a separate one ([`crate::child`]).
 
 use std::ffi::{CStr, CString};
 use std::path::Path;
@@ -7,10 +7,10 @@ use std::process::Command;
 
 use rocm_loader::{Binding, Error, Search, set_search};
 
-/// `call` works without a library, and the binding tells what was tried.
+/// Checks that `call` works without a library, and that the binding reports what was tried.
 ///
 /// # Panics
-/// If not.
+/// Panics if not.
 pub fn no_library(binding: &'static Binding, call: impl FnOnce()) {
     let folder = tempfile::tempdir().expect("a temporary folder");
     set_search(Search::nowhere().root(folder.path())).expect("nothing was looked for yet");
@@ -20,10 +20,11 @@ pub fn no_library(binding: &'static Binding, call: impl FnOnce()) {
     assert!(error.contains(&*tried.to_string_lossy()), "{error}");
 }
 
-/// `call` of `function` works with a library that lacks it, and its error tells the library and the release.
+/// Checks that `call` of `function` works with a library that lacks it, and that its error names the library and the
+/// release.
 ///
 /// # Panics
-/// If not.
+/// Panics if not.
 pub fn no_function(
     binding: &'static Binding,
     function: &str,
@@ -44,10 +45,10 @@ pub fn no_function(
     assert!(error.contains(function) && error.contains(file), "{error}");
 }
 
-/// Makes a shared library of C code.
+/// Compiles C code to a shared library.
 ///
 /// # Panics
-/// If there is no C compiler or the code does not compile.
+/// Panics if there is no C compiler or the code does not compile.
 pub fn compile(source: &str, library: &Path) {
     let file = library.with_extension("c");
     std::fs::write(&file, source).expect("a file");

@@ -1,9 +1,10 @@
-//! Programs that must not compile: each file of a folder is compiled against a crate of the workspace as Cargo has built it for the tests, and the
-//! compiler's errors are compared with a file beside it.
+//! Programs that must not compile: each file of a folder is compiled against a crate of the workspace as Cargo has
+//! built it for the tests, and the compiler's errors are compared with an expected file.
 //!
-//! A file `NAME.rs` must fail to compile, with the errors in `NAME.stderr`; a file whose name begins with `right` must compile, which
-//! shows that the others fail for their own reason. With the environment variable `MISUSE=overwrite` the files with the errors are written
-//! instead. The errors are those of one compiler: with another, programs must fail, whatever the messages.
+//! A file `NAME.rs` must fail to compile, with the errors in `NAME.stderr`. A file whose name starts with `right` must
+//! compile, which shows that the others fail for their own reason. With the environment variable `MISUSE=overwrite` the
+//! expected files are written instead. The errors are those of one compiler version: with another, programs must fail
+//! with any messages.
 
 use std::ffi::OsString;
 use std::fmt::Write as _;
@@ -14,14 +15,14 @@ use std::time::SystemTime;
 
 use serde_json::Value;
 
-/// The compiler whose errors the files have.
+/// The compiler version that produced the expected errors.
 const COMPILER: &str = "rustc 1.95.";
 
 /// Compiles all programs in `folder`, which is relative to the tested crate's own, against `crates`.
 ///
 /// # Panics
-/// If a program that must not compile does, if its errors are others than the file beside it has, if one that must compile does not, or if
-/// the crates are not where Cargo puts them.
+/// Panics if a program that must not compile does, if its errors differ from the expected file, if one that must
+/// compile does not, or if the crates are not in Cargo's target directory.
 pub fn check(folder: &str, crates: &[&str]) {
     let mut programs: Vec<PathBuf> = fs::read_dir(folder)
         .unwrap_or_else(|error| panic!("{folder}: {error}"))
@@ -48,19 +49,21 @@ fn name(path: &Path) -> String {
     path.file_stem().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
 }
 
-/// The compiler with the crates that it is to use.
+/// The compiler and its crates.
 struct Compiler {
     rustc: OsString,
     version: String,
-    /// `--extern NAME=FILE`, and where the dependencies of the crates are.
+    /// `--extern NAME=FILE`, and the directory of the crates' dependencies.
     arguments: Vec<OsString>,
     out: tempfile::TempDir,
 }
 
 impl Compiler {
-    /// Chooses of each crate's builds one: with other features it may have been built more than once. `right` must compile with it.
+    /// Chooses one build of each crate, since there may be several with different features. `right` must compile with
+    /// it.
     ///
-    /// The newest comes first: it is not older than the one that this test is linked with, so it is of the same sources.
+    /// The newest is tried first: it is not older than the one that this test is linked with, so it is from the same
+    /// sources.
     fn find(crates: &[&str], right: &[PathBuf]) -> Self {
         let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
         let version =
@@ -102,7 +105,7 @@ impl Compiler {
         command.output().expect("the compiler starts")
     }
 
-    /// Whether a program fails as it should.
+    /// Checks that a program fails as expected.
     fn check(&self, path: &Path, same_messages: bool) -> Result<(), String> {
         let output = self.compile(path);
         if output.status.success() {
@@ -122,7 +125,7 @@ impl Compiler {
     }
 }
 
-/// A crate's builds in Cargo's folder, the newest first.
+/// A crate's builds in Cargo's target directory, the newest first.
 fn builds(folder: &Path, name: &str) -> Vec<PathBuf> {
     let prefix = format!("lib{name}-");
     let modified = |path: &PathBuf| path.metadata().and_then(|data| data.modified()).unwrap_or(SystemTime::UNIX_EPOCH);
@@ -139,7 +142,7 @@ fn builds(folder: &Path, name: &str) -> Vec<PathBuf> {
     files
 }
 
-/// One of each list, in all combinations; those of the first elements come first.
+/// All combinations of one element per list; those with the first elements come first.
 fn choices(lists: &[Vec<PathBuf>]) -> Vec<Vec<PathBuf>> {
     lists.iter().fold(vec![Vec::new()], |choices, list| {
         let extend =
@@ -148,8 +151,8 @@ fn choices(lists: &[Vec<PathBuf>]) -> Vec<Vec<PathBuf>> {
     })
 }
 
-/// The errors, with what is said at places in the programs themselves, and their notes. Not in it: places in other files, whose lines
-/// change with them, and lists of the types that implement a trait, which change with the features.
+/// The errors with their locations in the programs themselves, and their notes. Excludes locations in other files,
+/// whose lines change, and lists of the types that implement a trait, which depend on the features.
 fn errors(output: &Output) -> String {
     let mut text = String::new();
     for line in String::from_utf8_lossy(&output.stderr).lines() {

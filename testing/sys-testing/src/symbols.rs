@@ -1,4 +1,4 @@
-//! The functions of a level, held to the dynamic symbols of the real library of that level.
+//! Compares the functions of a level with the dynamic symbols of the real library of that level.
 
 use std::collections::BTreeSet;
 
@@ -6,10 +6,10 @@ use crate::coverage::{Bindings, covered};
 use crate::inputs::{Kind, changed, defined};
 use crate::trees::{skipped, trees};
 
-/// What a library of a fetched tree exports; `None`, and a word on it, where it is not there.
+/// The exports of a library in a fetched tree; `None`, with a message, if it does not exist.
 ///
 /// # Panics
-/// If it cannot be read.
+/// Panics if it cannot be read.
 pub fn exported(tree: &str, file: &str) -> Option<BTreeSet<String>> {
     let path = trees().join(tree).join("usr/lib/x86_64-linux-gnu").join(file);
     if !path.exists() {
@@ -24,7 +24,7 @@ pub fn exported(tree: &str, file: &str) -> Option<BTreeSet<String>> {
 /// exported, or on the generated list of those that are not, and that list has no others.
 ///
 /// # Panics
-/// If there is a difference, and the library exports what it did when the list was generated.
+/// Panics if there is a difference, and the library's exports are the same as when the list was generated.
 pub fn compare(bindings: &Bindings) {
     for (level, tree, file) in bindings.binaries {
         let Some(exported) = exported(tree, file) else { continue };

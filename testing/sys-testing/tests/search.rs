@@ -25,7 +25,7 @@ const FILES: [(&LibrarySpec, [Option<&str>; 3]); 16] = [
     (&libraries::HIPFILE, [None; 3]),
 ];
 
-/// What a search finds is what is there, and by the variable; what is not there is not found in the tree.
+/// A search finds existing libraries, through the variable, and does not find missing ones in the tree.
 fn compare(test: &str, tree: &str, index: usize) {
     if run_with_libraries(&format!("{}::{test}", module_path!()), tree, &[]) {
         return;

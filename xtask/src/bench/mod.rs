@@ -45,8 +45,8 @@ pub(crate) enum Figure {
     /// The savings of `hiprtc`'s cache of compiled code, and the cost of a lookup. Needs ROCm 7.2 (`cargo xtask rocm
     /// fetch 7.2`).
     Cache,
-    /// AMD's own HIP runtime on the software GPU: the start, an empty launch, rocBLAS sgemm. Needs ROCm 7.2 (`cargo xtask rocm
-    /// fetch 7.2 --with rocblas,hipblas`).
+    /// AMD's own HIP runtime on the software GPU: the start, an empty launch, rocBLAS sgemm. Needs ROCm 7.2 (`cargo
+    /// xtask rocm fetch 7.2 --with rocblas,hipblas`).
     Hsa,
 }
 

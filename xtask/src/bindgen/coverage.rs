@@ -1,5 +1,5 @@
-//! COVERAGE.md: which items of each library are bound at each level, the source of their declarations, and the reason for
-//! each difference.
+//! COVERAGE.md: which items of each library are bound at each level, the source of their declarations, and the reason
+//! for each difference.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;

@@ -88,7 +88,7 @@ fn steps(tasks: &[String], named: &[&'static Release], turn: Option<Turn>) -> Re
         command.args(["--workspace", "--all-features", "--no-deps", "--keep-going"]).env("RUSTDOCFLAGS", "-D warnings");
         command
     }));
-    // As late as may be: the other lane of `.ci/run` fetches beside the steps before.
+    // As late as possible: the other lane of `.ci/run` fetches during the steps before.
     steps.extend(test::fetches(&RELEASES.iter().collect::<Vec<_>>(), named, turn, test::FETCHED));
     if has("bindgen") {
         steps.push(Step::command("bindgen", "the bindings are what is generated now", own(&["bindgen", "--check"])?));

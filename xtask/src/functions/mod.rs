@@ -1,5 +1,5 @@
-//! `cargo xtask functions`: lists each function of the HIP runtime with its counterpart in the crates `hip` and `hip-gl`, or the reason
-//! why it is left out.
+//! `cargo xtask functions`: lists each function of the HIP runtime with its counterpart in the crates `hip` and
+//! `hip-gl`, or the reason why it is left out.
 //!
 //! The page is generated from the sources: a function counts as covered if code of these crates calls it, and is listed
 //! with the public items whose documentation names it.
@@ -30,7 +30,8 @@ use files::rust_files;
 /// counterpart in the safe crates, or the reason why it has none.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Write nothing: fail if the page is not what would be written, or if a function that is called is not a search alias in `hip`
+    /// Write nothing: fail if the page is not what would be written, or if a function that is called is not a search
+    /// alias in `hip`
     #[arg(long)]
     check: bool,
 }

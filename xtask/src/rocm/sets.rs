@@ -19,11 +19,11 @@ use crate::steps::Got;
 pub(crate) const FOR_TESTS: [&str; 9] =
     [BINDINGS, LARGE, PROGRAMS, "rocrand", "hiprand", "rocfft", "hipfft", "hipblas", "hipsparse"];
 
-/// What a run needs of a release on which it runs no tests: what bindings are generated from, and HIP's own libraries. A tenth of
+/// The sets of a release on which a run executes no tests: inputs of the generator, and HIP's own libraries. A tenth of
 /// [`FOR_TESTS`].
 pub(crate) const FOR_BINDINGS: [&str; 1] = [BINDINGS];
 
-/// Which of `sets` are not in the release's tree, or not with all packages that they have by now.
+/// Returns those of `sets` that are not in the release's tree, or not with all of their current packages.
 pub(crate) fn missing(release: &Release, sets: &[&str]) -> Vec<String> {
     let sets: Vec<String> = sets.iter().map(|&set| set.to_owned()).collect();
     match tree(release).contents() {

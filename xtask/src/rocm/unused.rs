@@ -1,4 +1,4 @@
-//! What of ROCm's packages nothing here reads: two thirds of what the trees of three releases would take on the disk.
+//! Unused content of ROCm's packages: two thirds of the disk space of three releases' trees.
 
 use std::fs::{self, File};
 use std::io;
@@ -12,23 +12,23 @@ use object::read::elf::{FileHeader as _, SectionHeader as _};
 use rustix::fs::{FallocateFlags, fallocate};
 use rustix::io::Errno;
 
-/// The processors of the software GPU. Kernels for others are not run.
+/// The processors that the software GPU simulates. Kernels for others are never run.
 const PROCESSORS: [&str; 2] = ["gfx90a", "gfx942"];
 
 /// Extensions of files with kernels, and of tables of them.
 const KERNELS: [&str; 3] = ["co", "hsaco", "dat"];
 
-/// Libraries with kernels for a dozen processors in them, hundreds of megabytes that are not compressed before ROCm 7.
+/// Libraries that contain kernels for a dozen processors: hundreds of megabytes, uncompressed before ROCm 7.
 const LARGE: [&str; 4] = ["librocsolver.so.", "librocsparse.so.", "librocblas.so.", "librccl.so."];
 
 /// The first bytes of a bundle of code objects.
 const BUNDLE: &[u8; 24] = b"__CLANG_OFFLOAD_BUNDLE__";
 
-/// Where bundles begin in a library, and the unit in which disks give space back.
+/// Alignment of bundles in a library, and the unit in which file systems free space.
 const PAGE: u64 = 4096;
 
-/// Removes what nothing reads from the tree at `folder`: static libraries, and kernels for other processors than those
-/// that the software GPU has. In libraries these become holes: the file is as long as before, and they take no space.
+/// Removes unused content from the tree at `folder`: static libraries, and kernels for processors that the software GPU
+/// does not simulate. In libraries, these kernels become holes: the file keeps its length, and they take no space.
 ///
 /// # Errors
 /// Those of the file system.
@@ -53,12 +53,13 @@ fn is_unused(name: &Path) -> bool {
     ending == "a" || KERNELS.contains(&ending) && is_of_a_processor(text) && !is_for_ours(text)
 }
 
-/// Whether a text names a processor.
+/// Returns whether a text names a processor.
 fn is_of_a_processor(text: &str) -> bool {
     text.match_indices("gfx").any(|(at, _)| text[at + 3..].starts_with(|next: char| next.is_ascii_digit()))
 }
 
-/// Whether it names one of the software GPU's: `gfx90a` is not in `gfx90a1`. The software GPU does not retry accesses (`xnack+`).
+/// Returns whether a text names a processor of the software GPU: `gfx90a` does not match `gfx90a1`. The software GPU
+/// does not retry accesses (`xnack+`).
 fn is_for_ours(text: &str) -> bool {
     let is_for = |processor: &&str| {
         text.split_once(*processor).is_some_and(|(_, after)| {
@@ -68,7 +69,7 @@ fn is_for_ours(text: &str) -> bool {
     PROCESSORS.iter().any(is_for)
 }
 
-/// Makes holes of the code objects in a library that are for other processors.
+/// Replaces the code objects of a library that are for other processors by holes.
 fn hollow(library: &Path) -> io::Result<()> {
     let file = File::options().read(true).write(true).open(library)?;
     match bundles(&file) {
@@ -77,7 +78,7 @@ fn hollow(library: &Path) -> io::Result<()> {
     }
 }
 
-/// Offset and size of the section that has the bundles.
+/// Returns offset and size of the section with the bundles.
 fn bundles(file: &File) -> Option<(u64, u64)> {
     let cache = ReadCache::new(file);
     let header = FileHeader64::<LittleEndian>::parse(&cache).ok()?;
@@ -96,7 +97,7 @@ fn hollow_bundles(file: &File, start: u64, size: u64) -> io::Result<()> {
             let to = (at + offset + size) / PAGE * PAGE;
             if from < to {
                 match fallocate(file, FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE, from, to - from) {
-                    // A file system without holes: the file stays as it is.
+                    // The file system does not support holes: the file stays unchanged.
                     Err(Errno::OPNOTSUPP) => return Ok(()),
                     done => done?,
                 }
@@ -107,7 +108,7 @@ fn hollow_bundles(file: &File, start: u64, size: u64) -> io::Result<()> {
     Ok(())
 }
 
-/// Offset, size and name of each entry of the bundle at an offset of a file; none if there is no bundle.
+/// Returns offset, size and name of each entry of the bundle at an offset of a file; none if there is no bundle.
 fn entries(file: &File, at: u64) -> io::Result<Vec<(u64, u64, String)>> {
     let bytes = |at: u64, size: usize| {
         let mut bytes = vec![0; size];
@@ -165,7 +166,7 @@ mod tests {
         assert!(!gone.iter().any(|file| folder.path().join(file).exists()));
     }
 
-    /// A bundle of code objects of 64 KiB, each of one byte's value.
+    /// A bundle of code objects of 64 KiB, each filled with one byte value.
     fn bundle(ids: &[&str]) -> Vec<u8> {
         const SIZE: u64 = 1 << 16;
         let mut bytes = BUNDLE.to_vec();

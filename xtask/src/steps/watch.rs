@@ -52,8 +52,8 @@ pub(super) fn lines(
     }
 }
 
-/// Kills a program and all of its processes. The program itself comes last, so that a parent does not notice that its
-/// children are gone.
+/// Kills a program and all of its processes. The program itself comes last, but in the same command, before it can
+/// react to the end of its children.
 fn end(child: &mut Child) {
     let mut family = vec![child.id()];
     let parents = parents();

@@ -46,8 +46,9 @@ impl Source {
     }
 }
 
-/// Gets releases, of which there must be one at the end. A release that the mirror no longer has is skipped, and its
-/// tests with it, unless it is `named`. Of a release that is not in the turn, only what bindings are generated from is fetched.
+/// Fetches releases; at least one must be available at the end. A release that the mirror no longer has is skipped,
+/// with its tests, unless it is `named`. For a release that is not in the turn, only the inputs of the generator are
+/// fetched.
 pub(crate) fn fetches(
     releases: &[&'static Release],
     named: &[&'static Release],
@@ -74,7 +75,8 @@ pub(crate) fn fetches(
     steps
 }
 
-/// The releases on which tests are run in a turn: the newest always, of the older ones every second, and those that are `named`.
+/// Returns the releases that are tested in a turn: always the newest, every second of the older ones, and those that
+/// are `named`.
 pub(super) fn tested(
     releases: &[&'static Release],
     named: &[&'static Release],
@@ -86,7 +88,7 @@ pub(super) fn tested(
     }
 }
 
-/// Gets what the lock file names, which is what most steps need of the network beside releases.
+/// Fetches the crates in the lock file, which is all that most steps need from the network besides releases.
 pub(crate) fn crates(offline: bool) -> Step {
     let fetch = move || {
         let version = capture(Command::new("rustc").arg("-vV"))?;

@@ -1,8 +1,8 @@
-//! Prices of European options by the formula of Black and Scholes.
+//! Prices of European options by the Black-Scholes formula.
 
 use hip_kernel::prelude::*;
 
-/// The distribution function of the normal distribution: the polynomial 26.2.17 of Abramowitz and Stegun.
+/// The cumulative distribution function of the normal distribution: polynomial 26.2.17 of Abramowitz and Stegun.
 fn normal<T: Float>(x: T) -> T {
     let absolute = if x < T::of(0.0) { -x } else { x };
     let k = T::of(1.0) / absolute.mul_add(T::of(0.231_641_9), T::of(1.0));
@@ -13,7 +13,8 @@ fn normal<T: Float>(x: T) -> T {
     if x > T::of(0.0) { T::of(1.0) - tail } else { tail }
 }
 
-/// What a call and a put cost: the price of the stock, the strike, the years, the interest and the volatility. The host calls it, too.
+/// Returns the prices of a call and a put, from the price of the stock, the strike, the years, the interest rate and
+/// the volatility. The host calls it, too.
 pub fn price<T: Float>(stock: T, strike: T, years: T, rate: T, volatility: T) -> [T; 2] {
     let deviation = volatility * years.sqrt();
     let drift = (rate + T::of(0.5) * volatility * volatility) * years;
@@ -24,7 +25,7 @@ pub fn price<T: Float>(stock: T, strike: T, years: T, rate: T, volatility: T) ->
     [call, call + discounted - stock]
 }
 
-/// A thread for each option; it writes the prices of the call and of the put. Instances for single and double precision.
+/// One thread per option; it writes the prices of the call and of the put. Instances for single and double precision.
 #[kernel(<f32>, <f64>)]
 pub fn black_scholes<T: Float>(
     stock: &[T],

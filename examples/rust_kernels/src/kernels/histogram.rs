@@ -2,11 +2,11 @@
 
 use hip_kernel::prelude::*;
 
-/// Classes.
+/// The number of bins.
 pub const BINS: usize = 256;
 
-/// Adds how often each byte occurs in `x` to `counts`. Each block counts in its shared memory, which is fast, and adds its counts up at
-/// the end.
+/// Adds the number of occurrences of each byte in `x` to `counts`. Each block counts in its shared memory, which is
+/// fast, and adds its counts at the end.
 #[kernel]
 pub fn histogram(x: &[u8], counts: AtomicSlice<'_, u32>, local: Shared<'_, [Atomic<u32>; BINS]>) {
     let mine = || (thread_idx().x as usize..BINS).step_by(block_dim().x as usize);

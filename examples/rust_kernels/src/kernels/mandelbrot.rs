@@ -8,11 +8,11 @@ use hip_kernel::prelude::*;
 pub struct View {
     /// The smallest real and imaginary part.
     pub corner: [f32; 2],
-    /// From one pixel to the next.
+    /// The distance between neighbouring pixels.
     pub step: [f32; 2],
 }
 
-/// After how many steps a point is known to escape; `limit` if it is not. The host calls it, too.
+/// Returns the number of steps after which a point is known to escape; `limit` if it is not. The host calls it, too.
 #[must_use]
 pub fn escape(view: View, x: usize, y: usize, limit: u32) -> u32 {
     let (a, b) = (view.corner[0] + x as f32 * view.step[0], view.corner[1] + y as f32 * view.step[1]);
@@ -26,7 +26,7 @@ pub fn escape(view: View, x: usize, y: usize, limit: u32) -> u32 {
     limit
 }
 
-/// A thread for each pixel.
+/// One thread per pixel.
 #[kernel]
 pub fn mandelbrot(mut picture: DisjointGrid<'_, u32>, view: View, limit: u32) {
     picture.set(|x, y| escape(view, x, y, limit));

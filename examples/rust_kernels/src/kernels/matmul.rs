@@ -2,11 +2,11 @@
 
 use hip_kernel::prelude::*;
 
-/// Rows and columns of a tile, and threads of a block in each direction.
+/// The number of rows and columns of a tile, and of threads of a block in each direction.
 pub const TILE: usize = 16;
 
-/// `c = a b`, where `a` has `k` columns and rows of `c` have `n`. Matrices are stored by rows; their sizes need not be multiples of
-/// [`TILE`].
+/// Computes `c = a b`, where `a` has `k` columns and rows of `c` have `n` elements. Matrices are stored by rows; their
+/// sizes need not be multiples of [`TILE`].
 #[kernel(max_threads(256))]
 pub fn matmul(
     a: &[f32],

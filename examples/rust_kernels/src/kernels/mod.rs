@@ -1,4 +1,4 @@
-//! A module for each example. `hip-kernel-build` compiles this folder for the GPU; the program has it as a module.
+//! One module per example. `hip-kernel-build` compiles this folder for the GPU; the program contains it as a module.
 
 pub mod black_scholes;
 pub mod histogram;

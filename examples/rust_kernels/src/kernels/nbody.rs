@@ -2,20 +2,20 @@
 
 use hip_kernel::prelude::*;
 
-/// Threads of a block, and bodies in its shared memory.
+/// The number of threads of a block, and of bodies in its shared memory.
 pub const BLOCK: usize = 128;
 
 /// A position and a mass.
 #[derive(Clone, Copy, Debug, Default, DeviceCopy)]
 #[repr(C, align(16))]
 pub struct Body {
-    /// Where it is.
+    /// Its position.
     pub position: [f32; 3],
-    /// Its mass, times the constant of gravitation.
+    /// Its mass, times the gravitational constant.
     pub mass: f32,
 }
 
-/// Moves all bodies by one step in time: `next` are `bodies` after it. The number of bodies is a multiple of [`BLOCK`].
+/// Moves all bodies by one time step, from `bodies` to `next`. The number of bodies must be a multiple of [`BLOCK`].
 #[kernel(same_len(bodies, next, velocities), max_threads(128))]
 pub fn nbody(
     bodies: &[Body],

@@ -1,4 +1,4 @@
-//! Running sums of any type of number.
+//! Prefix sums of any number type.
 
 use core::ops::Add;
 
@@ -6,15 +6,15 @@ use hip_kernel::atomic::AtomicElement;
 use hip_kernel::prelude::*;
 use hip_kernel::wave::Lane;
 
-/// Threads of a block, and elements that it adds up.
+/// The number of threads of a block, and of elements that it adds.
 pub const BLOCK: usize = 256;
 
-/// What can be added up.
+/// A number that can be added.
 pub trait Number: Lane + AtomicElement + Default + Add<Output = Self> {}
 
 impl<T: Lane + AtomicElement + Default + Add<Output = T>> Number for T {}
 
-/// The sums of the block's elements up to each, and the sum of all of them in `sums`, an element for each block.
+/// Computes the prefix sums of each block's elements, and writes each block's total to `sums`.
 #[kernel(<u32>, <i64>, <f32>, same_len(x, y), max_threads(256))]
 pub fn scan_blocks<T: Number>(
     x: &[T],
@@ -31,7 +31,7 @@ pub fn scan_blocks<T: Number>(
     }
     barrier();
     for before in 0..number {
-        // SAFETY: written before the barrier.
+        // SAFETY: the element was written before the barrier.
         sum = unsafe { of_waves.get(before) } + sum;
     }
     y.set(|_| sum);
@@ -40,7 +40,7 @@ pub fn scan_blocks<T: Number>(
     }
 }
 
-/// Adds to each element what the blocks before its own have summed up to.
+/// Adds the total of all previous blocks to each element.
 #[kernel(<u32>, <i64>, <f32>, max_threads(256))]
 pub fn add_before<T: Number>(mut y: DisjointSlice<'_, T>, running: &[T]) {
     let block = block_idx().x as usize;

@@ -1,8 +1,8 @@
-//! The software GPU against native Rust and against an interpreter of one lane at a time, in one run, with the targets that
-//! it has to meet: `cargo bench -p amdgpu-sim --bench targets`.
+//! The software GPU compared with native Rust and with a lane-by-lane interpreter, in one run, with the targets that it
+//! must meet: `cargo bench -p amdgpu-sim --bench targets`.
 //!
-//! All contenders take turns, so that what else the machine does hits them alike; the shortest time of each counts.
-//! `cargo bench -p amdgpu-sim --bench targets -- --only vector_add sim 5` runs that alone 5 times, for a profiler.
+//! All contenders alternate, so that other load on the machine affects them equally; the shortest time of each counts.
+//! `cargo bench -p amdgpu-sim --bench targets -- --only vector_add sim 5` runs only that one 5 times, for a profiler.
 
 mod native;
 #[path = "../../tests/reference/mod.rs"]
@@ -23,12 +23,12 @@ const ELEMENTS: usize = 1 << 18;
 const SIDE: usize = 256;
 /// Rounds in which every contender has a turn.
 const ROUNDS: usize = 60;
-/// Rounds in which the interpreter of one lane at a time has a turn: it takes as long as all others together.
+/// Rounds that include the lane-by-lane interpreter: it takes as long as all others together.
 const SLOW_ROUNDS: usize = 5;
-/// How many times as long as the vectorised loop a scalar one may take: the compiler's vectors have four lanes. More, and the time is
-/// not that of the loop, and says nothing about the software GPU.
+/// The maximum ratio of the scalar loop's time to the vectorised one's: the compiler's vectors have four lanes. A
+/// larger ratio means that the time is not that of the loop, and is meaningless for the comparison.
 const MOST_LANES: f64 = 6.0;
-/// How many times as fast as that interpreter the software GPU has to be.
+/// The required speed relative to that interpreter.
 const AS_FAST: f64 = 20.0;
 
 /// One kernel with its grid and its data.
@@ -42,7 +42,7 @@ struct Case {
     before: Vec<u32>,
     after: Vec<u32>,
     native: fn(&mut [Vec<f32>], scalar: bool),
-    /// How many times as long as scalar native Rust it may take.
+    /// The maximum time relative to scalar native Rust.
     target: f64,
 }
 
@@ -132,7 +132,7 @@ impl Device {
         Device { gpu, module, arguments, output: addresses[addresses.len() - 1] }
     }
 
-    /// Runs the case; the instructions that it took, counted once a wave.
+    /// Runs the case. Returns the executed instructions, counted once per wave.
     fn run(&self, case: &Case) -> u64 {
         let kernel = self.module.kernel(case.name).expect("is there");
         let dispatch = Dispatch::of_blocks(case.blocks, case.threads).expect("fits");
@@ -165,7 +165,7 @@ impl Best {
     }
 }
 
-/// Measures a case, prints its lines, and says whether it met its targets.
+/// Measures a case, prints its lines, and returns whether it met its targets.
 fn measure(case: &Case) -> bool {
     let devices = [Device::new(1, case), Device::new(2, case)];
     let mut buffers = case.buffers.clone();

@@ -1,8 +1,8 @@
-//! What the kernels compute, as plain Rust: as the compiler vectorises it, and scalar, one element after the other.
+//! The kernels' computations as plain Rust: vectorised by the compiler, and scalar, one element after the other.
 
-/// Tells the CPU that the upper halves of its vector registers hold nothing. While they hold something, every instruction of SSE
-/// has to keep it and so waits for the one before it that wrote the register: on the machine measured the scalar loop of `saxpy` then
-/// takes seven times as long. Who left them so may be anyone who used this thread before.
+/// Clears the upper halves of the CPU's vector registers. While they are dirty, every SSE instruction must preserve
+/// them and so waits for the previous write of the register: on the machine measured, the scalar loop of `saxpy` then
+/// takes seven times as long. Any earlier code on this thread may have left them dirty.
 pub(crate) fn clear_upper_halves() {
     #[cfg(target_arch = "x86_64")]
     if std::arch::is_x86_feature_detected!("avx") {
@@ -11,7 +11,8 @@ pub(crate) fn clear_upper_halves() {
     }
 }
 
-/// Keeps the compiler from joining this value with its neighbours to a vector. It costs nothing: the value stays in its register.
+/// Keeps the compiler from vectorising this value with its neighbours. It costs nothing: the value stays in its
+/// register.
 #[inline(always)]
 fn alone(x: f32) -> f32 {
     #[cfg(target_arch = "x86_64")]
@@ -25,7 +26,7 @@ fn alone(x: f32) -> f32 {
     std::hint::black_box(x)
 }
 
-/// As above, or nothing.
+/// The same if `SCALAR`, otherwise nothing.
 #[inline(always)]
 fn maybe<const SCALAR: bool>(x: f32) -> f32 {
     if SCALAR { alone(x) } else { x }
@@ -47,7 +48,7 @@ pub(crate) fn saxpy<const SCALAR: bool>(s: f32, x: &[f32], y: &mut [f32]) {
     }
 }
 
-/// `c = a * b`, matrices of `n` by `n`, in tiles of 16 by 16 that fit the cache, as the kernel has them in local memory.
+/// `c = a * b`, matrices of `n` by `n`, in tiles of 16 by 16 that fit the cache, as the kernel has them in LDS.
 #[inline(never)]
 pub(crate) fn matmul<const SCALAR: bool>(n: usize, a: &[f32], b: &[f32], c: &mut [f32]) {
     const TILE: usize = 16;

@@ -9,33 +9,33 @@ use ruzstd::decoding::StreamingDecoder;
 use super::bad;
 use crate::code_object::LoadError;
 
-/// A bundle may not say that it is larger than this many times what is there of it. ROCm's own are compressed to between
-/// a half and a twenty-fifth; damaged and hostile headers say anything.
+/// The maximum ratio of the stated size of a bundle to its compressed size. ROCm's own are compressed to between a half
+/// and a twenty-fifth; damaged and hostile headers can state anything.
 const MAX_RATIO: u64 = 256;
-/// The largest code object that is taken out of a compressed bundle, in bytes.
+/// The maximum size in bytes of a code object in a compressed bundle.
 const MAX_CODE: u64 = 4 << 30;
-/// Beside that ratio: bundles with nothing in them.
+/// Allowed in addition to that ratio, for bundles that are nearly empty.
 const SLACK: u64 = 1 << 16;
-/// The largest window of zstd that is accepted, in bytes: what its levels and its long-distance matching use at most. A decoder
-/// keeps as much in memory.
+/// The maximum zstd window in bytes: that of its levels and of its long-distance matching. A decoder allocates that
+/// much memory.
 const MAX_WINDOW: u64 = 128 << 20;
 
-/// How the bundle is compressed, by LLVM's numbers.
+/// The compression method, by LLVM's numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Method {
     Zlib,
     Zstd,
 }
 
-/// The header, with its numbers checked against the bytes.
+/// The header, validated against the bytes.
 #[derive(Clone, Debug)]
 pub(super) struct Header {
     method: Method,
     /// Bytes of the header.
     pub(super) size: usize,
-    /// Bytes of the whole, header included: version 1 does not say.
+    /// Size of the whole file, header included; `None` in version 1, which does not state it.
     pub(super) file_size: Option<usize>,
-    /// Bytes of the raw bundle.
+    /// Size of the raw bundle.
     pub(super) uncompressed: u64,
 }
 
@@ -54,7 +54,7 @@ impl Header {
             1 => Method::Zstd,
             other => return Err(bad(format!("compression method {other} is not known: 0 (zlib) and 1 (zstd) are"))),
         };
-        // A hash of the contents follows, which no loader looks at.
+        // A hash of the contents follows, which no loader checks.
         let (file_size, uncompressed, size) = match version {
             1 => (None, number::<4>(bytes, 8), 20),
             2 => (number::<4>(bytes, 8), number::<4>(bytes, 12), 24),
@@ -76,7 +76,7 @@ impl Header {
         Ok(Self { method, size, file_size, uncompressed })
     }
 
-    /// The length that a header says its bundle has.
+    /// The bundle length that a header states.
     pub(super) fn stated_len(bytes: &[u8]) -> Option<u64> {
         match number::<2>(bytes, 4)? {
             2 => number::<4>(bytes, 8),
@@ -85,7 +85,7 @@ impl Header {
         }
     }
 
-    /// The raw bundle in `bytes`, which are those that this header was read from.
+    /// A stream of the raw bundle. `bytes` must be those from which this header was parsed.
     pub(super) fn stream<'a>(&self, bytes: &'a [u8]) -> Result<Stream<'a>, LoadError> {
         let data = bytes.get(self.size..).unwrap_or(&[]);
         let source: Box<dyn Read + 'a> = match self.method {
@@ -99,7 +99,7 @@ impl Header {
     }
 }
 
-/// Refuses a frame that asks for a large window.
+/// Refuses a frame that requires a large window.
 fn check_window(frame: &[u8]) -> Result<(), LoadError> {
     let cut = || bad("zstd: it ends inside the frame's header");
     if number::<4>(frame, 0).ok_or_else(cut)? != 0xfd2f_b528 {
@@ -111,7 +111,7 @@ fn check_window(frame: &[u8]) -> Result<(), LoadError> {
         let base = 1_u64 << (10 + (byte >> 3));
         base + base / 8 * (byte & 7)
     } else {
-        // A single segment: the window is the content, whose size stands behind the dictionary's number.
+        // A single segment: the window is the content. Its size follows the dictionary ID.
         let at = 5 + [0, 1, 2, 4][descriptor as usize & 3];
         match descriptor >> 6 {
             0 => number::<1>(frame, at),
@@ -127,12 +127,12 @@ fn check_window(frame: &[u8]) -> Result<(), LoadError> {
     Ok(())
 }
 
-/// A raw bundle as it comes out of its compressed form.
+/// A raw bundle that is decompressed as a stream.
 pub(super) struct Stream<'a> {
     source: Box<dyn Read + 'a>,
-    /// Bytes that have been read.
+    /// The number of bytes read so far.
     at: u64,
-    /// Bytes that there are.
+    /// The size of the raw bundle.
     len: u64,
 }
 
@@ -146,7 +146,7 @@ impl Read for Stream<'_> {
 }
 
 impl Stream<'_> {
-    /// The `size` bytes at `offset`, which is not before what has been read already.
+    /// The `size` bytes at `offset`, which must not be before the current position.
     pub(super) fn part(&mut self, offset: u64, size: u64) -> Result<Vec<u8>, LoadError> {
         if size > MAX_CODE {
             return Err(bad(format!("a code object of {size} bytes, {MAX_CODE} are allowed")));
@@ -154,7 +154,7 @@ impl Stream<'_> {
         let skip = offset.checked_sub(self.at).ok_or_else(|| bad("its entries overlap"))?;
         let failed = |e: io::Error| bad(format!("it cannot be decompressed: {e}"));
         let skipped = io::copy(&mut self.by_ref().take(skip), &mut io::sink()).map_err(failed)?;
-        // Memory is taken as the bytes come.
+        // Memory is allocated only as bytes arrive.
         let mut bytes = Vec::new();
         let read = self.by_ref().take(size).read_to_end(&mut bytes).map_err(failed)? as u64;
         if skipped + read < skip + size {
@@ -176,7 +176,7 @@ impl Read for Zlib<'_> {
         self.data = &self.data[result.bytes_consumed..];
         match result.status {
             Ok(MZStatus::Ok | MZStatus::StreamEnd) => Ok(result.bytes_written),
-            // No more input, or nothing asked for.
+            // No more input, or an empty output buffer.
             Err(MZError::Buf) => Ok(result.bytes_written),
             other => Err(io::Error::new(io::ErrorKind::InvalidData, format!("zlib: {other:?}"))),
         }

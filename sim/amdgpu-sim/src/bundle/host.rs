@@ -1,8 +1,8 @@
 //! Host libraries and programs with GPU code inside, as `hipcc` links them.
 //!
-//! The bundles are in the section `.hip_fatbin`, at multiples of 4096. For each unit that was compiled the section
-//! `.hipFatBinSegment` has a wrapper of 24 bytes: `HIPF`, a version, the address of a bundle (which a relocation may have to fill
-//! in, with a symbol of the file's own), and nothing. Units that were compiled with `-fgpu-rdc` share a bundle.
+//! The bundles are in the section `.hip_fatbin`, at multiples of 4096. For each compilation unit, the section
+//! `.hipFatBinSegment` has a wrapper of 24 bytes: `HIPF`, a version, the address of a bundle (which a relocation may
+//! have to fill in, from a symbol of the file), and a zero word. Units compiled with `-fgpu-rdc` share a bundle.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -19,7 +19,7 @@ const LE: LittleEndian = LittleEndian;
 
 /// `HIPF`: the wrapper of a bundle.
 const WRAPPER: u32 = 0x4849_5046;
-/// `HIPK`: the wrapper of the name of a kernel pack, a file of its own.
+/// `HIPK`: the wrapper of the name of a kernel pack, which is a separate file.
 const PACK_WRAPPER: u32 = 0x4849_504b;
 /// Bytes of a wrapper.
 const WRAPPER_SIZE: usize = 24;
@@ -37,7 +37,7 @@ pub(super) fn bundles(data: &[u8]) -> Result<Vec<Bundle<'_>>, LoadError> {
     let sections = header.sections(LE, data).map_err(error)?;
     let section = |name: &[u8]| sections.section_by_name(LE, name).map(|(_, section)| section);
 
-    // By where they start in the file.
+    // By their position in the file.
     let mut found: BTreeMap<usize, Bundle<'_>> = BTreeMap::new();
     let place = |part: &[u8]| part.as_ptr() as usize - data.as_ptr() as usize;
     if let Some(fat) = section(b".hip_fatbin") {
@@ -72,7 +72,8 @@ pub(super) fn bundles(data: &[u8]) -> Result<Vec<Bundle<'_>>, LoadError> {
     Ok(found.into_values().collect())
 }
 
-/// What relocations write to places in the `size` bytes at `address`: those against nothing, or against a symbol of this file.
+/// The values that relocations write to the `size` bytes at `address`. Only relocations without a symbol, or with a
+/// symbol of this file, are supported.
 fn relocated(
     sections: &object::read::elf::SectionTable<'_, Elf>,
     data: &[u8],

@@ -1,13 +1,13 @@
-//! Files with GPU code, in every form that ROCm carries: plain code objects (`.hsaco`, `.co`), bundles of them for several
-//! processors as `clang-offload-bundler` writes them, compressed or not, several bundles behind each other, and host
-//! libraries with bundles inside.
+//! Files with GPU code in all of ROCm's formats: plain code objects (`.hsaco`, `.co`); bundles for several processors,
+//! as `clang-offload-bundler` writes them, compressed or not; several concatenated bundles; and host libraries with
+//! bundles inside.
 //!
-//! [`pick`] answers what a loader asks: the code object for one device. [`for_each_code_object`] goes over everything that a
-//! file holds. A compressed bundle is never held in memory as a whole: it is decompressed as a stream, of which only the
-//! wanted code objects are kept.
+//! [`pick`] returns the code object for one device. [`for_each_code_object`] visits everything in a file. A compressed
+//! bundle is never held in memory completely: it is decompressed as a stream, and only the wanted code objects are
+//! kept.
 //!
-//! Everything here may be hostile. Sizes are believed only as far as there are bytes, and a compressed bundle may not say
-//! that it grows beyond all measure.
+//! All input may be hostile. Sizes must match the available bytes, and the size that a compressed bundle states is
+//! limited.
 
 mod compressed;
 mod host;
@@ -18,21 +18,21 @@ use std::borrow::Cow;
 use crate::code_object::{LoadError, TargetId};
 use compressed::Header;
 
-/// How raw bundles start.
+/// The magic of raw bundles.
 const MAGIC: &[u8] = b"__CLANG_OFFLOAD_BUNDLE__";
-/// How compressed bundles start.
+/// The magic of compressed bundles.
 const COMPRESSED_MAGIC: &[u8] = b"CCOB";
-/// Where bundles that stand behind each other may start.
+/// The alignment of concatenated bundles.
 const ALIGN: usize = 4096;
 
-/// An entry of a bundle: what its table says.
+/// An entry of a bundle's table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
     /// The entry's id: `hipv4-amdgcn-amd-amdhsa--gfx90a:sramecc+:xnack-`, `host-x86_64-unknown-linux--`.
     pub id: String,
-    /// What the id says, if it is of an AMD GPU.
+    /// The target in the ID, if it is an AMD GPU.
     pub target: Option<TargetId>,
-    /// Where in the decompressed bundle the code object starts.
+    /// The offset of the code object in the decompressed bundle.
     pub offset: u64,
     /// Bytes of the code object.
     pub size: u64,
@@ -44,13 +44,13 @@ impl Entry {
         Self { id, target, offset, size }
     }
 
-    /// Whether HIP takes it for code of its own, as it does not that of OpenMP.
+    /// Returns whether the entry is HIP's. HIP ignores those of OpenMP.
     fn is_hip(&self) -> bool {
         matches!(self.id.split('-').next(), Some("hip" | "hipv4" | "hcc"))
     }
 }
 
-/// A bundle whose table of entries has been read and checked.
+/// A bundle with a validated table of entries.
 #[derive(Clone, Debug)]
 pub struct Bundle<'a> {
     /// The bundle, from its magic to its end.
@@ -60,14 +60,14 @@ pub struct Bundle<'a> {
 }
 
 impl<'a> Bundle<'a> {
-    /// Reads the bundle at the start of `bytes`; what follows it is left alone.
+    /// Opens the bundle at the start of `bytes`; bytes after it are ignored.
     ///
     /// # Errors
-    /// [`LoadError::Bundle`] for what is no bundle, or a malformed one.
+    /// [`LoadError::Bundle`] if the bytes are not a bundle, or a malformed one.
     pub fn open(bytes: &'a [u8]) -> Result<Self, LoadError> {
         if bytes.starts_with(COMPRESSED_MAGIC) {
             let header = Header::parse(bytes)?;
-            // Version 1 does not say how long it is.
+            // Version 1 does not state its length.
             let len = header.file_size.unwrap_or_else(|| next_bundle(bytes, header.size).unwrap_or(bytes.len()));
             let bytes = &bytes[..len];
             let entries = table::read(&mut header.stream(bytes)?, header.uncompressed)?.entries;
@@ -92,23 +92,24 @@ impl<'a> Bundle<'a> {
         self.bytes
     }
 
-    /// Whether it is compressed.
+    /// Whether the bundle is compressed.
     pub fn is_compressed(&self) -> bool {
         self.compressed.is_some()
     }
 
-    /// Bytes that it has, or would have if it were not compressed.
+    /// The size of the decompressed bundle in bytes.
     pub fn uncompressed_size(&self) -> u64 {
         self.compressed.as_ref().map_or(self.bytes.len() as u64, |header| header.uncompressed)
     }
 
-    /// The entry that HIP would load on `device`: it fits, and no other that fits says more of XNACK and SRAMECC, nor is it
-    /// for a whole family if there is one for the processor itself. (Compilers bundle no two that fit one device.)
+    /// The entry that HIP would load on `device`: the most specific one that fits. It prefers entries that specify more
+    /// of XNACK and SRAMECC, and the exact processor to a whole family. (Compilers never bundle two that fit one device
+    /// equally.)
     pub fn best(&self, device: &TargetId) -> Option<&Entry> {
         let rank =
             |e: &Entry| e.target.as_ref().map_or((false, 0), |t| (t.processor == device.processor, t.specific()));
         let fits = |e: &&Entry| e.is_hip() && e.size > 0 && e.target.as_ref().is_some_and(|t| t.runs_on(device));
-        // `rev`: of equals the first.
+        // `rev`: the first of equals.
         self.entries.iter().rev().filter(fits).max_by_key(|e| rank(e))
     }
 
@@ -126,8 +127,8 @@ impl<'a> Bundle<'a> {
     /// decompressed once, up to the last of them.
     ///
     /// # Errors
-    /// [`LoadError::Bundle`] if the bundle cannot be decompressed, or entries of a compressed one overlap; `visit` has then
-    /// been called with those before.
+    /// [`LoadError::Bundle`] if the bundle cannot be decompressed, or entries of a compressed one overlap; `visit` has
+    /// then been called with those before.
     pub fn for_each(
         &self,
         wanted: impl Fn(&Entry) -> bool,
@@ -152,19 +153,19 @@ impl<'a> Bundle<'a> {
     }
 }
 
-/// Whether `bytes` start as a bundle does, compressed or not.
+/// Whether `bytes` start with a bundle's magic, compressed or not.
 pub fn is_bundle(bytes: &[u8]) -> bool {
     bytes.starts_with(MAGIC) || bytes.starts_with(COMPRESSED_MAGIC)
 }
 
-/// Length of the compressed bundle that starts with `header`, as far as it says so: version 1 does not. `header` may end with
-/// the 16 bytes that are needed.
+/// The length of the compressed bundle that starts with `header`, if it states one: version 1 does not. 16 bytes of
+/// `header` are enough.
 pub fn compressed_len(header: &[u8]) -> Option<u64> {
     Header::stated_len(header)
 }
 
-/// The code object in `bytes` that fits `device` best: `bytes` themselves if they are no bundle, an entry of the first bundle
-/// otherwise.
+/// The code object in `bytes` that fits `device` best: `bytes` themselves if they are not a bundle, otherwise an entry
+/// of the first bundle.
 ///
 /// # Errors
 /// [`LoadError::NoCodeFor`] if no entry fits, [`LoadError::Bundle`] for a malformed bundle.
@@ -188,10 +189,10 @@ pub fn pick<'a>(bytes: &'a [u8], device: &TargetId) -> Result<Cow<'a, [u8]>, Loa
     bundle.code(best)
 }
 
-/// The bundles of a file: one or several behind each other, or those of a host library.
+/// The bundles of a file: one or several concatenated ones, or those of a host library.
 ///
-/// A host library (ELF) has them in its section `.hip_fatbin`, and wrappers (`HIPF`) in `.hipFatBinSegment` that point to them.
-/// A plain code object has none.
+/// A host library (ELF) has them in its section `.hip_fatbin`, and wrappers (`HIPF`) that point to them in
+/// `.hipFatBinSegment`. A plain code object has none.
 ///
 /// # Errors
 /// [`LoadError::Bundle`] if one of them is malformed, [`LoadError::Elf`] for a host library that cannot be read.
@@ -205,8 +206,8 @@ pub fn bundles(bytes: &[u8]) -> Result<Vec<Bundle<'_>>, LoadError> {
     }
 }
 
-/// Calls `visit` with every code object in a file, of whatever form, whose target is `wanted`. Entries of bundles that are not for
-/// AMD GPUs, and empty ones, are left out.
+/// Calls `visit` with every code object in a file of any format whose target `wanted` accepts. Entries for other
+/// targets than AMD GPUs, and empty ones, are skipped.
 ///
 /// # Errors
 /// As [`bundles`] and [`Bundle::for_each`]; `visit` has then been called with the code objects before.
@@ -230,7 +231,7 @@ pub fn for_each_code_object<'a>(
     Ok(())
 }
 
-/// Bundles that stand behind each other, with padding between them. What follows the last is not looked at.
+/// Concatenated bundles with padding between them. Bytes after the last bundle are ignored.
 fn concatenated(bytes: &[u8]) -> Result<Vec<Bundle<'_>>, LoadError> {
     let mut found = Vec::new();
     let mut at = 0;
@@ -246,7 +247,7 @@ fn concatenated(bytes: &[u8]) -> Result<Vec<Bundle<'_>>, LoadError> {
     Ok(found)
 }
 
-/// Where the next bundle is that starts at or after `from`: there, or at a multiple of [`ALIGN`].
+/// The position of the next bundle: at `from`, or at a later multiple of [`ALIGN`].
 fn next_bundle(bytes: &[u8], from: usize) -> Option<usize> {
     let aligned = from.next_multiple_of(ALIGN);
     let mut starts = std::iter::once(from).chain((aligned..bytes.len()).step_by(ALIGN));

@@ -5,9 +5,9 @@ use std::io::Read;
 use super::{Entry, MAGIC, bad};
 use crate::code_object::LoadError;
 
-/// The most entries that a bundle may have.
+/// The maximum number of entries of a bundle.
 const MAX_ENTRIES: u64 = 4096;
-/// The longest id that an entry may have, in bytes.
+/// The maximum length of an entry's ID in bytes.
 const MAX_ID: u64 = 4096;
 
 /// A table of entries.
@@ -50,7 +50,7 @@ struct Source<'a, R> {
 }
 
 impl<R: Read> Source<'_, R> {
-    /// The next `count` bytes, which are few.
+    /// Reads `count` bytes, which must be few.
     fn bytes(&mut self, count: u64) -> Result<Vec<u8>, LoadError> {
         let mut bytes = vec![0; count as usize];
         let short = |e| bad(format!("it ends inside its table of entries ({e})"));

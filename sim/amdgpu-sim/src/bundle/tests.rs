@@ -1,7 +1,7 @@
 use super::*;
 use ruzstd::encoding::{CompressionLevel, compress_to_vec};
 
-/// A raw bundle. Its code objects stand at multiples of `align`.
+/// Builds a raw bundle with its code objects at multiples of `align`.
 fn raw(entries: &[(&str, &[u8])], align: usize) -> Vec<u8> {
     let mut out = MAGIC.to_vec();
     out.extend((entries.len() as u64).to_le_bytes());
@@ -58,7 +58,7 @@ fn target(id: &str) -> TargetId {
     TargetId::parse(id).unwrap()
 }
 
-/// Something that can be compressed, but not to nothing.
+/// Data that compresses, but not completely.
 fn code(seed: u32, len: usize) -> Vec<u8> {
     (0..len as u32).map(|i| (i / 7 * (seed | 1)) as u8 ^ (i >> 9) as u8).collect()
 }
@@ -81,7 +81,7 @@ fn every_form_has_the_same_entries() {
             for (entry, (id, code)) in bundle.entries().iter().zip(entries) {
                 assert_eq!((&*entry.id, &*bundle.code(entry).unwrap()), (id, code));
             }
-            // All in one go, backwards too.
+            // All at once, also in reverse order.
             let mut all = Vec::new();
             bundle.for_each(|_| true, |entry, code| all.push((entry.id.clone(), code.into_owned()))).unwrap();
             assert_eq!(all, entries.map(|(id, code)| (id.to_owned(), code.to_vec())));
@@ -128,7 +128,7 @@ fn bundles_behind_each_other_are_all_found() {
     let mut file = Vec::new();
     for form in forms(&raw(&[(id, &code(1, 9000))], 4096)) {
         file.extend(&form);
-        // Both as a linker aligns them and right behind each other, which version 1 does not allow: it does not say where it ends.
+        // With a linker's alignment, and without padding. Version 1 requires alignment, since it does not state its end.
         if file.len() % 2 == 0 || form.starts_with(b"CCOB\x01") {
             file.resize(file.len().next_multiple_of(4096), 0);
         }
@@ -170,7 +170,7 @@ fn every_truncation_and_every_flipped_bit_is_an_error_or_a_bundle() {
     for form in forms(&bytes) {
         let device = target("gfx90a:sramecc+:xnack-");
         for len in 0..form.len() {
-            // Version 1 does not say how long it is: some bytes of zlib's checksum, or of zstd's last block, may be missing.
+            // Version 1 does not state its length: some bytes of zlib's checksum, or of zstd's last block, may be missing.
             let whole = pick(&form[..len], &device);
             let harmless = !is_bundle(&form[..len]) || form.starts_with(b"CCOB\x01");
             assert!(whole.is_err() || harmless, "{len} of {}", form.len());
@@ -195,7 +195,7 @@ fn headers_that_lie_are_found_out() {
     assert!(reason(b"CCOB\x04\0\x01\0").contains("version 4"));
     assert!(reason(b"CCOB\x03\0\x02\0").contains("method 2"));
     assert!(reason(b"CCOB\x03\0\x01\0").contains("of 8 bytes"));
-    // Sizes that cannot be.
+    // Impossible sizes.
     for size in [33 * 1024, u64::MAX] {
         let mut bytes = compressed(&good, 3, 1);
         bytes[8..16].copy_from_slice(&size.to_le_bytes());
@@ -204,22 +204,22 @@ fn headers_that_lie_are_found_out() {
     for size in [1 << 40, u64::MAX] {
         assert!(reason(&compressed_with(&[0; 100], 3, 1, size)).contains("100 bytes become"), "{size}");
     }
-    // Less in it than it says, where the code is, and where the table is.
+    // Truncated in the code, and in the table.
     let cut = compressed_with(&compress_to_vec(&good[..100], CompressionLevel::Fastest), 3, 1, good.len() as u64);
     assert!(reason(&cut).contains("it ends after 100 of"), "{}", reason(&cut));
     let cut = compressed_with(&compress_to_vec(&good[..50], CompressionLevel::Fastest), 3, 1, good.len() as u64);
     assert!(reason(&cut).contains("inside its table"), "{}", reason(&cut));
-    // Not what it says it is.
+    // The content is not a bundle.
     assert!(reason(&compressed(b"no bundle, but long enough for one", 2, 0)).contains("no bundle in it"));
     assert!(reason(&compressed_with(&[1; 100], 3, 1, 200)).contains("zstd: no frame"));
     assert!(reason(&compressed_with(&[1; 100], 3, 0, 200)).contains("zlib"));
-    // Entries on top of each other.
+    // Overlapping entries.
     let mut twice = raw(&[(id, &code(5, 100)), (id, b"")], 1);
     let second = 24 + 8 + 24 + id.len();
     let first: Vec<u8> = twice[32..48].to_vec();
     twice[second..second + 16].copy_from_slice(&first);
     assert!(reason(&compressed(&twice, 3, 1)).contains("overlap"));
-    // More entries, and longer ids, than any has.
+    // Too many entries, and too long IDs.
     let mut many = good.clone();
     many[24..32].copy_from_slice(&5000_u64.to_le_bytes());
     assert!(reason(&many).contains("5000 entries"));
@@ -228,7 +228,7 @@ fn headers_that_lie_are_found_out() {
     assert!(reason(&long).contains("the id of entry 0 has"));
 }
 
-/// A few bytes that say that they become more than any code does, and would.
+/// A few bytes that state, and would decompress to, more than any code object.
 #[test]
 fn a_bomb_takes_no_more_memory_than_its_table_says_it_needs() {
     let id = "hip-amdgcn-amd-amdhsa--gfx90a";
@@ -241,9 +241,9 @@ fn a_bomb_takes_no_more_memory_than_its_table_says_it_needs() {
     frame.extend(&table);
     (0..100_u32).for_each(|i| frame.extend(block(u32::from(i == 99))));
     let size = table.len() as u64 + 100 * (128 << 10);
-    // What it says is too much for what it is.
+    // The stated ratio is too large.
     assert!(reason(&compressed_with(&frame, 3, 1, size)).contains("become"));
-    // With a size that is allowed, the rest is not even looked at.
+    // With a permitted size, the rest is not read.
     let bytes = compressed_with(&frame, 3, 1, 100_000);
     let bundle = Bundle::open(&bytes).unwrap();
     assert_eq!(*bundle.code(&bundle.entries()[0]).unwrap(), [0; 16]);

@@ -1,4 +1,4 @@
-//! Kernel descriptors: the 64 bytes (`NAME.kd`) that tell the hardware how to start a kernel.
+//! Kernel descriptors: the 64 bytes (`NAME.kd`) from which the hardware starts a kernel.
 
 /// Bytes of a descriptor.
 pub(crate) const SIZE: usize = 64;
@@ -6,13 +6,13 @@ pub(crate) const SIZE: usize = 64;
 /// A kernel descriptor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KernelDescriptor {
-    /// Static LDS in bytes a workgroup.
+    /// Static LDS of a workgroup in bytes.
     pub group_segment_fixed_size: u32,
-    /// Scratch in bytes a lane.
+    /// Scratch of a lane in bytes.
     pub private_segment_fixed_size: u32,
-    /// Bytes of the kernarg segment; 0 where the compiler did not say.
+    /// Size of the kernarg segment; 0 if the compiler did not set it.
     pub kernarg_size: u32,
-    /// From the descriptor to the first instruction, in bytes.
+    /// Offset of the first instruction from the descriptor, in bytes.
     pub kernel_code_entry_byte_offset: i64,
     /// `COMPUTE_PGM_RSRC3`.
     pub compute_pgm_rsrc3: u32,
@@ -20,9 +20,9 @@ pub struct KernelDescriptor {
     pub compute_pgm_rsrc1: u32,
     /// `COMPUTE_PGM_RSRC2`.
     pub compute_pgm_rsrc2: u32,
-    /// Which SGPRs the kernel wants set up.
+    /// The SGPRs that the dispatch must initialise.
     pub kernel_code_properties: u16,
-    /// Kernel arguments to be loaded to SGPRs: length in dwords (bits 0 to 6) and offset in dwords (bits 7 to 15).
+    /// Kernel arguments to preload into SGPRs: length in dwords (bits 0 to 6) and offset in dwords (bits 7 to 15).
     pub kernarg_preload: u16,
 }
 
@@ -47,42 +47,42 @@ impl KernelDescriptor {
         self.kernel_code_properties >> bit & 1 != 0
     }
 
-    /// The scratch buffer's descriptor in 4 user SGPRs.
+    /// Whether the scratch buffer descriptor is in 4 user SGPRs.
     pub fn private_segment_buffer(&self) -> bool {
         self.property(0)
     }
 
-    /// The address of the dispatch packet in 2 user SGPRs.
+    /// Whether the address of the dispatch packet is in 2 user SGPRs.
     pub fn dispatch_ptr(&self) -> bool {
         self.property(1)
     }
 
-    /// The address of the queue in 2 user SGPRs.
+    /// Whether the address of the queue is in 2 user SGPRs.
     pub fn queue_ptr(&self) -> bool {
         self.property(2)
     }
 
-    /// The address of the kernarg segment in 2 user SGPRs.
+    /// Whether the address of the kernarg segment is in 2 user SGPRs.
     pub fn kernarg_segment_ptr(&self) -> bool {
         self.property(3)
     }
 
-    /// The dispatch id in 2 user SGPRs.
+    /// Whether the dispatch ID is in 2 user SGPRs.
     pub fn dispatch_id(&self) -> bool {
         self.property(4)
     }
 
-    /// The base of flat scratch in 2 user SGPRs.
+    /// Whether the flat scratch base is in 2 user SGPRs.
     pub fn flat_scratch_init(&self) -> bool {
         self.property(5)
     }
 
-    /// The scratch size a lane in a user SGPR.
+    /// Whether the scratch size of a lane is in a user SGPR.
     pub fn private_segment_size(&self) -> bool {
         self.property(6)
     }
 
-    /// Waves of 32 lanes.
+    /// Whether waves have 32 lanes.
     pub fn wave32(&self) -> bool {
         self.property(10)
     }
@@ -92,39 +92,39 @@ impl KernelDescriptor {
         self.property(11)
     }
 
-    /// The wave's offset into the scratch buffer in an SGPR, after the workgroup ids.
+    /// Whether the wave's offset into the scratch buffer is in an SGPR, after the workgroup IDs.
     pub fn private_segment(&self) -> bool {
         self.compute_pgm_rsrc2 & 1 != 0
     }
 
-    /// How many SGPRs the dispatch sets up before the workgroup ids.
+    /// The number of SGPRs that the dispatch initialises before the workgroup IDs.
     pub fn user_sgpr_count(&self) -> u32 {
         self.compute_pgm_rsrc2 >> 1 & 0x1f
     }
 
-    /// Which workgroup ids follow the user SGPRs: x, y, z.
+    /// Which workgroup IDs (x, y, z) follow the user SGPRs.
     pub fn workgroup_ids(&self) -> [bool; 3] {
         [7, 8, 9].map(|bit| self.compute_pgm_rsrc2 >> bit & 1 != 0)
     }
 
-    /// The workgroup info in an SGPR, after the workgroup ids.
+    /// Whether the workgroup info is in an SGPR, after the workgroup IDs.
     pub fn workgroup_info(&self) -> bool {
         self.compute_pgm_rsrc2 >> 10 & 1 != 0
     }
 
-    /// How many work-item ids are wanted beyond x: 0, 1 or 2.
+    /// The number of work-item IDs besides x: 0, 1 or 2.
     pub fn work_item_ids(&self) -> u32 {
         self.compute_pgm_rsrc2 >> 11 & 3
     }
 
-    /// VGPRs that a wave has: architected and accumulation ones together (gfx90a granules of 8).
+    /// The VGPRs of a wave, architected and accumulation ones together (gfx90a granules of 8).
     pub fn vgprs(&self) -> u32 {
         ((self.compute_pgm_rsrc1 & 0x3f) + 1) * 8
     }
 
-    /// SGPRs that a wave has (granules of 16).
+    /// The SGPRs of a wave (granules of 16).
     pub fn sgprs(&self) -> u32 {
-        // The field counts in eights.
+        // The field is in units of 8.
         (((self.compute_pgm_rsrc1 >> 6 & 0xf) / 2 + 1) * 16).min(102)
     }
 
@@ -148,7 +148,7 @@ impl KernelDescriptor {
         self.compute_pgm_rsrc1 >> 23 & 1 != 0
     }
 
-    /// Dwords of kernel arguments to be loaded to SGPRs, and the dword of the kernarg segment to start from.
+    /// The dwords of kernel arguments to preload into SGPRs, and their dword offset in the kernarg segment.
     pub fn preload(&self) -> (u32, u32) {
         (u32::from(self.kernarg_preload & 0x7f), u32::from(self.kernarg_preload >> 7))
     }

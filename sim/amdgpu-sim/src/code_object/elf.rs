@@ -1,8 +1,8 @@
 //! The ELF file of a code object: header, segments, notes, symbols, relocations.
 //!
-//! Everything here comes from outside: every offset is checked by the `object` crate or by `get`, and no size is
-//! allocated before the file has been found to hold as much. Tables may refer to the same bytes many times over; what is made of
-//! them stays within a small multiple of the file's size all the same.
+//! All input is untrusted: the `object` crate or `get` checks every offset, and nothing is allocated before the file is
+//! known to contain that many bytes. Tables may refer to the same bytes repeatedly, but memory use stays within a small
+//! multiple of the file's size.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -16,21 +16,22 @@ use super::{Global, LoadError, TargetId};
 type Header = elf::FileHeader64<LittleEndian>;
 const LE: LittleEndian = LittleEndian;
 
-/// The largest image that is accepted: what a code object's addresses span.
+/// The maximum image size: the span of a code object's addresses.
 const MAX_IMAGE: u64 = 1 << 36;
-/// Program headers that a file may have; far above what any has.
+/// The maximum number of program headers, far above that of real files.
 const MAX_SEGMENTS: usize = 256;
-/// Bytes between the segments, all together: they cost address space, and no limit of the device's memory counts them.
+/// The maximum total size of gaps between segments. Gaps use address space that the device memory limit does not count.
 const MAX_GAPS: u64 = 1 << 30;
-/// Bytes of an executable segment. Its words are counted in 32 bits.
+/// The maximum size of an executable segment. Its words are counted in 32 bits.
 const MAX_TEXT: u64 = 1 << 32;
-/// Bytes of an executable segment that need not be in the file: what a linker may round up to.
+/// The maximum part of an executable segment that is not in the file: a linker's padding.
 const MAX_TEXT_PADDING: u64 = 1 << 16;
-/// How many times the file's size the symbols' names may have together. Names may end alike and share their bytes.
+/// The maximum total length of symbol names, as a multiple of the file's size. Names with a common suffix may share
+/// bytes.
 const MAX_NAMES: usize = 8;
 /// The size of a relocation in the file.
 const RELOCATION_SIZE: usize = size_of::<elf::Rela64<LittleEndian>>();
-/// The type of the note with the metadata, whose owner is `AMDGPU`.
+/// The type of the metadata note, whose owner is `AMDGPU`.
 const NT_AMDGPU_METADATA: u32 = 32;
 
 /// A loadable segment.
@@ -40,26 +41,26 @@ pub(crate) struct Segment {
     pub(crate) address: u64,
     /// Bytes in memory.
     pub(crate) size: u64,
-    /// Where in the file its contents start.
+    /// Offset of its contents in the file.
     offset: usize,
-    /// Bytes in the file; the rest is zero.
+    /// Size in the file; the rest is zero.
     file_size: usize,
     pub(crate) writable: bool,
     pub(crate) executable: bool,
 }
 
-/// Where a symbol is.
+/// The value of a symbol.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum SymbolValue {
     /// An address from the start of the image.
     Image(u64),
     /// A number.
     Absolute(u64),
-    /// Nowhere in this file.
+    /// Not defined in this file.
     Undefined(Arc<str>),
 }
 
-/// How a relocation computes and stores its value.
+/// How a relocation's value is computed and stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RelocationKind {
     Abs64,
@@ -89,27 +90,27 @@ impl RelocationKind {
         })
     }
 
-    /// Bytes that it writes.
+    /// The number of bytes that it writes.
     pub(crate) fn size(self) -> u64 {
         if matches!(self, Self::Abs64 | Self::Rel64 | Self::Relative64) { 8 } else { 4 }
     }
 }
 
-/// A relocation to apply once the image has an address.
+/// A relocation that is applied once the image has an address.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Relocation {
-    /// Where, from the start of the image.
+    /// The target, from the start of the image.
     pub(crate) offset: u64,
     pub(crate) kind: RelocationKind,
     pub(crate) symbol: SymbolValue,
     pub(crate) addend: i64,
 }
 
-/// What goes to memory.
+/// The contents to load into memory.
 #[derive(Clone, Debug)]
 pub(crate) struct Image {
     file: Arc<[u8]>,
-    /// Sorted by address, apart.
+    /// Sorted by address, without overlaps.
     pub(crate) segments: Vec<Segment>,
     pub(crate) relocations: Vec<Relocation>,
 }
@@ -148,7 +149,7 @@ impl Image {
         true
     }
 
-    /// Whether an instruction can start at `address`.
+    /// Returns whether an instruction can start at `address`.
     pub(super) fn executable(&self, address: u64) -> bool {
         self.segment_at(address, 4).is_some_and(|s| s.executable)
     }
@@ -165,13 +166,13 @@ struct Symbol {
     object: bool,
 }
 
-/// A checked ELF file.
+/// A validated ELF file.
 pub(super) struct File {
     pub(super) image: Image,
     pub(super) target: TargetId,
     /// The code object version, 3 to 6.
     pub(super) version: u8,
-    /// The contents of the notes with metadata. Code that was linked from several assembly files has one of each.
+    /// The contents of the metadata notes. Code linked from several assembly files has one per file.
     pub(super) metadata: Vec<Vec<u8>>,
     symbols: BTreeMap<String, Symbol>,
 }
@@ -222,7 +223,7 @@ impl File {
         for ph in program_headers {
             match ph.p_type(LE) {
                 elf::PT_LOAD => segments.extend(segment(ph, data)?),
-                // One segment at most, so that they are no more than the file holds.
+                // One segment at most, so that their size is bounded by the file's.
                 elf::PT_NOTE if metadata.is_empty() => {
                     if let Some(mut all) = ph.notes(LE, data).map_err(error)? {
                         while let Some(note) = all.next().map_err(error)? {
@@ -261,7 +262,7 @@ impl File {
                 SymbolValue::Undefined(Arc::from(&*name))
             };
             values.push(value.clone());
-            // The first symbol of a table is none.
+            // The first symbol of a table is a placeholder.
             if index > 0 && !name.is_empty() && !matches!(value, SymbolValue::Undefined(_)) {
                 let object = sym.st_type() == elf::STT_OBJECT;
                 symbols.insert(name.into_owned(), Symbol { value, size: sym.st_size(LE), object });
@@ -299,7 +300,7 @@ impl File {
         }
     }
 
-    /// The device variables: defined objects that are no kernel descriptor.
+    /// The device variables: defined objects other than kernel descriptors.
     pub(super) fn globals(&self) -> Vec<Global> {
         let objects = self.symbols.iter().filter(|(name, s)| s.object && s.size > 0 && !name.ends_with(".kd"));
         let inside = objects.filter_map(|(name, s)| match s.value {
@@ -315,7 +316,7 @@ impl File {
 /// `SHF_ALLOC`.
 const ALLOC: u32 = 2;
 
-/// Whether the segments, sorted by address, lie apart and not too far apart.
+/// Checks that the segments, sorted by address, do not overlap and are not too far apart.
 fn check_places(segments: &[Segment]) -> Result<(), LoadError> {
     let (mut end, mut gaps) = (0, 0);
     for segment in segments {
@@ -325,7 +326,7 @@ fn check_places(segments: &[Segment]) -> Result<(), LoadError> {
                 segment.address
             ))
         })?;
-        // No sum overflows: every segment ends below `MAX_IMAGE`.
+        // The sum cannot overflow: every segment ends below `MAX_IMAGE`.
         gaps += gap;
         end = segment.address + segment.size;
     }
@@ -363,7 +364,7 @@ fn segment(ph: &elf::ProgramHeader64<LittleEndian>, data: &[u8]) -> Result<Optio
     if executable && (size > MAX_TEXT || size - file_size > MAX_TEXT_PADDING) {
         return Err(bad("executable, and too large or not in the file"));
     }
-    // Both fit: they are at most the length of a slice.
+    // The casts are lossless: the values are at most the length of a slice.
     Ok(Some(Segment { address, size, offset: offset as usize, file_size: file_size as usize, writable, executable }))
 }
 

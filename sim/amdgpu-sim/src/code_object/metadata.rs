@@ -1,4 +1,4 @@
-//! The metadata note: MessagePack that describes kernels to the runtime.
+//! The metadata note: MessagePack that describes the kernels.
 
 use serde::Deserialize;
 
@@ -9,43 +9,43 @@ use super::{KernelInfo, KernelKind, LoadError};
 /// A kernel argument.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Arg {
-    /// Its name, where the compiler kept it.
+    /// Its name, if the compiler kept it.
     pub name: Option<String>,
-    /// Bytes from the start of the kernarg segment.
+    /// Offset in the kernarg segment.
     pub offset: u32,
-    /// Bytes.
+    /// Size in bytes.
     pub size: u32,
-    /// What it is.
+    /// Its kind.
     pub kind: ValueKind,
 }
 
-/// What a kernel argument is.
+/// The kind of a kernel argument.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ValueKind {
-    /// A value, or a structure, copied.
+    /// A value or a structure, passed by copy.
     ByValue,
     /// A pointer to global memory.
     GlobalBuffer,
-    /// An OpenCL `local` pointer: bytes of dynamic LDS on launch, an offset into LDS in the kernel.
+    /// An OpenCL `local` pointer: at launch a size of dynamic LDS in bytes, in the kernel an offset into LDS.
     DynamicSharedPointer,
     /// An image, a sampler, a pipe or a queue.
     Opaque,
     /// An argument that the runtime fills in.
     Hidden(Hidden),
-    /// A kind that is not known.
+    /// An unknown kind.
     Unknown,
 }
 
-/// An argument that the runtime fills in, the program does not pass.
+/// An argument that the runtime fills in; the program does not pass it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Hidden {
-    /// Whole workgroups in a dimension (0, 1, 2).
+    /// The number of full workgroups in a dimension (0, 1, 2).
     BlockCount(u8),
-    /// Work-items of a whole workgroup in a dimension.
+    /// The work-items of a full workgroup in a dimension.
     GroupSize(u8),
-    /// Work-items of the partial workgroup at the end of a dimension; 0 if there is none.
+    /// The work-items of the partial workgroup at the end of a dimension; 0 if there is none.
     Remainder(u8),
     /// OpenCL's global offset in a dimension.
     GlobalOffset(u8),
@@ -59,11 +59,11 @@ pub enum Hidden {
     SharedBase,
     /// Address of the queue.
     QueuePtr,
-    /// Buffer of the runtime's service on the host, which prints for kernels: an address that no kernel may access.
+    /// The buffer of the runtime's host service, which prints for kernels: an address that no kernel may access.
     HostcallBuffer,
-    /// The heap of kernels: likewise.
+    /// The device heap: an address that no kernel may access.
     Heap,
-    /// Something else that the software GPU does not have (OpenCL's printf buffer, device-side queues): zero.
+    /// Another argument that the software GPU does not support (OpenCL's printf buffer, device-side queues): zero.
     Absent,
 }
 
@@ -157,14 +157,15 @@ struct RawArg {
     value_kind: String,
 }
 
-/// The most a kernarg segment may have: far above what a compiler makes (4 KiB and the hidden arguments).
+/// The maximum size of a kernarg segment, far above a compiler's limit (4 KiB and the hidden arguments).
 const MAX_KERNARG: u32 = 1 << 16;
 
-/// How deep the note's maps and lists may be nested: far above what a compiler makes, and little on the stack.
+/// The maximum nesting depth of the note's maps and lists: far above that of a compiler's output, and small on the
+/// stack.
 const MAX_DEPTH: usize = 64;
 
 impl Metadata {
-    /// Reads the contents of the notes.
+    /// Parses the contents of the notes.
     pub(super) fn read(notes: &[Vec<u8>]) -> Result<Self, LoadError> {
         if notes.is_empty() {
             return Err(LoadError::Metadata("there is no NT_AMDGPU_METADATA note".into()));
@@ -181,7 +182,7 @@ impl Metadata {
 }
 
 impl RawKernel {
-    /// Joins the metadata with the kernel's descriptor, and checks both.
+    /// Combines the metadata with the kernel's descriptor, and validates both.
     pub(super) fn resolve(self, file: &File) -> Result<KernelInfo, LoadError> {
         let error = |reason: String| LoadError::Kernel { kernel: self.name.clone(), reason };
         let address = file

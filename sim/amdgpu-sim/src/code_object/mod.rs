@@ -1,4 +1,4 @@
-//! Code objects: the ELF files that hold a GPU's machine code, read and checked before anything of them is used.
+//! Code objects: the ELF files with a GPU's machine code, validated completely when parsed.
 
 mod descriptor;
 mod elf;
@@ -13,11 +13,11 @@ pub use target::{Feature, TargetId};
 
 pub(crate) use elf::{Image, Relocation, RelocationKind, Segment, SymbolValue};
 
-/// Why a code object was refused.
+/// Why a code object was rejected.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum LoadError {
-    /// Not an ELF file of the right class, or not a whole one.
+    /// Not an ELF file of the right class, or a truncated one.
     #[error("not a usable ELF file: {0}")]
     Elf(String),
     /// An ELF file, but not an AMD code object for the HSA ABI.
@@ -32,9 +32,9 @@ pub enum LoadError {
     /// The code is for another processor.
     #[error("the code object is for {found}, the device is {device}")]
     Target {
-        /// What the code object is for.
+        /// The processor that the code is for.
         found: String,
-        /// What the device is.
+        /// The device's processor.
         device: String,
     },
     /// The metadata note is missing or malformed.
@@ -45,7 +45,7 @@ pub enum LoadError {
     Kernel {
         /// The kernel.
         kernel: String,
-        /// What is wrong.
+        /// The problem.
         reason: String,
     },
     /// Segments overlap, or lie outside the file.
@@ -54,18 +54,18 @@ pub enum LoadError {
     /// A relocation that cannot be applied.
     #[error("bad relocation at {offset:#x}: {reason}")]
     Relocation {
-        /// Where, from the start of the image.
+        /// Its position, from the start of the image.
         offset: u64,
-        /// What is wrong.
+        /// The problem.
         reason: String,
     },
-    /// The code uses a symbol that nothing defines.
+    /// The code uses an undefined symbol.
     #[error("undefined symbol {0:?}")]
     UndefinedSymbol(String),
-    /// A bundle that is malformed.
+    /// A malformed bundle.
     #[error("bad code object bundle: {0}")]
     Bundle(String),
-    /// A bundle that has no code for the device.
+    /// A bundle without code for the device.
     #[error("no code object for {device} in the bundle (it has {})", list(available))]
     NoCodeFor {
         /// The device's target.
@@ -73,7 +73,7 @@ pub enum LoadError {
         /// The targets in the bundle.
         available: Vec<String>,
     },
-    /// No memory for the code object's segments.
+    /// Allocating the code object's segments failed.
     #[error("no memory for the code object: {0}")]
     Memory(#[from] crate::MemoryError),
 }
@@ -82,49 +82,49 @@ fn list(items: &[String]) -> String {
     if items.is_empty() { "none".to_owned() } else { items.join(", ") }
 }
 
-/// When a kernel runs.
+/// When a kernel must be run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KernelKind {
     /// When it is launched.
     Normal,
-    /// When a runtime has loaded the code, too, with one work-item.
+    /// On launch, and by the runtime after loading the code, with one work-item.
     Init,
-    /// Before a runtime unloads the code, too, with one work-item.
+    /// On launch, and by the runtime before unloading the code, with one work-item.
     Fini,
 }
 
-/// A kernel in a code object, as its metadata and its descriptor say.
+/// A kernel in a code object, from its metadata and its descriptor.
 #[derive(Clone, Debug, PartialEq)]
 pub struct KernelInfo {
-    /// The name to ask for.
+    /// The kernel's name, for look-ups.
     pub name: String,
     /// The name of the descriptor's symbol (`NAME.kd`).
     pub symbol: String,
-    /// When it runs. The GPU itself runs nothing by being given code.
+    /// When the runtime must run it. Loading code does not run anything.
     pub kind: KernelKind,
-    /// The arguments in order of the metadata, hidden ones too.
+    /// The arguments in the order of the metadata, including hidden ones.
     pub args: Vec<Arg>,
     /// Bytes of the kernarg segment, hidden arguments included.
     pub kernarg_size: u32,
     /// Alignment of the kernarg segment.
     pub kernarg_align: u32,
-    /// Static LDS in bytes a workgroup.
+    /// Static LDS of a workgroup in bytes.
     pub lds_size: u32,
-    /// Scratch in bytes a lane.
+    /// Scratch of a lane in bytes.
     pub private_size: u32,
-    /// Whether the scratch size is a guess, as the stack depth is not known (recursion, function pointers).
+    /// Whether the scratch size is an estimate, because the stack depth is unknown (recursion, function pointers).
     pub dynamic_stack: bool,
-    /// Vector registers.
+    /// The number of vector registers.
     pub vgpr_count: u32,
-    /// Accumulation registers.
+    /// The number of accumulation registers.
     pub agpr_count: u32,
-    /// Scalar registers.
+    /// The number of scalar registers.
     pub sgpr_count: u32,
-    /// The most work-items a workgroup may have.
+    /// The maximum number of work-items of a workgroup.
     pub max_workgroup_size: u32,
-    /// The workgroup size that the kernel was compiled for, if it is fixed.
+    /// The workgroup size that the kernel requires, if it is fixed.
     pub required_workgroup_size: Option<[u32; 3]>,
-    /// Lanes a wave: 64 or 32.
+    /// Lanes per wave: 64 or 32.
     pub wavefront_size: u32,
     /// The kernel's descriptor.
     pub descriptor: KernelDescriptor,
@@ -135,7 +135,7 @@ pub struct KernelInfo {
 }
 
 impl KernelInfo {
-    /// Bytes that the explicit arguments take, up to the end of the last one.
+    /// The size of the explicit arguments, up to the end of the last one.
     pub fn explicit_size(&self) -> u32 {
         let explicit = self.args.iter().filter(|a| !matches!(a.kind, ValueKind::Hidden(_)));
         explicit.map(|a| a.offset.saturating_add(a.size)).max().unwrap_or(0)
@@ -153,7 +153,7 @@ pub struct Global {
     pub(crate) address: u64,
 }
 
-/// A parsed and checked code object, not yet in a GPU's memory.
+/// A parsed and validated code object that is not loaded yet.
 #[derive(Clone, Debug)]
 pub struct CodeObject {
     pub(crate) image: Image,
@@ -164,10 +164,10 @@ pub struct CodeObject {
 }
 
 impl CodeObject {
-    /// Reads the code object in `bytes`: a plain ELF file ([`bundle`](crate::bundle) opens bundles).
+    /// Parses the code object in `bytes`, a plain ELF file ([`bundle`](crate::bundle) opens bundles).
     ///
     /// # Errors
-    /// [`LoadError`] for everything that is not a whole and consistent AMD code object v3 to v6.
+    /// [`LoadError`] unless it is a complete and consistent AMD code object v3 to v6.
     pub fn parse(bytes: &[u8]) -> Result<Self, LoadError> {
         let file = elf::File::parse(bytes)?;
         let metadata = metadata::Metadata::read(&file.metadata)?;
@@ -194,12 +194,12 @@ impl CodeObject {
         self.version
     }
 
-    /// The kernels, as the metadata lists them.
+    /// The kernels, in the order of the metadata.
     pub fn kernels(&self) -> &[KernelInfo] {
         &self.kernels
     }
 
-    /// The device variables, by name.
+    /// The device variables, sorted by name.
     pub fn globals(&self) -> &[Global] {
         &self.globals
     }

@@ -1,17 +1,17 @@
-//! Target ids: a processor and what its XNACK and SRAMECC are set to (`gfx90a:sramecc+:xnack-`).
+//! Target IDs: a processor and its XNACK and SRAMECC settings (`gfx90a:sramecc+:xnack-`).
 
 use std::fmt;
 
-/// What a code object says of a feature that a device has on or off.
+/// A code object's requirement for a feature that can be on or off.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Feature {
-    /// The processor does not have it.
+    /// The processor does not support it.
     Unsupported,
-    /// The code runs either way.
+    /// The code runs with either setting.
     Any,
-    /// The code needs it off.
+    /// The code requires it to be off.
     Off,
-    /// The code needs it on.
+    /// The code requires it to be on.
     On,
 }
 
@@ -20,7 +20,7 @@ impl Feature {
         [Self::Unsupported, Self::Any, Self::Off, Self::On][field as usize & 3]
     }
 
-    /// Whether code with this setting runs on a device with the feature on or off.
+    /// Returns whether code with this setting runs on a device with the feature on or off.
     fn fits(self, on: bool) -> bool {
         match self {
             Self::Unsupported | Self::Any => true,
@@ -29,7 +29,7 @@ impl Feature {
         }
     }
 
-    /// `text` is `+` or `-`.
+    /// Parses `+` or `-`.
     fn from_sign(text: &str) -> Option<Self> {
         match text {
             "+" => Some(Self::On),
@@ -47,7 +47,7 @@ impl Feature {
     }
 }
 
-/// A processor, and the XNACK and SRAMECC settings that code needs or a device has.
+/// A processor with the XNACK and SRAMECC settings that code requires or a device has.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct TargetId {
     /// The processor: `gfx90a`.
@@ -59,11 +59,11 @@ pub struct TargetId {
 }
 
 impl TargetId {
-    /// The target that the ELF header's `e_flags` name; `None` for a processor that is not known.
+    /// The target in the ELF header's `e_flags`; `None` for an unknown processor.
     pub(crate) fn from_flags(flags: u32, abi_version: u8) -> Option<Self> {
         let processor = processor(flags & 0xff)?.to_owned();
         let (xnack, sramecc) = if abi_version == 1 {
-            // Version 3 has a bit each, and no code that runs either way.
+            // Version 3 has one bit per feature, and no code that runs with either setting.
             let field = |supported: bool, bit: u32| match (supported, flags & bit != 0) {
                 (false, _) => Feature::Unsupported,
                 (true, false) => Feature::Off,
@@ -76,7 +76,7 @@ impl TargetId {
         Some(Self { processor, sramecc, xnack })
     }
 
-    /// The target of the code object in `bytes`, going by its ELF header alone; `None` if they are none.
+    /// The target of the code object in `bytes`, from its ELF header alone; `None` if they are not a code object.
     pub fn of_elf(bytes: &[u8]) -> Option<Self> {
         let header: &[u8; 64] = bytes.first_chunk()?;
         // 64-bit, little-endian, EM_AMDGPU, for HSA.
@@ -85,10 +85,11 @@ impl TargetId {
         if amdgpu { Self::from_flags(flags, header[8]) } else { None }
     }
 
-    /// Reads a target id as the tools write it: `gfx90a`, `gfx90a:sramecc+:xnack-`, with or without `amdgcn-amd-amdhsa--`.
+    /// Parses a target ID in the tools' forms: `gfx90a`, `gfx90a:sramecc+:xnack-`, with or without
+    /// `amdgcn-amd-amdhsa--`.
     pub fn parse(text: &str) -> Option<Self> {
         let text = text.strip_prefix("amdgcn-amd-amdhsa").map_or(text, |rest| {
-            // Newer tools name the environment.
+            // Newer tools include the environment.
             rest.trim_start_matches('-').trim_start_matches("unknown-")
         });
         let mut parts = text.split(':');
@@ -107,17 +108,18 @@ impl TargetId {
         Some(id)
     }
 
-    /// Whether code for this target runs on `device`, whose features are `On` or `Off`: as ROCm's runtimes decide it.
+    /// Returns whether code for this target runs on `device`, whose features are `On` or `Off`. The rules are those of
+    /// ROCm's runtimes.
     ///
-    /// The processor has to be the same, or a generic one whose family the device's belongs to, and a feature that the code
-    /// says something of has to be set so.
+    /// The processor must be the same, or a generic one whose family includes the device's. A feature that the code
+    /// specifies must have that setting.
     pub fn runs_on(&self, device: &Self) -> bool {
         (self.processor == device.processor || family(&device.processor) == Some(&*self.processor))
             && self.sramecc.fits(device.sramecc == Feature::On)
             && self.xnack.fits(device.xnack == Feature::On)
     }
 
-    /// How many features are fixed: of two targets that fit, the one with more is the better.
+    /// The number of specified features: of two targets that fit, the one with more is preferred.
     pub(crate) fn specific(&self) -> usize {
         [self.sramecc, self.xnack].into_iter().filter(|f| f.sign().is_some()).count()
     }
@@ -135,12 +137,12 @@ impl fmt::Display for TargetId {
     }
 }
 
-/// The generic processor whose code runs on `processor` too, for those that can be simulated.
+/// The generic processor whose code also runs on `processor`, for supported processors.
 fn family(processor: &str) -> Option<&'static str> {
     matches!(processor, "gfx942" | "gfx950").then_some("gfx9-4-generic")
 }
 
-/// Whether XNACK can be on or off in a processor.
+/// Whether the processor supports XNACK.
 fn has_xnack(processor: &str) -> bool {
     const OTHERS: [&str; 9] = [
         "gfx801",
@@ -156,7 +158,7 @@ fn has_xnack(processor: &str) -> bool {
     processor.strip_prefix("gfx9").is_some_and(|rest| rest.len() == 2) || OTHERS.contains(&processor)
 }
 
-/// Whether SRAMECC can be on or off in a processor.
+/// Whether the processor supports SRAMECC.
 fn has_sramecc(processor: &str) -> bool {
     matches!(processor, "gfx906" | "gfx908" | "gfx90a" | "gfx940" | "gfx941" | "gfx942" | "gfx950" | "gfx9-4-generic")
 }
@@ -241,7 +243,7 @@ mod tests {
             (0x13f, "gfx90a:sramecc-:xnack+"),
             (0x23f, "gfx90a:sramecc+:xnack-"),
             (0x33f, "gfx90a:sramecc+:xnack+"),
-            // It has no SRAMECC.
+            // The processor does not support SRAMECC.
             (0x12c, "gfx900:xnack+"),
             (0x036, "gfx1030"),
         ] {
@@ -252,7 +254,7 @@ mod tests {
     /// Every setting of the two features in `e_flags` of versions 4 to 6, on every device.
     #[test]
     fn each_feature_that_is_said_has_to_agree() {
-        // What the field says, what the id says, and on which devices (off, on) it runs.
+        // The field's value, the text of the ID, and whether it runs on a device with the feature off and on.
         let settings = [(0, "", [true, true]), (1, "", [true, true]), (2, "-", [true, false]), (3, "+", [false, true])];
         for (processor, mach) in [("gfx90a", 0x3f), ("gfx942", 0x4c)] {
             for ((sramecc, ecc_sign, ecc_fits), (xnack, xnack_sign, xnack_fits)) in

@@ -1,4 +1,4 @@
-//! What a kernel is given in memory: hidden arguments, the dispatch packet, the queue.
+//! A kernel's inputs in memory: hidden arguments, the dispatch packet, the queue.
 
 use super::Dispatch;
 use crate::code_object::{Hidden, ValueKind};
@@ -7,7 +7,7 @@ use crate::fault::LaunchError;
 use crate::module::Kernel;
 
 impl Kernel {
-    /// The kernarg segment: the explicit arguments (laid out as the metadata says), then those that the compiler asks for itself.
+    /// Builds the kernarg segment: the explicit arguments (laid out as in the metadata), then the hidden ones.
     ///
     /// Missing bytes at the end are zero; padding after the last argument is allowed.
     ///
@@ -19,7 +19,7 @@ impl Kernel {
         Ok(out)
     }
 
-    /// As [`build_kernarg`](Self::build_kernarg), into `out`, which is zero.
+    /// As [`build_kernarg`](Self::build_kernarg), into `out`, which must be zero.
     pub(super) fn fill_kernarg(&self, explicit: &[u8], dispatch: &Dispatch, out: &mut [u8]) -> Result<(), LaunchError> {
         let info = self.info();
         let takes = info.explicit_size();
@@ -33,7 +33,7 @@ impl Kernel {
             let value = hidden_value(hidden, dispatch).to_le_bytes();
             let len = (arg.size as usize).min(value.len());
             let start = arg.offset as usize;
-            // Inside: the metadata was checked when it was read.
+            // Always inside: the parser validated the metadata.
             if let Some(place) = out.get_mut(start..).and_then(|o| o.get_mut(..len)) {
                 place.copy_from_slice(&value[..len]);
             }
@@ -76,7 +76,7 @@ pub(super) fn packet(kernel: &Kernel, dispatch: &Dispatch, scratch: u32, kernarg
     out
 }
 
-/// The part of `amd_queue_t` that code reads: the apertures' high halves.
+/// The fields of `amd_queue_t` that code reads: the high halves of the apertures.
 pub(super) fn queue() -> [u8; 256] {
     let mut out = [0; 256];
     out[64..68].copy_from_slice(&((SHARED_BASE >> 32) as u32).to_le_bytes());

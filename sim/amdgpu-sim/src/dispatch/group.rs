@@ -1,4 +1,4 @@
-//! One workgroup: its waves take turns on one thread.
+//! A workgroup: its waves take turns on one thread.
 
 mod turn;
 
@@ -12,74 +12,74 @@ use crate::observe::{GroupState, Observer};
 use crate::units::Seat;
 use turn::{Came, Turn};
 
-/// Instructions of a turn that is observed.
+/// The length of an observed turn in instructions.
 const OBSERVED_TURN: u64 = 1 << 12;
-/// Bytes of registers that are kept for a later dispatch, but those of one wave always.
+/// The maximum bytes of registers that are kept for a later dispatch. Those of one wave are always kept.
 const KEPT_REGISTERS: usize = 128 << 10;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum State {
-    /// Not begun: it has no registers yet.
+    /// Not started: it has no registers yet.
     Waiting,
     Ready,
     AtBarrier,
     Ended,
 }
 
-/// A workgroup that is being run. Its registers and memory serve one workgroup after the other, then those of other dispatches of the
-/// same kernel.
+/// A workgroup that is being run. Its registers and memory are reused for other workgroups, and then for other
+/// dispatches of the same kernel.
 pub(super) struct Group {
     /// Number of the workgroup in its grid.
     index: u64,
     position: [u32; 3],
-    /// The present workgroup's work-items in each dimension: at the grid's edge less than the whole.
+    /// The current workgroup's size in work-items. It is smaller at the grid's edge.
     size: [u32; 3],
-    /// Whether it is not at the grid's edge.
+    /// Whether the workgroup is full, not cut off at the grid's edge.
     whole: bool,
-    /// Whether no wave of the present workgroup has had a turn.
+    /// Whether no wave of the current workgroup has had a turn.
     fresh: bool,
-    /// Registers. A wave takes them when it has its first turn and gives them back when it ends, so that where no wave has to
-    /// wait for another a workgroup gets by with those of one, which the CPU's caches hold.
+    /// Register sets. A wave takes one at its first turn and returns it when it ends. So if no wave has to wait for
+    /// another, a workgroup needs only one set, which fits the CPU's caches.
     registers: Vec<Wave>,
-    /// Those that no wave has, the last ones given back last.
+    /// The unused register sets. The last returned one is reused first.
     free: Vec<usize>,
-    /// Which registers a wave has, once it has begun.
+    /// The register set of each started wave.
     has: Vec<usize>,
-    /// What each wave of a whole workgroup starts with: the first `started` of them are of this dispatch.
+    /// The initial registers of each wave of a full workgroup. The first `started` of them are valid for this dispatch.
     starts: Vec<registers::Whole>,
     started: usize,
-    /// Whole workgroups that have begun, but not more than two: with the second it pays to know what waves start with.
+    /// The number of full workgroups that have begun, at most 2. From the second on, initial registers are cached.
     wholes: u8,
-    /// All ended while no workgroup is being run.
+    /// All waves have ended while no workgroup is being run.
     states: Vec<State>,
-    /// How long each wave's next turn is.
+    /// The turn length of each wave.
     turns: Vec<Turn>,
-    /// Waves of the present workgroup.
+    /// The number of waves of the current workgroup.
     count: usize,
-    /// In which order waves have their turns: all numbers below `count`.
+    /// The order in which waves take turns: a permutation of the numbers below `count`.
     order: Vec<usize>,
     lds: Vec<u8>,
     scratch: Scratch,
     observed: GroupState,
-    /// What `scratch` points to.
+    /// The memory behind `scratch`.
     memory: Option<Block>,
 }
 
-/// How far a workgroup has come.
+/// The state of a workgroup after its turns.
 pub(super) enum Progress {
     Done,
-    /// All waves have had a turn; some have not ended.
+    /// All waves have had a turn, and some have not ended.
     Running,
-    /// Likewise, but all that have not ended or come to a barrier wait for something that others have to do.
+    /// As `Running`, but every wave that has not ended or reached a barrier is waiting for others.
     Waiting,
-    /// A wave stopped that should not have.
+    /// A wave stopped with a fault.
     Failed(Trap, FaultPlace),
-    /// The budget is used up; this is where a wave was.
+    /// The budget is exhausted; this is the place of a wave.
     OverBudget(FaultPlace),
 }
 
 impl Group {
-    /// Room for workgroups of `job`; `None` if the host has no memory for their scratch.
+    /// Creates the state for workgroups of `job`; `None` if the host has no memory for their scratch.
     pub(super) fn new(job: &Job<'_>) -> Option<Box<Self>> {
         let spare = job.gpu.spares().group(job.kernel.inner.id);
         let mut group = spare.unwrap_or_else(|| Box::new(Self::empty()));
@@ -88,8 +88,8 @@ impl Group {
         let bytes = Scratch::bytes(job.scratch, waves)?;
         group.memory = if bytes > 0 { Some(Block::zeroed(bytes, 256)?) } else { None };
         let base = group.memory.as_ref().map_or(0, Block::base);
-        // SAFETY: the block has as many bytes, its provenance is exposed, it moves with the group, and only the waves of the
-        // group, which run on one thread, use it. Without a block there are no bytes.
+        // SAFETY: the block has as many bytes, its provenance is exposed, it moves with the group, and only the waves of the group, which
+        // run on one thread, use it. Without a block there are no bytes.
         group.scratch = unsafe { Scratch::new(base, job.scratch, waves) };
         let waves = waves as usize;
         group.free.clear();
@@ -104,7 +104,7 @@ impl Group {
         Some(group)
     }
 
-    /// Without room for anything.
+    /// Creates a group without scratch.
     fn empty() -> Self {
         // SAFETY: there are no bytes.
         let scratch = unsafe { Scratch::new(0, 0, 0) };
@@ -131,11 +131,11 @@ impl Group {
         }
     }
 
-    /// Leaves the registers and LDS to another dispatch of the kernel.
+    /// Keeps the registers and LDS for another dispatch of the kernel.
     pub(super) fn keep(mut self: Box<Self>, job: &Job<'_>) {
         let bytes = job.program.layout().rows() * size_of::<Row>();
         self.registers.truncate((KEPT_REGISTERS / bytes).max(1));
-        // What a kernel finds in its scratch does not depend on what ran before.
+        // Dropped, so that the initial contents of scratch do not depend on earlier kernels.
         self.memory = None;
         self.observed = GroupState::default();
         job.gpu.spares().keep_group(job.kernel.inner.id, self, job.gpu.threads());
@@ -144,7 +144,7 @@ impl Group {
     /// Starts workgroup number `index` of the grid.
     pub(super) fn begin(&mut self, job: &Job<'_>, index: u64, observer: Option<&mut Observer<'_>>) {
         self.index = index;
-        // Each fits: it is below the number of groups in its dimension.
+        // No cast truncates: each is below the number of groups in its dimension.
         self.position = match job.groups {
             [_, 1, 1] => [index as u32, 0, 0],
             [nx, ny, _] => {
@@ -164,7 +164,7 @@ impl Group {
         self.lds.fill(0);
     }
 
-    /// Finds registers for wave `id` and sets them up for its first instruction. They stay free.
+    /// Chooses registers for wave `id` and initialises them. They stay in the free list.
     #[inline(always)]
     fn set_up_wave(&mut self, job: &Job<'_>, id: usize) -> usize {
         let place = match self.free.last() {
@@ -181,7 +181,7 @@ impl Group {
             return place;
         }
         let position = registers::set_up(job, wave, id as u32, self.position, self.size, &self.scratch);
-        // Waves begin in any order.
+        // Waves may start in any order.
         if self.whole && self.wholes == 2 && id == self.started {
             match self.starts.get_mut(id) {
                 Some(start) => start.renew(wave, position),
@@ -192,7 +192,7 @@ impl Group {
         place
     }
 
-    /// Gives wave `id` its registers, set up for its first instruction.
+    /// Assigns registers to wave `id` and initialises them.
     fn begin_wave(&mut self, job: &Job<'_>, id: usize) {
         self.has[id] = self.set_up_wave(job, id);
         self.free.pop();
@@ -201,19 +201,19 @@ impl Group {
         self.states[id] = State::Ready;
     }
 
-    /// Instructions after which another wave goes on, where the schedule wants that.
+    /// The number of instructions after which the schedule switches to another wave, if it does.
     fn slice(&self, job: &Job<'_>) -> Option<u64> {
         job.gpu.config().schedule.slice().filter(|_| self.count > 1)
     }
 
-    /// Waves of the present workgroup.
+    /// The number of waves of the current workgroup.
     pub(super) fn waves(&self) -> u64 {
         self.count as u64
     }
 
-    /// Lets every wave that can go on have a turn, again and again until the workgroup is done or a wave gives way.
-    /// `spend` is told of every turn's instructions and answers whether there is budget for more. `shuffle` decides on order and turns;
-    /// `observer` looks on.
+    /// Gives every runnable wave a turn, repeatedly, until the workgroup is done or a wave yields. `spend` receives the
+    /// instructions of every turn and returns whether the budget allows more. `shuffle` determines order and turns;
+    /// `observer` sees every instruction.
     pub(super) fn go_on(
         &mut self,
         job: &Job<'_>,
@@ -251,7 +251,7 @@ impl Group {
         let mut round = Round { gave_way: false, waiting: true };
         let mut fresh = std::mem::take(&mut self.fresh);
         if fresh && shuffle.is_none() && observer.is_none() && self.slice(job).is_none() {
-            // Most workgroups are done with this.
+            // Most workgroups complete here.
             let (progress, spent) = self.take_first_turns(job, ctx, spend, &mut round);
             if let Some(progress) = progress {
                 return (progress, spent);
@@ -307,7 +307,7 @@ impl Group {
                     return (progress, instructions);
                 }
             } else if states.contains(&State::AtBarrier) {
-                // All that have not ended are here.
+                // All waves that have not ended are at a barrier.
                 if let Some(observer) = &mut observer {
                     observer.barrier(&mut self.observed, |id| states[id] == State::Ended);
                 }
@@ -326,8 +326,8 @@ impl Group {
         }
     }
 
-    /// Gives every wave its first turn, one after the other. A wave that ends within it leaves its registers to the next, and
-    /// nothing is noted of it.
+    /// Gives every wave its first turn. A wave that ends within it leaves its registers to the next, without
+    /// bookkeeping.
     #[inline]
     fn take_first_turns(
         &mut self,
@@ -336,7 +336,7 @@ impl Group {
         spend: &mut dyn FnMut(u64) -> bool,
         round: &mut Round,
     ) -> (Option<Progress>, u64) {
-        // Of the workgroup, and what of it has not been charged yet.
+        // The instructions of the workgroup, and those that have not been charged yet.
         let (mut instructions, mut due) = (0, 0);
         let mut all_ended = true;
         for id in 0..self.count {
@@ -374,8 +374,8 @@ impl Group {
         (None, instructions)
     }
 
-    /// Notes why wave `id` stopped, and what its turn came to, after `spent` instructions. Returns what that is for the
-    /// workgroup if it can't go on.
+    /// Records why wave `id` stopped and the result of its turn, after `spent` instructions. Returns the workgroup's
+    /// state if it cannot continue.
     fn stopped(
         &mut self,
         job: &Job<'_>,
@@ -405,21 +405,21 @@ impl Group {
         None
     }
 
-    /// Where the workgroup begins, for a fault before any wave has.
+    /// The first instruction of the workgroup, as the place of a fault before any wave has started.
     pub(super) fn entry(&self, job: &Job<'_>) -> FaultPlace {
         FaultPlace::of(job.kernel, job.program, job.program.entry(), self.position, 0, None)
     }
 }
 
-/// What has been seen of the waves that had their turns.
+/// The observations of a round of turns.
 struct Round {
-    /// One has gone as far as it should for now.
+    /// A wave has yielded.
     gave_way: bool,
-    /// All only wait for others.
+    /// Every wave is only waiting for others.
     waiting: bool,
 }
 
-/// Where `wave` is.
+/// The place of `wave`.
 fn place(job: &Job<'_>, wave: &Wave, workgroup: [u32; 3]) -> FaultPlace {
     let lane = match &wave.trap {
         Some(Trap::Memory(fault)) => fault.lane,

@@ -27,34 +27,36 @@ use crate::module::Kernel;
 use crate::observe::Subject;
 use crate::units::ComputeUnits;
 
-/// Work-items that a workgroup may have at most.
+/// The maximum number of work-items of a workgroup.
 pub const MAX_WORKGROUP_SIZE: u32 = 1024;
-/// LDS in bytes that a workgroup may have at most.
+/// The maximum LDS of a workgroup in bytes.
 pub const MAX_LDS: u32 = 64 << 10;
-/// Scratch in bytes that a lane may have at most.
+/// The maximum scratch of a lane in bytes.
 pub const MAX_SCRATCH: u32 = 128 << 10;
-/// Scratch in bytes that a lane has at least where the compiler does not know how deep the kernel's calls go, unless
-/// [`Gpu::set_dynamic_stack`] says otherwise: what AMD's runtime has by default.
+/// The minimum scratch of a lane in bytes if the compiler does not know the kernel's call depth, unless
+/// [`Gpu::set_dynamic_stack`] sets another: the default of AMD's runtime.
 pub const DYNAMIC_STACK: u32 = 1 << 10;
 
-/// What to run a kernel over.
+/// The grid of a dispatch, and its memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Dispatch {
-    /// Work-items in each dimension. They need not be a multiple of the workgroup: the last workgroups are then smaller.
+    /// Work-items in each dimension. They need not be a multiple of the workgroup size: the last workgroups are then
+    /// smaller.
     pub grid: [u32; 3],
     /// Work-items of a workgroup in each dimension.
     pub workgroup: [u32; 3],
-    /// Bytes of LDS beyond what the kernel has by itself.
+    /// Dynamic LDS in bytes, in addition to the kernel's static LDS.
     pub dynamic_lds: u32,
-    /// Address of the kernarg segment, hidden arguments included ([`Kernel::build_kernarg`]); [`Gpu::launch`] makes its own.
+    /// Address of the kernarg segment, hidden arguments included ([`Kernel::build_kernarg`]); [`Gpu::launch`] makes its
+    /// own.
     pub kernarg: u64,
 }
 
 impl Dispatch {
-    /// `blocks` workgroups of `threads` work-items, as HIP counts.
+    /// `blocks` workgroups of `threads` work-items, as HIP specifies a grid.
     ///
     /// # Errors
-    /// [`LaunchError::GridTooLarge`] where the product does not fit 32 bits.
+    /// [`LaunchError::GridTooLarge`] if the product does not fit 32 bits.
     pub fn of_blocks(blocks: [u32; 3], threads: [u32; 3]) -> Result<Self, LaunchError> {
         let mut grid = [0; 3];
         for d in 0..3 {
@@ -65,17 +67,17 @@ impl Dispatch {
         Ok(Self { grid, workgroup: threads, dynamic_lds: 0, kernarg: 0 })
     }
 
-    /// Workgroups in each dimension, partial ones too. The workgroup has been checked not to be empty.
+    /// Workgroups in each dimension, including partial ones. The workgroup size must not be 0.
     fn groups(&self) -> [u32; 3] {
         std::array::from_fn(|d| self.grid[d].div_ceil(self.workgroup[d].max(1)))
     }
 }
 
-/// What a dispatch did.
+/// Statistics of a dispatch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Stats {
-    /// Instructions, counted once a wave.
+    /// Instructions, counted once per wave.
     pub instructions: u64,
     /// Waves.
     pub waves: u64,
@@ -83,7 +85,7 @@ pub struct Stats {
     pub workgroups: u64,
 }
 
-/// A dispatch that is being carried out: what its workers share.
+/// The state that the workers of a running dispatch share.
 struct Job<'a> {
     gpu: &'a Gpu,
     kernel: &'a Kernel,
@@ -91,17 +93,17 @@ struct Job<'a> {
     dispatch: Dispatch,
     /// Workgroups in each dimension.
     groups: [u32; 3],
-    /// Their number.
+    /// The total number of workgroups.
     total: u64,
-    /// How many of them run at the same time.
+    /// The number of workgroups that run at the same time.
     resident: u64,
-    /// Bytes of scratch a lane.
+    /// Scratch of a lane in bytes.
     scratch: u32,
-    /// Bytes of LDS.
+    /// LDS of a workgroup in bytes.
     lds: u32,
-    /// What accesses beyond it do, for this kernel.
+    /// The effect of accesses beyond LDS in this kernel.
     beyond_lds: BeyondLds,
-    /// Memory that the dispatch made for packet, queue and arguments; empty if others did.
+    /// The memory that the dispatch allocated for packet, queue and arguments; empty if the caller provides them.
     own: Range<u64>,
     /// Address of the dispatch packet.
     packet: u64,
@@ -109,14 +111,14 @@ struct Job<'a> {
     queue: u64,
     dispatch_id: u64,
     kernarg: u64,
-    /// The compute units that it may use.
+    /// The compute units that the dispatch may use.
     units: ComputeUnits,
     cancel: Option<&'a Cancel>,
     start: Instant,
 }
 
 impl Job<'_> {
-    /// What an observer is told of it.
+    /// The description of the dispatch for an observer.
     fn subject(&self) -> Subject<'_> {
         let Job { gpu, kernel, program, ref dispatch, groups, lds, kernarg, .. } = *self;
         Subject { gpu, kernel, program, dispatch, groups, lds, kernarg }
@@ -128,7 +130,7 @@ impl Job<'_> {
 }
 
 impl Gpu {
-    /// What accesses beyond local memory do in a kernel.
+    /// The effect of accesses beyond LDS in `kernel`.
     fn beyond_lds_of(&self, kernel: &Kernel) -> BeyondLds {
         let config = self.config();
         let is_known = || config.zeros_beyond_lds.iter().any(|start| kernel.info().name.starts_with(start));
@@ -139,21 +141,21 @@ impl Gpu {
     }
 }
 
-/// What of a dispatch's own memory is there already.
+/// The inputs in memory that the caller provides.
 #[derive(Clone, Copy)]
 enum Given<'a> {
-    /// The arguments, at [`Dispatch::kernarg`]. Packet and queue have to be made.
+    /// The arguments, at [`Dispatch::kernarg`]. Packet and queue must be made.
     Kernarg,
-    /// Nothing: arguments to be copied are these.
+    /// Nothing. These arguments must be copied to memory.
     Nothing(&'a [u8]),
     /// Packet, queue and arguments.
     All(&'a Packet),
 }
 
-/// Bytes of arguments that are put together on the stack.
+/// The maximum size of arguments that are assembled on the stack.
 const FEW_ARGUMENTS: usize = 512;
 
-/// Offsets into the memory that a dispatch has of its own.
+/// Offsets in the dispatch's own memory.
 const QUEUE: u64 = 64;
 const KERNARG: u64 = 512;
 
@@ -161,8 +163,7 @@ impl Gpu {
     /// Runs `kernel` over a grid and waits for it.
     ///
     /// # Errors
-    /// A [`Fault`] if the launch is impossible or the kernel does something that is not allowed. What it had written until then stays
-    /// written.
+    /// A [`Fault`] if the launch is invalid or the kernel fails. Its writes up to then remain.
     pub fn dispatch(&self, kernel: &Kernel, dispatch: &Dispatch) -> Result<Stats, Fault> {
         let refuse = |e| Fault::launch(kernel, e);
         let size = kernel.info().kernarg_size;
@@ -172,11 +173,11 @@ impl Gpu {
         self.start(kernel, dispatch, Given::Kernarg, None)
     }
 
-    /// Runs `kernel` over a grid with the given explicit arguments (laid out as the kernel's [`args`](crate::KernelInfo::args)
-    /// say), and waits for it. `dispatch.kernarg` is not used.
+    /// Runs `kernel` over a grid with the given explicit arguments (laid out as in the kernel's
+    /// [`args`](crate::KernelInfo::args)), and waits for it. `dispatch.kernarg` is not used.
     ///
     /// # Errors
-    /// As of [`dispatch`](Self::dispatch).
+    /// As for [`dispatch`](Self::dispatch).
     pub fn launch(&self, kernel: &Kernel, arguments: &[u8], dispatch: &Dispatch) -> Result<Stats, Fault> {
         let size = kernel.info().kernarg_size as usize;
         let (mut few, mut many) = ([0; FEW_ARGUMENTS], Vec::new());
@@ -191,13 +192,13 @@ impl Gpu {
         self.start(kernel, dispatch, Given::Nothing(kernarg), None)
     }
 
-    /// Runs the kernel that an AQL packet names, as the packet says, and waits for it. A queue's thread does this.
+    /// Runs the kernel of an AQL packet as the packet specifies, and waits for it. Called by a queue's thread.
     ///
     /// The kernel gets the addresses in `packet` in its registers. It must have been [loaded](Self::load) to this GPU.
     ///
     /// # Errors
-    /// A [`Fault`] as of [`dispatch`](Self::dispatch): [`LaunchError::KernelObject`] where no kernel's descriptor is at
-    /// `packet.kernel_object`, [`FaultKind::Cancelled`] after `cancel`.
+    /// A [`Fault`] as for [`dispatch`](Self::dispatch): [`LaunchError::KernelObject`] if `packet.kernel_object` is not
+    /// a kernel's descriptor, [`FaultKind::Cancelled`] after `cancel`.
     pub fn run_packet(&self, packet: &Packet, cancel: &Cancel) -> Result<Stats, Fault> {
         let address = packet.kernel_object;
         let Some(kernel) = self.kernel_at(address) else {
@@ -277,11 +278,11 @@ impl Gpu {
     }
 }
 
-/// Bytes of scratch a lane and of LDS a workgroup.
+/// The scratch of a lane and the LDS of a workgroup, in bytes.
 fn sizes(info: &KernelInfo, dispatch: &Dispatch, given: Given<'_>, stack: u32) -> Result<(u32, u32), LaunchError> {
     let (scratch, lds) = match given {
         Given::All(packet) => (packet.private_segment_size, packet.group_segment_size),
-        // As AMD's runtime has it: the limit is for the kernel and all that it calls.
+        // As in AMD's runtime: the limit covers the kernel and all functions that it calls.
         Given::Kernarg | Given::Nothing(_) if info.dynamic_stack => {
             (info.private_size.max(stack), info.lds_size.saturating_add(dispatch.dynamic_lds))
         }
@@ -296,10 +297,11 @@ fn sizes(info: &KernelInfo, dispatch: &Dispatch, given: Given<'_>, stack: u32) -
     Ok((scratch, lds))
 }
 
-/// Checks what can be known of a grid before the start.
+/// Checks a grid before the start.
 ///
-/// The hardware does not know the sizes that a kernel was compiled for, and runtimes rely on it: HIP starts its own copy kernels
-/// with larger workgroups than their metadata allow. So packets are held to the hardware's limits alone.
+/// The hardware does not know the sizes that a kernel was compiled for, and runtimes rely on that: HIP starts its own
+/// copy kernels with larger workgroups than their metadata allows. So packets are checked against the hardware's limits
+/// only.
 fn check(info: &KernelInfo, dispatch: &Dispatch, given: Given<'_>) -> Result<(), LaunchError> {
     let Dispatch { grid, workgroup, .. } = *dispatch;
     if grid.contains(&0) || workgroup.contains(&0) {
@@ -322,7 +324,7 @@ fn check(info: &KernelInfo, dispatch: &Dispatch, given: Given<'_>) -> Result<(),
     }
 }
 
-/// What a trap is called outside.
+/// The public kind of a trap.
 fn kind_of(trap: &Trap) -> FaultKind {
     match trap {
         Trap::Unsupported(what) => FaultKind::Unsupported((*what).to_owned()),
@@ -355,7 +357,7 @@ impl Fault {
         Self::new(kernel, FaultKind::Launch(error))
     }
 
-    /// Adds where it happened and what is near: allocations, or the LDS that there is.
+    /// Adds the place, and the nearest allocation or the LDS size.
     fn at(mut self, mut place: FaultPlace, job: &Job<'_>) -> Self {
         let memory = job.gpu.memory();
         let outside = |why: &Denied| *why == Denied::OutOfBounds;
@@ -373,11 +375,11 @@ impl Fault {
     }
 }
 
-/// Instructions a workgroup below which a dispatch is not worth waking other threads for.
+/// The number of instructions of a workgroup below which waking other threads is not worthwhile.
 const SMALL: u64 = 4000;
 
 impl Job<'_> {
-    /// How many workers to use.
+    /// The number of workers to use.
     fn workers(&self, threads: usize) -> usize {
         let config = self.gpu.config();
         if config.schedule.is_ordered() || config.checks.any() {
@@ -390,7 +392,7 @@ impl Job<'_> {
         usize::try_from(self.total).unwrap_or(usize::MAX).min(threads)
     }
 
-    /// Remembers what a workgroup costs.
+    /// Stores the number of instructions of a workgroup.
     fn learn(&self, stats: &Stats) {
         self.kernel.inner.cost.store((stats.instructions / stats.workgroups.max(1)).max(1), Relaxed);
     }

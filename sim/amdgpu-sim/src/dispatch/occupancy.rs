@@ -1,28 +1,28 @@
-//! How many workgroups the GPU holds at once.
+//! The number of workgroups that the GPU holds at once.
 
 use crate::code_object::KernelInfo;
 use crate::exec::LANES;
 use crate::gpu::Gpu;
 use crate::module::Kernel;
 
-/// Vector units of a compute unit.
+/// SIMD units of a compute unit.
 const SIMDS: u32 = 4;
-/// Waves that a vector unit holds.
+/// Waves that a SIMD unit holds.
 const WAVES_PER_SIMD: u32 = 8;
-/// Vector registers of a lane: architected and accumulation ones together.
+/// Vector registers of a lane, architected and accumulation ones together.
 const VGPRS: u32 = 512;
-/// Workgroups of more than one wave that a compute unit holds: each needs a barrier.
+/// The maximum number of workgroups with more than one wave on a compute unit: each needs a barrier.
 const BARRIERS: u32 = 16;
-/// LDS is given out in pieces of this many bytes.
+/// LDS is allocated in multiples of this many bytes.
 const LDS_GRANULE: u32 = 512;
-/// Bytes of scratch that the workgroups which run at the same time have together. A kernel may ask for much, and all of it is the
-/// host's memory.
+/// The maximum scratch of all concurrently running workgroups in bytes. A kernel may request much, and all of it is
+/// host memory.
 const RESIDENT_SCRATCH: u64 = 4 << 30;
 
 impl Gpu {
-    /// How many workgroups of `work_items` work-items and `lds` bytes of LDS (static and dynamic) run at the same time: as many as the real
-    /// GPU's compute units hold. So many may wait for each other, as in a barrier over the grid of a cooperative launch; a workgroup
-    /// beyond them starts when another has ended. 0 where not even one fits.
+    /// The number of workgroups with `work_items` work-items and `lds` bytes of LDS (static and dynamic) that run at
+    /// the same time: the capacity of the real GPU's compute units. These may wait for each other, as in the grid
+    /// barrier of a cooperative launch; a further workgroup starts when another has ended. 0 if not even one fits.
     pub fn max_resident_workgroups(&self, kernel: &Kernel, work_items: u32, lds: u32) -> u64 {
         let by_units = u64::from(self.compute_units()) * u64::from(workgroups_per_unit(kernel.info(), work_items, lds));
         let waves = u64::from(work_items.div_ceil(LANES as u32));
@@ -30,16 +30,17 @@ impl Gpu {
         by_units.min(RESIDENT_SCRATCH / scratch.max(1))
     }
 
-    /// Makes ready the barrier that the device library's grid synchronisation waits at (GWS resource 0), for a cooperative launch of
-    /// `workgroups`. The barrier is the GPU's one: another launch that uses it may start when this one has ended.
+    /// Initialises the barrier that the device library's grid synchronisation uses (GWS resource 0), for a cooperative
+    /// launch of `workgroups`. The GPU has only one such barrier: another launch that uses it may start when this one
+    /// has ended.
     ///
-    /// A runtime that puts packets into a queue has a kernel do it (`ds_gws_init`).
+    /// A runtime that submits packets to a queue uses a kernel for this (`ds_gws_init`).
     pub fn init_grid_barrier(&self, workgroups: u32) {
         self.outside().gws.init(0, workgroups.saturating_sub(1));
     }
 }
 
-/// Workgroups that a compute unit holds.
+/// The number of workgroups that a compute unit holds.
 fn workgroups_per_unit(info: &KernelInfo, work_items: u32, lds: u32) -> u32 {
     let waves = work_items.div_ceil(LANES as u32);
     if waves == 0 {
@@ -57,7 +58,7 @@ mod tests {
     use super::*;
     use crate::code_object::CodeObject;
 
-    /// Figures that LLVM's and HIP's occupancy calculators give for gfx90a.
+    /// Values of LLVM's and HIP's occupancy calculators for gfx90a.
     #[test]
     fn registers_waves_barriers_and_lds_limit_it() {
         let code = include_bytes!("../../tests/kernels/basic-O3.co");

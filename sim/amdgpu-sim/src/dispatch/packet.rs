@@ -9,7 +9,7 @@ use crate::units::ComputeUnits;
 /// Bytes of an AQL packet.
 pub const PACKET_BYTES: usize = 64;
 
-/// A kernel dispatch as an AQL packet asks for it, and where the packet lies.
+/// A kernel dispatch as specified by an AQL packet, and the packet's address.
 ///
 /// ```
 /// use amdgpu_sim::{PACKET_BYTES, Packet};
@@ -27,9 +27,9 @@ pub struct Packet {
     pub grid: [u32; 3],
     /// Work-items of a workgroup in each dimension.
     pub workgroup: [u32; 3],
-    /// Bytes of scratch a work-item.
+    /// Scratch of a work-item in bytes.
     pub private_segment_size: u32,
-    /// Bytes of LDS a workgroup: what the kernel has by itself, and the dynamic part.
+    /// LDS of a workgroup in bytes: static and dynamic.
     pub group_segment_size: u32,
     /// Address of the kernel's descriptor ([`Kernel::descriptor_address`](crate::Kernel::descriptor_address)).
     pub kernel_object: u64,
@@ -37,8 +37,8 @@ pub struct Packet {
     pub kernarg: u64,
     /// Address of the packet, for kernels that read it.
     pub address: u64,
-    /// Address of the queue's `amd_queue_t`, for kernels that read it. What they need of it are the high halves of
-    /// [`SHARED_APERTURE`](crate::SHARED_APERTURE) and [`PRIVATE_APERTURE`](crate::PRIVATE_APERTURE).
+    /// Address of the queue's `amd_queue_t`, for kernels that read it. They need the high halves of
+    /// [`SHARED_APERTURE`](crate::SHARED_APERTURE) and [`PRIVATE_APERTURE`](crate::PRIVATE_APERTURE) in it.
     pub queue: u64,
     /// The number of the packet in its queue.
     pub dispatch_id: u64,
@@ -47,8 +47,9 @@ pub struct Packet {
 }
 
 impl Packet {
-    /// Reads `hsa_kernel_dispatch_packet_t`. Sizes in dimensions that the packet does not have are 1; without any dimension, all are 0,
-    /// which is refused. [`address`](Self::address), [`queue`](Self::queue) and [`dispatch_id`](Self::dispatch_id) stay zero.
+    /// Parses an `hsa_kernel_dispatch_packet_t`. Sizes in dimensions that the packet does not use are 1; without any
+    /// dimension, all are 0, which is refused later. [`address`](Self::address), [`queue`](Self::queue) and
+    /// [`dispatch_id`](Self::dispatch_id) are zero.
     pub fn parse(bytes: &[u8; PACKET_BYTES]) -> Self {
         let u16_at = |at: usize| u32::from(u16::from_le_bytes([bytes[at], bytes[at + 1]]));
         let u32_at = |at: usize| u16_at(at) | u16_at(at + 2) << 16;
@@ -68,15 +69,15 @@ impl Packet {
     }
 }
 
-/// Tells dispatches to stop, from any thread. Clones are the same token.
+/// A token to stop dispatches from any thread. Clones are the same token.
 ///
-/// A dispatch that is told ends with [`FaultKind::Cancelled`](crate::FaultKind::Cancelled) within some milliseconds, wherever
-/// its waves are; what they have written stays.
+/// A cancelled dispatch ends with [`FaultKind::Cancelled`](crate::FaultKind::Cancelled) within a few milliseconds,
+/// wherever its waves are. Their writes remain.
 #[derive(Clone, Debug, Default)]
 pub struct Cancel(Arc<AtomicBool>);
 
 impl Cancel {
-    /// Stops the dispatches that have this token, and those that will be started with it.
+    /// Stops the dispatches that use this token, and those that are started with it later.
     pub fn cancel(&self) {
         self.0.store(true, Relaxed);
     }

@@ -1,29 +1,29 @@
-//! The registers that a wave starts with, as the kernel's descriptor asks for them.
+//! The initial registers of a wave, as the kernel's descriptor requires.
 
 use super::Job;
 use crate::exec::mem::{APERTURE_LIMIT, PRIVATE_BASE, SHARED_BASE, Scratch};
 use crate::exec::{LANES, Start, Wave, slot};
 
-/// What a wave of every whole workgroup of a dispatch starts with; only the workgroup's position differs.
+/// The initial state of a wave in all full workgroups of a dispatch. Only the workgroup's position differs.
 pub(super) struct Whole {
     start: Start,
-    /// The slots of the position's parts, where the kernel asked for them.
+    /// The register slots of the position, if the kernel requests them.
     position: [Option<u16>; 3],
 }
 
 impl Whole {
-    /// Of a wave that was just set up, with the slots of the position's parts.
+    /// The state of a wave that was just set up, with the slots of the position.
     pub(super) fn new(wave: &Wave, position: [Option<u16>; 3]) -> Self {
         Self { start: wave.start(), position }
     }
 
-    /// As `new`, in the place of this one.
+    /// As `new`, reusing the memory.
     pub(super) fn renew(&mut self, wave: &Wave, position: [Option<u16>; 3]) {
         wave.start_again(&mut self.start);
         self.position = position;
     }
 
-    /// Sets up wave `id`, the same that `new` was given, for the workgroup at `group`.
+    /// Sets up wave `id`, the same as in `new`, for the workgroup at `group`.
     pub(super) fn set_up(&self, job: &Job<'_>, wave: &mut Wave, id: u32, group: [u32; 3]) {
         wave.restart(job.program, &self.start);
         wave.id = id;
@@ -35,8 +35,8 @@ impl Whole {
     }
 }
 
-/// Sets up wave `id` of the workgroup at `group`, whose size is `size` (less than whole at the grid's edge). Returns the slots of
-/// the position's parts.
+/// Sets up wave `id` of the workgroup at `group`, whose size is `size` (smaller at the grid's edge). Returns the slots
+/// of the position.
 pub(super) fn set_up(
     job: &Job<'_>,
     wave: &mut Wave,
@@ -58,7 +58,8 @@ pub(super) fn set_up(
     position
 }
 
-/// The work-item ids of the first `lanes` lanes packed in v0: 10 bits each, x lowest; those that the kernel did not ask for are zero.
+/// The work-item IDs of the first `lanes` lanes, packed in v0: 10 bits each, x lowest. Those that the kernel did not
+/// request are zero.
 fn work_items(job: &Job<'_>, wave: &mut Wave, size: [u32; 3], lanes: u32) {
     let ids = job.kernel.info().descriptor.work_item_ids();
     let first = wave.id * LANES as u32;
@@ -84,21 +85,21 @@ fn work_items(job: &Job<'_>, wave: &mut Wave, size: [u32; 3], lanes: u32) {
 
 /// User SGPRs, then system SGPRs. Returns the slots of the workgroup's position.
 ///
-/// Preloading of kernel arguments is not done: such a kernel begins with code that loads them, for firmware that doesn't either.
+/// Kernel arguments are not preloaded: such a kernel begins with code that loads them, for firmware without preloading.
 fn scalars(job: &Job<'_>, wave: &mut Wave, group: [u32; 3], scratch: &Scratch) -> [Option<u16>; 3] {
     let descriptor = &job.kernel.info().descriptor;
     let offset = (scratch.wave_bytes() * u64::from(wave.id)) as u32;
     let mut next = 0;
     let mut put = |words: &[u32]| {
         for word in words {
-            // The hardware has 16 user SGPRs; a descriptor can't ask for so many that these don't fit.
+            // The hardware has 16 user SGPRs, and a descriptor cannot request more than fit.
             wave.set_slot(next, *word);
             next += 1;
         }
     };
     let pair = |value: u64| [value as u32, (value >> 32) as u32];
     if descriptor.private_segment_buffer() {
-        // Swizzled, lane added, elements of 4 bytes, 64 lanes; no limit, as every access is checked anyway.
+        // Swizzled, lane added, elements of 4 bytes, 64 lanes; unlimited, since every access is checked anyway.
         let [low, high] = pair(scratch.base());
         put(&[low, high & 0xffff | 1 << 31, u32::MAX, 1 << 23 | 3 << 21 | 1 << 19]);
     }

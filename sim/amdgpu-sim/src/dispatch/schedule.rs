@@ -1,42 +1,43 @@
-//! In which order workgroups and waves run.
+//! The order in which workgroups and waves run.
 
 use std::num::NonZeroU32;
 
-/// In which order the workgroups and waves of a dispatch run, and on how many threads.
+/// The order in which the workgroups and waves of a dispatch run, and the number of threads.
 ///
 /// A kernel without races gives the same result under every schedule. With [`InOrder`](Schedule::InOrder) and
-/// [`Shuffled`](Schedule::Shuffled) a kernel *with* races does too, each time it runs, as one thread runs all its waves: what may
-/// still differ from run to run is what the kernel sees of the outside, namely clocks (`s_memtime`), the values of
-/// addresses, and memory that another dispatch or the host writes meanwhile.
+/// [`Shuffled`](Schedule::Shuffled), a kernel *with* races also gives the same result in each run, because one thread
+/// runs all its waves. Only external inputs can still differ between runs: clocks (`s_memtime`), addresses, and memory
+/// that another dispatch or the host writes concurrently.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Schedule {
-    /// Workgroups start in order and run on all threads of [`Config::threads`](crate::Config::threads), each wave for a long turn.
-    /// With more than one thread the order of atomic operations of different workgroups is that of chance: sums of floats
-    /// and who gets which ticket can differ from run to run.
+    /// Workgroups start in order and run on all threads of [`Config::threads`](crate::Config::threads), each wave for a
+    /// long turn. With more than one thread, the order of atomic operations of different workgroups is random: sums of
+    /// floats and ticket numbers can differ between runs.
     ///
-    /// Waves of a workgroup that have met at a barrier all go on from there to their first store to LDS before one of them stores: a
-    /// kernel that lacks a barrier where a chip never needs it, as its waves go on side by side there, gets what it gets on the chip.
+    /// After a barrier, all waves of a workgroup run up to their first store to LDS before any of them stores. On a
+    /// chip, waves run side by side, so some kernels omit a barrier that they never need there; such a kernel gets the
+    /// same result as on the chip.
     #[default]
     Parallel,
-    /// As `Parallel`, with the waves of a workgroup taking turns of so many instructions from beginning to end: as close to the waves
-    /// of a chip, which go on side by side, as it gets. Slower, by as much as short turns cost.
+    /// As `Parallel`, with the waves of a workgroup always taking turns of this many instructions. This is closest to a
+    /// chip, where waves run side by side. It is slower because of the short turns.
     Interleaved(NonZeroU32),
-    /// As `Parallel` on one thread: the same run gives the same result.
+    /// As `Parallel` on one thread: every run gives the same result.
     InOrder,
-    /// On one thread, in an order that the seed decides: workgroups start shuffled (among the next 64), several run side
-    /// by side, waves take turns of random length in random order. The same seed gives the same order; another seed may
-    /// bring a race to light.
+    /// On one thread, in an order determined by the seed. Workgroups start shuffled (among the next 64), several run
+    /// side by side, and waves take turns of random length in random order. The same seed gives the same order; another
+    /// seed may reveal a race.
     Shuffled(u64),
 }
 
 impl Schedule {
-    /// Whether all waves run on one thread.
+    /// Returns whether all waves run on one thread.
     pub(super) fn is_ordered(self) -> bool {
         matches!(self, Self::InOrder | Self::Shuffled(_))
     }
 
-    /// Instructions after which another wave of the workgroup goes on, if turns are cut so.
+    /// The number of instructions after which another wave of the workgroup runs, if turns are sliced.
     pub(super) fn slice(self) -> Option<u64> {
         match self {
             Self::Interleaved(instructions) => Some(instructions.get().into()),
@@ -45,30 +46,31 @@ impl Schedule {
     }
 }
 
-/// Workgroups that are shuffled among each other. No more than can run side by side, as one may wait for any before it.
+/// The number of workgroups that are shuffled together. Limited to those that can run side by side, since one may wait
+/// for any earlier one.
 const WINDOW: u64 = 64;
-/// Workgroups that run side by side at least, when shuffled.
+/// The minimum number of workgroups that run side by side when shuffled.
 pub(super) const SIDE_BY_SIDE: usize = 4;
-/// The longest turn of a wave, when shuffled.
+/// The longest turn of a wave when shuffled, in instructions.
 const LONGEST_TURN: u64 = 256;
 
-/// The chances of a shuffled dispatch.
+/// The random state of a shuffled dispatch.
 pub(super) struct Shuffle {
     seed: u64,
     state: u64,
-    /// The window that `order` is of, and where each of its workgroups has gone.
+    /// The window that `order` describes, a permutation of its workgroups.
     window: Option<u64>,
     order: Vec<u64>,
 }
 
 impl Shuffle {
-    /// The chances of `schedule`, if it has any.
+    /// The random state for `schedule`, if it is shuffled.
     pub(super) fn of(schedule: Schedule) -> Option<Self> {
         let Schedule::Shuffled(seed) = schedule else { return None };
         Some(Self { seed, state: mix(seed), window: None, order: Vec::new() })
     }
 
-    /// The number of the workgroup, of `total`, that starts as the `index`-th.
+    /// The number of the workgroup, of `total`, that starts as number `index`.
     pub(super) fn workgroup(&mut self, index: u64, total: u64) -> u64 {
         let window = index / WINDOW;
         if self.window != Some(window) {
@@ -80,14 +82,14 @@ impl Shuffle {
         self.order.get((index % WINDOW) as usize).copied().unwrap_or(index)
     }
 
-    /// Instructions of the next turn.
+    /// The length of the next turn in instructions.
     pub(super) fn turn(&mut self) -> u64 {
-        // As many short ones as long ones: a turn of one instruction finds what one of a hundred does not.
+        // Short turns are as likely as long ones: they find different races.
         let longest = LONGEST_TURN >> (next(&mut self.state) % 8);
         1 + next(&mut self.state) % longest
     }
 
-    /// Brings `items` into another order.
+    /// Shuffles `items`.
     pub(super) fn shuffle<T>(&mut self, items: &mut [T]) {
         shuffle(items, &mut self.state);
     }

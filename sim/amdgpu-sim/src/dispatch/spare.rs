@@ -1,4 +1,4 @@
-//! What a launch leaves for the next one, so that launches of the same kernel allocate nothing.
+//! Resources that a launch keeps for later ones, so that repeated launches of a kernel do not allocate.
 
 use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -6,48 +6,48 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use super::group::Group;
 use crate::memory::Block;
 
-/// Bytes of a dispatch's own memory that are kept; what is larger is made for its launch alone.
+/// The maximum size of a dispatch's own memory that is kept. Larger ones are allocated per launch.
 const OWN_BYTES: u64 = 4096;
-/// Where a dispatch's own memory begins: at a multiple of this.
+/// The alignment of a dispatch's own memory.
 const OWN_ALIGN: u64 = 256;
-/// Pieces of own memory and workgroups that are kept at least; more with more threads.
+/// The minimum number of kept memory blocks and workgroups; more with more threads.
 const LEAST_KEPT: usize = 8;
 
-/// Registers and memory of dispatches that have ended. A GPU keeps few, whatever has run on it.
+/// Registers and memory of completed dispatches. Their number is bounded.
 #[derive(Default)]
 pub(crate) struct Spares(Mutex<Kept>);
 
 #[derive(Default)]
 struct Kept {
-    /// With the number of the kernel that each was made for, the one that was used last behind the others.
+    /// Each with the number of its kernel, in order of last use.
     groups: VecDeque<(u64, Box<Group>)>,
     own: Vec<Block>,
 }
 
 impl Spares {
     fn lock(&self) -> MutexGuard<'_, Kept> {
-        // Whole after every statement.
+        // Consistent after every statement.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A workgroup's registers and memory, made for the kernel of this [number](crate::module::KernelInner::id).
+    /// Registers and memory of a workgroup of the kernel with this [number](crate::module::KernelInner::id).
     pub(super) fn group(&self, kernel: u64) -> Option<Box<Group>> {
         let mut kept = self.lock();
         let at = kept.groups.iter().rposition(|(of, _)| *of == kernel)?;
         kept.groups.remove(at).map(|(_, group)| group)
     }
 
-    /// Keeps `group`, in place of the one that has not been used for longest if there are too many for `threads` threads.
+    /// Keeps `group`. Drops the least recently used one if there are too many for `threads` threads.
     pub(super) fn keep_group(&self, kernel: u64, group: Box<Group>, threads: usize) {
         let mut kept = self.lock();
         let oldest = if kept.groups.len() >= 2 * threads.max(LEAST_KEPT) { kept.groups.pop_front() } else { None };
         kept.groups.push_back((kernel, group));
         drop(kept);
-        // Freed without the lock.
+        // Dropped without the lock.
         drop(oldest);
     }
 
-    /// `size` bytes for a dispatch's packet, queue and arguments, with whatever is in them; `None` if the host has no more memory.
+    /// `size` uninitialised bytes for a dispatch's packet, queue and arguments; `None` if the host has no more memory.
     pub(super) fn own(&self, size: u64) -> Option<Block> {
         if size > OWN_BYTES {
             return Block::zeroed(size, OWN_ALIGN);
@@ -56,7 +56,7 @@ impl Spares {
         kept.or_else(|| Block::zeroed(OWN_BYTES, OWN_ALIGN))
     }
 
-    /// Keeps what [`own`](Self::own) gave.
+    /// Keeps a block of [`own`](Self::own).
     pub(super) fn keep_own(&self, block: Block) {
         let mut kept = self.lock();
         if block.size() == OWN_BYTES && kept.own.len() < LEAST_KEPT {

@@ -1,9 +1,9 @@
 //! The threads that run workgroups.
 //!
-//! Workgroups start in order, lowest number first, so one that waits for an earlier one (a look-back scan) gets on. One that
-//! waits for a later one (a barrier over the grid) does too: a worker whose workgroups only wait starts others beside them, up to
-//! the number that the GPU holds at once. One that waits for another dispatch, or for the host, costs next to nothing meanwhile: the
-//! worker gives way to other threads, then sleeps for ever longer moments.
+//! Workgroups start in order, lowest number first, so one that waits for an earlier one (a look-back scan) makes
+//! progress. One that waits for a later one (a grid barrier) does too: a worker whose workgroups only wait starts
+//! further ones, up to the number that the GPU holds at once. Waiting for another dispatch or for the host is cheap:
+//! the worker yields to other threads, then sleeps for increasing times.
 
 use std::collections::VecDeque;
 use std::sync::atomic::Ordering::Relaxed;
@@ -21,42 +21,42 @@ use crate::fault::{Fault, FaultKind, FaultPlace, LaunchError};
 use crate::observe::{Observations, Observer};
 use crate::pool::Others;
 
-/// Rounds in which nothing ended before as many workgroups again are started beside those that run.
+/// Rounds without progress after which the number of workgroups that run side by side is increased.
 const PATIENCE: u32 = 32;
 /// How long a helper stays while another dispatch wants one.
 const SLICE: Duration = Duration::from_millis(5);
-/// Rounds of waiting in which a worker just gives way to other threads, before it begins to sleep.
+/// Rounds of waiting in which a worker only yields, before it begins to sleep.
 const YIELDS: u32 = 16;
-/// The first and the longest moment of sleep.
+/// The shortest and the longest sleep.
 const NAPS: (Duration, Duration) = (Duration::from_micros(10), Duration::from_micros(100));
-/// What a budget is charged for a moment in which all of a worker's workgroups wait.
+/// The waiting time for which one instruction is charged to the budget.
 const WAIT_PER_INSTRUCTION: Duration = Duration::from_nanos(10);
 
-/// What the workers of a dispatch share.
+/// The state that the workers of a dispatch share.
 struct Shared {
     next: AtomicU64,
     stop: AtomicBool,
     spent: AtomicU64,
-    /// The fault of the lowest workgroup that has had one.
+    /// The fault of the lowest-numbered failed workgroup.
     fault: Mutex<Option<(u64, Fault)>>,
     stats: Mutex<Stats>,
-    /// What workers have observed.
+    /// The observations of finished workers.
     observed: Mutex<Option<Observations>>,
-    /// Workgroups that have begun and not ended; only counted where the GPU does not hold all at once.
+    /// The number of workgroups that have begun and not ended. Only counted if the GPU does not hold all at once.
     resident: AtomicUsize,
     floor: Mutex<Floor>,
-    /// How many workgroups are in `floor.parked`, as far as is known without the lock.
+    /// The length of `floor.parked`, as far as known without the lock.
     parked: AtomicUsize,
-    /// The dispatch's own thread has nothing to do and would like some of a helper's workgroups.
+    /// The dispatch's own thread is idle and would take a helper's workgroups.
     hungry: AtomicBool,
-    /// For the dispatch's own thread: a helper has left, or parked something.
+    /// Wakes the dispatch's own thread: a helper has left or parked workgroups.
     changed: Condvar,
 }
 
-/// Where workers meet.
+/// State under the lock.
 #[derive(Default)]
 struct Floor {
-    /// Workgroups that have begun and that no worker has.
+    /// Workgroups that have begun and belong to no worker.
     parked: VecDeque<(u64, Box<Group>)>,
     /// Helpers at work.
     helpers: usize,
@@ -67,7 +67,7 @@ impl Shared {
         self.floor.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Leaves workgroups to whoever comes.
+    /// Leaves workgroups to other workers.
     fn park(&self, groups: impl Iterator<Item = (u64, Box<Group>)>) {
         let mut floor = self.floor();
         floor.parked.extend(groups);
@@ -75,7 +75,7 @@ impl Shared {
         self.changed.notify_all();
     }
 
-    /// Takes a workgroup that was left.
+    /// Takes a parked workgroup.
     fn take_parked(&self) -> Option<(u64, Box<Group>)> {
         if self.parked.load(Relaxed) == 0 {
             return None;
@@ -86,7 +86,7 @@ impl Shared {
         group
     }
 
-    /// Stops the dispatch. The fault of the lowest workgroup counts.
+    /// Stops the dispatch. The fault of the lowest-numbered workgroup is reported.
     fn fail(&self, index: u64, fault: Fault) {
         let mut first = self.fault.lock().unwrap_or_else(PoisonError::into_inner);
         if first.as_ref().is_none_or(|(other, _)| index < *other) {
@@ -97,21 +97,21 @@ impl Shared {
 }
 
 impl Shared {
-    /// Stops the dispatch at a workgroup that may not go on: it was cancelled, or its budget is used up.
+    /// Stops the dispatch at a workgroup, because it was cancelled or the budget is exhausted.
     #[cold]
     fn cut_off(&self, job: &Job<'_>, index: u64, place: FaultPlace) {
         let kind = match job.gpu.config().instruction_budget {
             _ if job.gpu.is_lost() => FaultKind::Lost,
             _ if job.is_cancelled() => FaultKind::Cancelled,
             Some(limit) => FaultKind::Budget(limit),
-            // It was another worker that stopped the dispatch.
+            // Another worker stopped the dispatch.
             None => return,
         };
         self.fail(index, Fault::new(job.kernel, kind).at(place, job));
     }
 }
 
-/// A helper at work: what it leaves behind is seen to on drop.
+/// A helper at work. Its drop handles a panic.
 struct Present<'s> {
     job: &'s Job<'s>,
     shared: &'s Shared,
@@ -174,7 +174,7 @@ pub(super) fn run(job: &Job<'_>) -> Result<Stats, Fault> {
     Ok(stats)
 }
 
-/// What the dispatch's own thread does: it is the last to leave.
+/// The main loop of the dispatch's own thread, which leaves last.
 fn work_to_the_end(job: &Job<'_>, shared: &Shared) {
     loop {
         work(job, shared, None);
@@ -193,7 +193,8 @@ fn work_to_the_end(job: &Job<'_>, shared: &Shared) {
     }
 }
 
-/// Takes workgroups until none is left, or until a helper (who has `others`) is wanted elsewhere. Returns whether there is more to do.
+/// Runs workgroups until none is left, or until a helper (which has `others`) is wanted elsewhere. Returns whether
+/// there is more to do.
 fn work(job: &Job<'_>, shared: &Shared, others: Option<&Others<'_>>) -> bool {
     let budget = job.gpu.config().instruction_budget;
     let bounded = job.total > job.resident;
@@ -202,7 +203,7 @@ fn work(job: &Job<'_>, shared: &Shared, others: Option<&Others<'_>>) -> bool {
     let mut idle: SmallVec<[Box<Group>; 1]> = SmallVec::new();
     let mut observer = Observer::of(job.subject());
     let mut shuffle = Shuffle::of(job.gpu.config().schedule);
-    // Short turns are not a sign of workgroups that wait for others.
+    // Short turns do not indicate that workgroups wait for others.
     let (least, patience) = if shuffle.is_some() { (SIDE_BY_SIDE, PATIENCE << 8) } else { (1, PATIENCE) };
     let mut wanted = least;
     let mut rounds = 0;
@@ -228,7 +229,7 @@ fn work(job: &Job<'_>, shared: &Shared, others: Option<&Others<'_>>) -> bool {
             }
             let index = shared.next.fetch_add(1, Relaxed);
             if index >= job.total {
-                // Never let it wrap.
+                // Prevents a wrap-around.
                 shared.next.store(job.total, Relaxed);
                 break;
             }
@@ -239,7 +240,7 @@ fn work(job: &Job<'_>, shared: &Shared, others: Option<&Others<'_>>) -> bool {
             };
             let index = shuffle.as_mut().map_or(index, |s| s.workgroup(index, job.total));
             group.begin(job, index, observer.as_mut());
-            // Waves that end are not looked at: what they were charged counts from the next workgroup on.
+            // Instructions of waves that end are not checked; they count from the next workgroup on.
             if !spend(0) && !shared.stop.load(Relaxed) {
                 shared.cut_off(job, index, group.entry(job));
                 break 'work;
@@ -289,7 +290,7 @@ fn work(job: &Job<'_>, shared: &Shared, others: Option<&Others<'_>>) -> bool {
                 (rounds, wanted) = (0, 2 * wanted);
             }
         } else if wanted <= running.len() && wanted as u64 <= job.resident {
-            // All wait, perhaps for one that has not begun.
+            // All are waiting, perhaps for one that has not begun.
             wanted += wanted.div_ceil(2);
         } else if elsewhere {
             more = true;
@@ -325,7 +326,8 @@ fn work(job: &Job<'_>, shared: &Shared, others: Option<&Others<'_>>) -> bool {
     more
 }
 
-/// Lets other threads run, the `waits`-th time in a row that there is nothing to do but wait. Returns what to charge for it.
+/// Yields or sleeps, in the `waits`-th consecutive round without progress. Returns the number of instructions to
+/// charge.
 fn pause(waits: u32) -> u64 {
     if waits < YIELDS {
         std::thread::yield_now();

@@ -1,17 +1,19 @@
-//! The registers that a kernel has, as its descriptor says, and code that names others.
+//! The registers allocated by a kernel's descriptor, and code that uses others.
 //!
-//! On the chip nothing stops such code: a vector register beyond the last reads as `v0`, a scalar one as `s0`, and what is
-//! written to it is dropped (which compilers make use of where an index in `m0` says which register); of memory instructions the manual leaves it open (section "Out-of-Range behavior"). No compiler makes it, and whoever
-//! writes it has made a mistake that shows as a wrong number elsewhere. So here it is a fault, when it is
-//! reached; but not in code that is lowered in [parts](super::parts). Of 4529 kernels in ROCm 7.2.4's rocBLAS, rocSPARSE, rocSOLVER, rocRAND and
-//! RCCL, spread over all of them, none names one in the 7.5 million instructions that direct branches lead to.
+//! On the chip nothing stops such code. A vector register beyond the last reads as `v0`, a scalar one as `s0`, and
+//! writes are dropped (compilers rely on that where an index in `m0` selects the register). For memory instructions the
+//! manual leaves it undefined (section "Out-of-Range behavior"). No compiler generates such code, and in handwritten
+//! code it is a mistake that shows only as a wrong number elsewhere. So here it is a fault when it is reached, except
+//! in code that is lowered in [parts](super::parts). Of 4529 kernels in ROCm 7.2.4's rocBLAS, rocSPARSE, rocSOLVER,
+//! rocRAND and RCCL, distributed over all of them, none uses such a register in the 7.5 million instructions that
+//! direct branches reach.
 
 use super::{Ctx, Flow, Micro, Trap, Wave};
 use crate::code_object::KernelDescriptor;
 use crate::fault::StrayRegister;
 use crate::isa::inst::{Inst, Operand};
 
-/// What a kernel is lowered for.
+/// The kernel's resources that lowering depends on.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Resources {
     /// `compute_pgm_rsrc1`.
@@ -20,7 +22,7 @@ pub(crate) struct Resources {
 }
 
 impl Resources {
-    /// As a kernel's descriptor says.
+    /// The resources in a kernel's descriptor.
     pub(crate) fn of(descriptor: &KernelDescriptor) -> Self {
         let vgprs = descriptor.vgprs();
         let architected = vgprs.min(descriptor.accum_offset());
@@ -33,14 +35,14 @@ impl Resources {
     }
 }
 
-/// All registers, whatever `compute_pgm_rsrc1` says of them: for code that is no kernel's.
+/// All registers, whatever `compute_pgm_rsrc1` allocates: for code that does not belong to one kernel.
 impl From<u32> for Resources {
     fn from(rsrc1: u32) -> Self {
         Self { rsrc1, allocation: Allocation { vgprs: 256, agprs: 256, sgprs: 102 } }
     }
 }
 
-/// How many registers of each kind there are.
+/// The number of registers of each kind.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Allocation {
     pub(super) vgprs: u16,
@@ -49,7 +51,7 @@ pub(crate) struct Allocation {
 }
 
 impl Allocation {
-    /// The first operand with a register beyond those there are.
+    /// The first operand with a register beyond the allocated ones.
     pub(super) fn stray(&self, inst: &Inst) -> Option<StrayRegister> {
         inst.registers().find_map(|(operand, count)| {
             let (file, first, allocated) = match operand {
@@ -63,7 +65,7 @@ impl Allocation {
     }
 }
 
-/// Stands for an instruction that names a register beyond those there are.
+/// The handler of an instruction that uses a register beyond the allocated ones.
 pub(super) fn stray(w: &mut Wave, m: &Micro, ctx: &mut Ctx<'_>) -> Flow {
     let stray = ctx.program.inst(m).and_then(|inst| ctx.program.allocation.stray(inst));
     w.fail(stray.map_or(Trap::Unsupported("a register that the kernel does not have"), Trap::StrayRegister))

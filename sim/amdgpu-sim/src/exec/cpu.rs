@@ -1,8 +1,9 @@
-//! Which of the CPU's vector extensions the lane loops may use.
+//! Selects the CPU's vector extensions for lane loops.
 //!
-//! Every lane loop is compiled for AVX2 and for the baseline. On x86-64, builds with assertions (Cargo's profile `dev`) have most of the
-//! second kind a lane at a time, without vectors: a third of the time that this crate takes to build was theirs, and CPUs
-//! without AVX2 are rare. There, kernels are several times slower in such a build than in one without assertions.
+//! Every lane loop is compiled for AVX2 and for the baseline. On x86-64, builds with assertions (Cargo's profile `dev`)
+//! compile most baseline loops lane by lane, without vectors: they took a third of this crate's build time, and CPUs
+//! without AVX2 are rare. On such CPUs, kernels are several times slower in such a build than in one without
+//! assertions.
 
 /// Whether handlers compiled for AVX2, FMA and F16C may be called.
 #[cfg(target_arch = "x86_64")]
@@ -17,7 +18,8 @@ pub(super) fn has_avx2() -> bool {
     false
 }
 
-/// The handler `body::<..., FAST>` compiled for the baseline, or for AVX2 if `$fast`. Inside the function that defines `body`.
+/// The handler `body::<..., FAST>` compiled for the baseline, or for AVX2 if `$fast`. For use inside the function that
+/// defines `body`.
 macro_rules! versions {
     ($fast:expr, [$($generics:tt)*], [$($names:ident),*]) => {{
         fn plain<$($generics)*>(w: &mut Wave, m: &Micro, ctx: &mut Ctx<'_>) -> Flow {

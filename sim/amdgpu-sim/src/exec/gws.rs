@@ -1,4 +1,4 @@
-//! Global wave sync (GWS): 64 counters of a GPU that waves of all workgroups wait at, as barriers or semaphores.
+//! Global wave sync (GWS): 64 counters of a GPU that serve waves of all workgroups as barriers or semaphores.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -6,17 +6,17 @@ use super::{Ctx, Flow, Handler, Lowering, Micro, Wave};
 use crate::isa::inst::Inst;
 use crate::isa::{Op, Type};
 
-/// Resources of a GPU.
+/// The number of GWS resources.
 const RESOURCES: usize = 64;
 
 /// One resource.
 #[derive(Clone, Copy, Default)]
 struct Resource {
-    /// Barrier: waves that are still to come, less one. Semaphore: how many may pass.
+    /// Barrier: the number of waves that have not arrived, minus one. Semaphore: the number of waves that may pass.
     counter: u32,
-    /// Turns over each time a barrier lets its waves go.
+    /// Incremented each time a barrier releases its waves.
     generation: u64,
-    /// Waves that wait at the semaphore.
+    /// The number of waves waiting at the semaphore.
     queue: u32,
 }
 
@@ -29,12 +29,12 @@ impl Default for Gws {
     }
 }
 
-/// What a wave waits for.
+/// The condition that a wave waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum GwsWait {
-    /// The barrier `0` to be over, which was this generation `1`.
+    /// The end of generation `1` of barrier `0`.
     Barrier(u8, u64),
-    /// A place at the semaphore.
+    /// A pass of the semaphore.
     Semaphore(u8),
 }
 
@@ -44,12 +44,12 @@ impl Gws {
         f(&mut resources[usize::from(id) % RESOURCES])
     }
 
-    /// Makes a resource a barrier for as many waves as are to come, less one.
+    /// Initialises a resource as a barrier for `less_one + 1` waves.
     pub(crate) fn init(&self, id: u8, less_one: u32) {
         self.apply(Op::ds_gws_init, id, less_one);
     }
 
-    /// Carries `op` out with the value of the first lane. Returns what the wave has to wait for.
+    /// Executes `op` with the first lane's value. Returns the condition that the wave must wait for.
     fn apply(&self, op: Op, id: u8, value: u32) -> Option<GwsWait> {
         self.with(id, |r| match op {
             Op::ds_gws_init => {
@@ -62,7 +62,7 @@ impl Gws {
                     r.counter -= 1;
                     return Some(wait);
                 }
-                // The last to come lets all go, and says how many the next barrier is for.
+                // The last wave to arrive releases all, and sets the size of the next barrier.
                 r.counter = value;
                 r.generation += 1;
                 None
@@ -91,7 +91,7 @@ impl Gws {
         })
     }
 
-    /// Whether a wave that waits may go on.
+    /// Returns whether a waiting wave may continue.
     pub(crate) fn passes(&self, wait: GwsWait) -> bool {
         match wait {
             GwsWait::Barrier(id, generation) => self.with(id, |r| r.generation != generation),
@@ -159,12 +159,12 @@ mod tests {
             let second = gws.apply(Op::ds_gws_barrier, 3, 2).unwrap();
             assert!(!gws.passes(first) && !gws.passes(second), "{round}");
             assert_eq!(gws.apply(Op::ds_gws_barrier, 3, 2), None, "{round}: the last does not wait");
-            // One that is at the next barrier already does not hold the others.
+            // A wave that is already at the next barrier does not block the others.
             let next = gws.apply(Op::ds_gws_barrier, 3, 2).unwrap();
             assert!(gws.passes(first) && gws.passes(second) && !gws.passes(next), "{round}");
             gws.apply(Op::ds_gws_init, 3, 2);
         }
-        // The value at the end is the size of the next.
+        // The value at the end is the size of the next barrier.
         gws.apply(Op::ds_gws_init, 3, 0);
         assert_eq!(gws.apply(Op::ds_gws_barrier, 3, 1), None);
         assert!(gws.apply(Op::ds_gws_barrier, 3, 0).is_some());
@@ -180,7 +180,7 @@ mod tests {
         assert!(waits.iter().all(|w| !gws.passes(*w)));
         gws.apply(Op::ds_gws_sema_v, 63, 0);
         assert!(gws.passes(waits[1]) && !gws.passes(waits[0]));
-        // Two more, of the three that are left.
+        // Two more, of the three that are waiting.
         gws.apply(Op::ds_gws_sema_br, 63, 2);
         assert!(gws.passes(waits[0]) && gws.passes(waits[2]) && !gws.passes(waits[3]));
         let another = gws.apply(Op::ds_gws_sema_p, 63, 0).unwrap();

@@ -1,30 +1,30 @@
-//! Vector registers found with an index: the code between `s_set_gpr_idx_on` and `s_set_gpr_idx_off`.
+//! Indexed vector registers: the code between `s_set_gpr_idx_on` and `s_set_gpr_idx_off`.
 //!
-//! Which operands are indexed is in the instruction, so it is known when the code is lowered; the index is in `m0`. What is
-//! known so holds for code that is run from its first instruction to its last: an instruction that leaves it otherwise traps, and one
-//! that is reached otherwise finds MODE or `m0` different from what they should be.
+//! The instruction determines which operands are indexed, so that is known when the code is lowered; the index is in
+//! `m0`. This static knowledge holds for straight-line code: an instruction that leaves the region in another way
+//! traps, and one that is reached in another way finds an unexpected MODE or `m0`.
 
 use super::lower::{plain, unsupported};
 use super::{Ctx, Flow, Micro, Mode, Trap, Wave};
 use crate::isa::Op;
 use crate::isa::inst::{Format, Inst, Operand};
 
-/// An operation with registers to which the index is added.
+/// An operation on registers to which the index is added.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Indexed {
     micro: Micro,
     /// Bit i for `src[i]`, bit 3 for the destination.
     which: u32,
-    /// The mode that the code before has set: bits 15:12 of `m0`.
+    /// The mode that earlier code has set: bits 15:12 of `m0`.
     mode: u32,
-    /// Registers that each of them takes.
+    /// The number of registers of each operand.
     counts: [u16; 4],
 }
 
-/// The place of the destination among the operands.
+/// The destination's position among the operands.
 const DESTINATION: usize = 3;
 
-/// Follows the index mode through the code.
+/// Tracks the index mode through the code.
 #[derive(Debug, Default)]
 pub(super) struct Indexing {
     mode: u32,
@@ -32,7 +32,7 @@ pub(super) struct Indexing {
 }
 
 impl Indexing {
-    /// `micro`, or what runs it with an index if the mode is on.
+    /// Returns `micro`, or a micro-operation that runs it with an index if the mode is on.
     pub(super) fn apply(&mut self, inst: &Inst, micro: Micro) -> Micro {
         let field = |operand| super::lower::constant32(operand).unwrap_or(0) & 15;
         match inst.op {
@@ -45,7 +45,7 @@ impl Indexing {
         micro
     }
 
-    /// Whether registers are indexed here.
+    /// Returns whether registers are indexed here.
     pub(super) fn is_on(&self) -> bool {
         self.mode != 0
     }
@@ -53,7 +53,7 @@ impl Indexing {
     fn index(&mut self, inst: &Inst, micro: Micro) -> Micro {
         match inst.format {
             Format::Vop1 | Format::Vop2 | Format::Vop3 | Format::Vop3b | Format::Vopc => {}
-            // The mode would reach code that is lowered without it.
+            // The mode would apply to code that is lowered without it.
             Format::Sopp if inst.op != Op::s_nop => return plain(unsupported, micro.source),
             _ if leaves(inst.op) => return plain(unsupported, micro.source),
             _ => return micro,
@@ -66,7 +66,7 @@ impl Indexing {
             if let Operand::Vgpr(n) = operand {
                 if self.mode >> i & 1 == 1 {
                     if micro.src[i] != *n {
-                        // It has to be prepared first, from a register that is not known yet.
+                        // The operand must be prepared first, from a register that is not known yet.
                         return plain(unsupported, micro.source);
                     }
                     which |= 1 << i;
@@ -82,13 +82,13 @@ impl Indexing {
         Micro { aux: self.indexed.len() as u32 - 1, ..plain(run, micro.source) }
     }
 
-    /// The operations found.
+    /// The operations that were found.
     pub(super) fn finish(self) -> Vec<Indexed> {
         self.indexed
     }
 }
 
-/// Instructions that go on somewhere else.
+/// Returns whether control continues elsewhere after the instruction.
 fn leaves(op: Op) -> bool {
     matches!(
         op,
@@ -108,7 +108,7 @@ fn run(w: &mut Wave, m: &Micro, ctx: &mut Ctx<'_>) -> Flow {
             .fail(Trap::Unsupported("a jump into code that indexes registers, or a change of its mode through m0"));
     }
     let index = (w.m0() & 0xff) as u16;
-    // Compilers index before they know whether the index is good: it is harmless, as the manual says under "Out-of-Range behavior".
+    // Compilers index before they check the index: it is harmless, as the manual says under "Out-of-Range behavior".
     let beyond = |first: u16, place: usize| first + counts[place] > ctx.program.allocation.vgprs;
     for i in 0..DESTINATION {
         if which >> i & 1 == 1 {

@@ -1,12 +1,14 @@
-//! Which vector registers a kernel may read before it has written them.
+//! Finds the vector registers that a kernel may read before it has written them.
 //!
-//! A register that was never written reads as zero, so that every run gives the same. Clearing all registers for every
-//! workgroup takes longer than many a kernel, and nearly all of them are written first. This module finds those that are not.
+//! A register that was never written reads as zero, so that all runs give the same result. Clearing all registers for
+//! every workgroup takes longer than many kernels, and nearly all registers are written first. This module finds the
+//! others.
 //!
-//! A write reaches only the enabled lanes. For every register two facts are followed through the code: whether all enabled
-//! lanes have been written (what most instructions read), and whether all lanes have (what reads across lanes needs, and
-//! what is still known where more lanes are enabled again). Both hold only if all lanes were enabled at the start.
-//! What is not understood counts as a read of everything it names and a write of nothing; some code is not looked at at all.
+//! A write affects only the enabled lanes. For every register, two facts are tracked through the code: whether all
+//! enabled lanes have been written (sufficient for most reads), and whether all lanes have (needed by reads across
+//! lanes, and preserved when more lanes are enabled again). Both assume that all lanes were enabled at the start. An
+//! instruction that is not understood counts as a read of everything it names and as a write of nothing. Some code is
+//! not analysed at all.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -15,15 +17,15 @@ use super::program::Layout;
 use crate::isa::inst::{Format, Inst, Operand, SdwaSel, Special};
 use crate::isa::{Flags, Op, Type};
 
-/// Instructions beyond which the code is not looked at: for such kernels clearing registers is nothing.
+/// The size in instructions beyond which code is not analysed: for such kernels the cost of clearing is negligible.
 pub(super) const MOST: usize = 20_000;
 
-/// Which rows have to be cleared before a workgroup starts.
+/// The rows that must be cleared before a workgroup starts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Clear {
-    /// If all lanes of the wave are enabled at the start: those that may be read before they are written.
+    /// If all lanes of the wave are enabled at the start: the rows that may be read before they are written.
     pub(super) whole: Vec<u16>,
-    /// If not: those that are written at all.
+    /// Otherwise: all rows that are written.
     pub(super) partial: Vec<u16>,
 }
 
@@ -77,28 +79,28 @@ impl Span {
     }
 }
 
-/// What an instruction does to EXEC.
+/// The effect of an instruction on EXEC.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Exec {
     Keeps,
-    /// Lanes are disabled, none enabled.
+    /// Lanes may be disabled, but none enabled.
     Narrows,
     Sets,
 }
 
-/// What is known before an instruction, however it was reached.
+/// The facts that hold before an instruction on every path.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Known {
-    /// Written in all enabled lanes.
+    /// Registers written in all enabled lanes.
     enabled: Set,
-    /// Written in all lanes.
+    /// Registers written in all lanes.
     all: Set,
-    /// EXEC is as it was at the start.
+    /// EXEC is unchanged since the start.
     start_exec: bool,
 }
 
 impl Known {
-    /// What both know; whether that is less than `self` knew.
+    /// Intersects the facts. Returns whether `self` has lost any.
     fn merge(&mut self, other: &Known) -> bool {
         let before = *self;
         self.enabled.keep(&other.enabled);
@@ -107,7 +109,7 @@ impl Known {
         *self != before
     }
 
-    /// Goes on past `inst`; tells `unknown` of registers that it reads and that may not have been written.
+    /// Applies `inst`. Calls `unknown` with each register that it reads and that may be unwritten.
     fn step(&mut self, inst: &Inst, unknown: &mut impl FnMut(usize)) {
         let known = if crosses_lanes(inst) { &self.all } else { &self.enabled };
         for register in reads(inst) {
@@ -135,7 +137,7 @@ impl Known {
 pub(super) fn reads(inst: &Inst) -> impl Iterator<Item = usize> {
     let info = inst.op.info();
     let bytes = |place: usize, kind: Type| match (inst.format, place) {
-        // How long an image's address is its descriptor says: no longer than that.
+        // The descriptor determines the length of an image address; this is the maximum.
         (Format::Mimg, 0) => 16,
         _ => kind.bytes(),
     };
@@ -148,19 +150,19 @@ pub(super) fn reads(inst: &Inst) -> impl Iterator<Item = usize> {
 /// The registers that an instruction writes, or may write.
 pub(super) fn destination(inst: &Inst) -> impl Iterator<Item = usize> {
     let info = inst.op.info();
-    // With the status that a load from a buffer or an image may give on top.
+    // Including the status word that a load from a buffer or an image may return.
     let status = if inst.mods.tfe || inst.mods.image.is_some_and(|image| image.lwe) { 4 } else { 0 };
     let places = [(inst.dst, info.dst.bytes() + status), (inst.dst2, info.dst2.bytes())];
     places.into_iter().filter_map(|(operand, bytes)| Span::of(operand, bytes)).flat_map(Span::iter)
 }
 
-/// Whether an instruction certainly writes every bit of its destination in all enabled lanes.
+/// Returns whether an instruction always writes every bit of its destination in all enabled lanes.
 pub(super) fn writes_whole(inst: &Inst) -> bool {
     let (info, mods) = (inst.op.info(), &inst.mods);
     match inst.format {
         Format::Vop1 | Format::Vop2 | Format::Vop3 | Format::Vop3b | Format::Vop3p | Format::Sdwa => {
             let part = mods.sdwa.is_some_and(|s| s.dst_sel != SdwaSel::Dword);
-            // Accumulating operations write all of it; those that keep bits write halves or bytes.
+            // Accumulating operations write all bits; operations that keep bits write halves or bytes.
             let accumulates = inst.op.mnemonic().contains("mac") && info.dst.bytes() >= 4;
             let keeps = info.is(Flags::reads_dst) && !accumulates;
             info.dst.bytes() >= 4
@@ -200,7 +202,7 @@ fn exec_effect(inst: &Inst) -> Exec {
         _ if name.starts_with("v_cmpx") => Exec::Narrows,
         _ if name.contains("saveexec") || name.contains("wrexec") || name.contains("movrel") => Exec::Sets,
         _ if is_exec(inst.dst) || is_exec(inst.dst2) => Exec::Sets,
-        // A wide scalar result may reach EXEC from below.
+        // A wide scalar result may overlap EXEC.
         _ if matches!(inst.format, Format::Smem) && !matches!(inst.dst, Operand::Sgpr(_) | Operand::None) => Exec::Sets,
         _ => Exec::Keeps,
     }
@@ -222,7 +224,7 @@ pub(super) fn may_write(inst: &Inst, register: usize) -> bool {
     destination(inst).chain(reads(inst).filter(|_| crosses_lanes(inst))).any(|r| r == register)
 }
 
-/// Whether control, or the meaning of register numbers, can't be followed.
+/// Returns whether an instruction makes control flow, or the meaning of register numbers, impossible to follow.
 pub(super) fn is_opaque(inst: &Inst) -> bool {
     let name = inst.op.mnemonic();
     matches!(inst.op, Op::s_setpc_b64 | Op::s_swappc_b64 | Op::s_call_b64 | Op::s_rfe_b64)
@@ -232,13 +234,13 @@ pub(super) fn is_opaque(inst: &Inst) -> bool {
         || name.contains("gpr_idx")
 }
 
-/// Finds the registers of `code`, entered at word `start`, that have to be cleared; `None` if that is not known.
+/// The registers of `code`, entered at word `start`, that may be read before they are written; `None` if unknown.
 fn undefined(code: &BTreeMap<u32, Option<Inst>>, start: u32) -> Option<Set> {
     if code.len() > MOST || code.values().flatten().any(is_opaque) {
         return None;
     }
     let mut first = Known { enabled: Set::EMPTY, all: Set::EMPTY, start_exec: true };
-    // The work-item ids, which are set before.
+    // The work-item IDs, which the dispatch sets.
     first.enabled.add(0);
     first.all.add(0);
     let mut blocks = HashMap::from([(start, first)]);
@@ -254,7 +256,7 @@ fn undefined(code: &BTreeMap<u32, Option<Inst>>, start: u32) -> Option<Set> {
             let ends = super::lower::ends_flow(inst.op);
             if target.is_none() && !ends {
                 at = next;
-                // Where paths meet, what all of them know counts.
+                // Where paths meet, the intersection of their facts holds.
                 if !blocks.contains_key(&at) {
                     continue;
                 }
@@ -278,7 +280,7 @@ fn undefined(code: &BTreeMap<u32, Option<Inst>>, start: u32) -> Option<Set> {
     Some(found)
 }
 
-/// What has to be cleared for `code`, entered at word `start`; `None` for all registers.
+/// The rows to clear for `code`, entered at word `start`; `None` for all registers.
 pub(super) fn clear(code: &BTreeMap<u32, Option<Inst>>, start: u32, layout: &Layout) -> Option<Clear> {
     let undefined = undefined(code, start)?;
     let mut written = Set::EMPTY;

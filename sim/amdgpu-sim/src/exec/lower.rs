@@ -1,4 +1,4 @@
-//! From machine code to a [`Program`].
+//! Lowers machine code to a [`Program`].
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -25,13 +25,13 @@ pub(crate) enum Wide {
     Double,
 }
 
-/// Most broadcast constants that get rows of their own; the rest is broadcast when used.
+/// The maximum number of constants with a row of their own. Further ones are broadcast on use.
 const MAX_CONSTANT_ROWS: usize = 48;
 
-/// Words of text up to which code with indirect calls is lowered whole as a rule.
+/// The code size in words up to which code with indirect calls is normally lowered completely.
 pub(crate) const WHOLE: usize = 1 << 18;
 
-/// What lowering one instruction may ask for.
+/// The state of lowering.
 pub(crate) struct Lowering {
     layout: Layout,
     constants: Vec<u32>,
@@ -46,18 +46,18 @@ pub(crate) struct Lowering {
     pair_rows: HashMap<u64, u16>,
     /// Handlers for AVX2, FMA and F16C may be used.
     pub(crate) avx2: bool,
-    /// The kernel's MODE is not simply "keep all denormals": float operations have to look.
+    /// The kernel's MODE may flush denormals: float operations must check it.
     pub(super) flush: bool,
-    /// MODE may ask for another rounding than to nearest even, or for half-precision overflow to be limited.
+    /// MODE may select another rounding than to nearest even, or limit half-precision overflow.
     pub(super) rounds: bool,
     /// The code can change MODE's IEEE bit.
     pub(super) changes_ieee: bool,
-    /// MODE as the kernel starts with.
+    /// The initial MODE of the kernel.
     pub(super) mode: Mode,
 }
 
 impl Lowering {
-    /// `changes`: the bits of MODE that the code can change.
+    /// Creates the state. `changes` are the bits of MODE that the code can change.
     fn new(layout: Layout, mode: Mode, changes: u32, avx2: bool) -> Lowering {
         let flush = changes & 0xf0 != 0 || mode.flushes_f32() || mode.flushes_f64();
         Lowering {
@@ -89,7 +89,7 @@ impl Lowering {
         }
     }
 
-    /// Vector registers, whose rows come first.
+    /// The number of vector registers, whose rows come first.
     pub(super) fn vgprs(&self) -> u16 {
         self.layout.vgprs
     }
@@ -116,7 +116,7 @@ impl Lowering {
             Operand::Special(Special::PrivateBase) => Some(slot::PRIVATE_BASE),
             Operand::Special(Special::PrivateLimit) => Some(slot::PRIVATE_LIMIT),
             Operand::Special(Special::PopsExitingWaveId) => Some(slot::POPS),
-            // The high half of these is the next encoding, which is something else.
+            // The encoding after these is something else, so they have no high half.
             Operand::Special(Special::Scc | Special::Vccz | Special::Execz) => return None,
             other => register_slot(other),
         };
@@ -138,7 +138,7 @@ impl Lowering {
 
     fn push_constant(&mut self, words: &[u32]) -> Option<u16> {
         let slot = usize::from(slot::CONSTANTS) + self.constants.len();
-        // Leave room so that no access a few slots on can wrap.
+        // Leaves room, so that an access a few slots further cannot wrap.
         let slot = u16::try_from(slot).ok().filter(|s| *s < u16::MAX - 64)?;
         self.constants.extend_from_slice(words);
         Some(slot)
@@ -172,18 +172,18 @@ impl Lowering {
         Some(row)
     }
 
-    /// The first of the two rows set aside for preparing source `i`.
+    /// The first of the two rows for the prepared source `i`.
     pub(super) fn prepared(&self, i: usize) -> u16 {
         self.layout.prepared(i)
     }
 
-    /// Notes what a vector operation needs besides its lane loop; what goes into `Micro::pre` or `post`.
+    /// Registers a vector operation's preparation. Returns the value for `Micro::pre` or `post`.
     pub(super) fn push_prepare(&mut self, prepare: valu::Prepare) -> Option<u32> {
         self.prepares.push(prepare);
         u32::try_from(self.prepares.len()).ok()
     }
 
-    /// Notes handlers that depend on MODE; what goes into `Micro::aux`.
+    /// Registers handlers that depend on MODE. Returns the value for `Micro::aux`.
     pub(super) fn push_choice(&mut self, choice: valu::Choice) -> Option<u32> {
         self.choices.push(choice);
         u32::try_from(self.choices.len() - 1).ok()
@@ -329,7 +329,7 @@ fn jump(w: &mut Wave, m: &Micro, _: &mut Ctx<'_>) -> Flow {
     Flow::Jump
 }
 
-/// Why an instruction is not carried out.
+/// Why an instruction is not supported.
 fn why_not(inst: &Inst) -> &'static str {
     match inst.op {
         Op::s_rfe_b64 | Op::s_rfe_restore_b64 => {
@@ -352,14 +352,14 @@ pub(super) fn reads_zero_flags(inst: &Inst) -> bool {
     inst.src.iter().any(|s| matches!(s, Operand::Special(Special::Vccz | Special::Execz)))
 }
 
-/// Brings the slots of `src_vccz` and `src_execz` up to date.
+/// Updates the slots of `src_vccz` and `src_execz`.
 fn zero_flags(w: &mut Wave, _: &Micro, _: &mut Ctx<'_>) -> Flow {
     w.set_slot(slot::VCCZ, u32::from(w.vcc() == 0));
     w.set_slot(slot::EXECZ, u32::from(w.exec() == 0));
     Flow::Next
 }
 
-/// The word index that a direct branch at word `at` goes to.
+/// The word index of the target of a direct branch at word `at`.
 pub(super) fn branch_target(inst: &Inst, at: u32) -> Option<i64> {
     let offset = match (inst.format, inst.op) {
         (
@@ -389,12 +389,13 @@ pub(super) fn ends_flow(op: Op) -> bool {
     matches!(op, Op::s_endpgm | Op::s_endpgm_saved | Op::s_branch | Op::s_setpc_b64)
 }
 
-/// Instructions that do nothing here: memory is in order, and there is no clock to save.
+/// Returns whether an instruction has no effect here: memory is in order, and there is no clock to save.
 fn is_no_operation(op: Op) -> bool {
     matches!(op, Op::s_waitcnt | Op::s_nop | Op::s_setprio)
 }
 
-/// Finds the instructions that can be reached from word `entry` by direct branches, and whether one of them goes where a register says.
+/// Finds the instructions that are reachable from word `entry` by direct branches, and whether there is an indirect
+/// branch among them.
 pub(super) fn reachable(text: &[u32], entry: u32, arch: isa::Arch) -> (BTreeMap<u32, Option<Inst>>, bool) {
     let mut found = BTreeMap::new();
     let mut open = vec![entry];
@@ -422,7 +423,7 @@ pub(super) fn reachable(text: &[u32], entry: u32, arch: isa::Arch) -> (BTreeMap<
     (found, indirect)
 }
 
-/// Adds all of the text: calls and far branches may go anywhere.
+/// Adds all of the text, since calls and far branches may go anywhere.
 fn add_all(found: &mut BTreeMap<u32, Option<Inst>>, text: &[u32], arch: isa::Arch) {
     let mut at = 0;
     while (at as usize) < text.len() {
@@ -438,22 +439,22 @@ fn add_all(found: &mut BTreeMap<u32, Option<Inst>>, text: &[u32], arch: isa::Arc
     }
 }
 
-/// What code that is lowered in parts has in common, as one part can't tell of another.
+/// The common properties of all parts of code that is lowered in parts.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Common {
     /// Vector and accumulation registers.
     pub(super) registers: (u16, u16),
-    /// The bits of MODE that some of it can change.
+    /// The bits of MODE that any part can change.
     pub(super) changes: u32,
-    /// Some of it can have vector operations skipped.
+    /// Any part can skip vector operations.
     pub(super) skips: bool,
 }
 
-/// How many vector and accumulation registers the code names, with room for wide operands.
+/// The number of vector and accumulation registers that the code uses, with room for wide operands.
 fn registers(code: &BTreeMap<u32, Option<Inst>>) -> (u16, u16) {
     let (mut vgprs, mut agprs) = (1, 0);
     for inst in code.values().flatten() {
-        // Matrices aside, vector operands take two registers at most, memory ones four and a status.
+        // Except for matrices, vector operands take at most two registers, memory operands four and a status.
         let reach = match inst.format {
             _ if inst.op == Op::v_mqsad_u32_u8 => 4,
             Format::Vop3p if inst.op.info().is(Flags::mfma) => 32,
@@ -478,11 +479,11 @@ fn registers(code: &BTreeMap<u32, Option<Inst>>) -> (u16, u16) {
     (vgprs, agprs)
 }
 
-/// How many scalar registers, from the first on, the code may name.
+/// The number of scalar registers, from the first on, that the code may use.
 fn scalars(code: &BTreeMap<u32, Option<Inst>>) -> usize {
     let mut most = 0;
     for inst in code.values().flatten() {
-        // The stack of forks is not named by what uses it.
+        // The fork stack is implicit in the instructions that use it.
         if ["movrel", "fork", "join"].iter().any(|word| inst.op.mnemonic().contains(word)) {
             return usize::from(slot::FLAT_SCRATCH);
         }
@@ -496,11 +497,11 @@ fn scalars(code: &BTreeMap<u32, Option<Inst>>) -> usize {
     most.min(usize::from(slot::FLAT_SCRATCH))
 }
 
-/// The last instructions whose micro-operations follow each other.
+/// The last instructions with consecutive micro-operations.
 #[derive(Default)]
 struct Recent {
     code: Vec<Inst>,
-    /// Where the next one's micro-operation has to be.
+    /// The required position of the next micro-operation.
     next: usize,
 }
 
@@ -521,24 +522,24 @@ impl Recent {
     }
 }
 
-/// Where the code of a program lies.
+/// The position of a program's code.
 struct Places<'t> {
     /// The words, from the first instruction to the end of the last.
     text: &'t [u32],
     /// The address of the first of them.
     address: u64,
-    /// The address behind all code of the code object.
+    /// The end address of the code object's code.
     beyond: u64,
-    /// The word of the instruction to begin with.
+    /// The word of the first instruction to execute.
     start: u32,
 }
 
 impl Program {
-    /// Lowers the kernel whose first instruction is at address `entry` of `text`, which lies at `text_address`.
+    /// Lowers the kernel whose first instruction is at address `entry` of `text`, which starts at `text_address`.
     ///
-    /// `resources` are what the kernel's descriptor says. Words that are no instruction, instructions that are not supported, and those that
-    /// name registers beyond the kernel's trap when (and only when) they are reached. An entry outside the text is an error.
-    /// If there is more code than `whole` words, what is called is lowered only when it is.
+    /// `resources` come from the kernel's descriptor. Undecodable words, unsupported instructions, and those that use
+    /// registers which the kernel lacks trap when (and only when) they are reached. An entry outside the text is an
+    /// error. If there is more code than `whole` words, called code is lowered only on the first call.
     pub(crate) fn lower(
         text: &[u32],
         text_address: u64,
@@ -562,7 +563,7 @@ impl Program {
         Ok(Program { arch, ..program })
     }
 
-    /// Lowers a part of code: `code` are instructions by their word offsets in `text`, of which `start` is the first.
+    /// Lowers a part of the code: `code` has instructions by their word offsets in `text`, and `start` is the first.
     pub(super) fn part_of(
         code: &BTreeMap<u32, Option<Inst>>,
         text: &[u32],
@@ -575,7 +576,7 @@ impl Program {
         Program { arch, ..program }
     }
 
-    /// Makes a program of the piece of `text` that `code` lies in: what a program keeps for each word is not kept for others' code.
+    /// Makes a program of the piece of `text` that contains `code`, so that the per-word tables cover only that piece.
     fn cut(
         code: &BTreeMap<u32, Option<Inst>>,
         text: &[u32],
@@ -593,7 +594,7 @@ impl Program {
         Program::assemble_as(&moved, places, resources, cpu::has_avx2(), common)
     }
 
-    /// Makes a program of decoded instructions, given by their word offsets in `text`, for gfx90a.
+    /// Makes a program for gfx90a from decoded instructions, given by their word offsets in `text`.
     pub(super) fn assemble(
         code: &BTreeMap<u32, Option<Inst>>,
         text: &[u32],
@@ -607,7 +608,7 @@ impl Program {
         Program::assemble_as(code, places, resources.into(), avx2, None)
     }
 
-    /// The same, for a part of code that has `common` with other parts.
+    /// The same, for a part of code that shares the properties `common` with other parts.
     fn assemble_as(
         code: &BTreeMap<u32, Option<Inst>>,
         Places { text, address: text_address, beyond, start }: Places<'_>,
@@ -618,10 +619,10 @@ impl Program {
         let (mut vgprs, agprs) = common.map_or_else(|| registers(code), |common| common.registers);
         let has = |wanted: &[Op]| code.values().flatten().any(|i| wanted.contains(&i.op));
         if has(&[Op::s_set_gpr_idx_on]) {
-            // Indexed registers need not be named: take all that the kernel says it has.
+            // Indexed registers need not be named: all allocated ones may be used.
             vgprs = vgprs.max(allocation.vgprs);
         }
-        // Code that jumps into the middle of its own instructions is run as two streams, of which only one can be followed.
+        // Code that jumps into the middle of its own instructions consists of two streams, of which only one can be followed.
         let mut ends = code.iter().map(|(at, inst)| at + inst.map_or(1, |i| u32::from(i.size) / 4));
         let overlaps = code.keys().skip(1).any(|next| ends.next().is_some_and(|end| end > *next));
         let strays = code.values().flatten().any(|inst| allocation.stray(inst).is_some());
@@ -707,7 +708,7 @@ impl Program {
             arch: isa::Arch::Gfx90a,
             allocation,
             layout: Layout {
-                // All parts have their rows at the same places.
+                // All parts have the same row layout.
                 constants: if common.is_some() { MAX_CONSTANT_ROWS } else { l.constant_rows.len() } as u16,
                 ..layout
             },

@@ -17,24 +17,24 @@
 //! Both index spaces are checked when the program is lowered.
 //!
 //! # The contract of a handler
-//! `unsafe fn(&mut Wave, &Micro, &mut Ctx<'_>) -> Flow`. A safe `fn` of that signature coerces to it; it is
-//! `unsafe` only because some handlers are compiled for CPU features that have to be there.
-//! `wave.pc` is kept only where waves stop and turn: a handler can't ask where it is.
-//! A handler reads its operands through `m.src`, `m.dst`, writes only lanes that [`Wave::exec`] enables, and returns
-//! * [`Flow::Next`]: go on with the next instruction,
-//! * [`Flow::Skip`]: it stood for the `m.aux` instructions from here on: go on behind them,
-//! * [`Flow::Jump`]: go on at `wave.pc` (an index of [`Program::micros`]),
-//! * [`Flow::Barrier`], [`Flow::Yield`], [`Flow::End`]: hand the wave back to the scheduler; `wave.pc` is then the next instruction,
-//! * [`Flow::Trap`]: after [`Wave::trap`] has noted why. `wave.pc` is then the instruction that trapped.
+//! `unsafe fn(&mut Wave, &Micro, &mut Ctx<'_>) -> Flow`. A safe `fn` of that signature coerces to it; it is `unsafe`
+//! only because some handlers are compiled for CPU features that must be present. `wave.pc` is updated only where waves
+//! stop or branch: a handler cannot query its own position. A handler reads its operands through `m.src`, `m.dst`,
+//! writes only lanes that [`Wave::exec`] enables, and returns
+//! * [`Flow::Next`]: continue with the next instruction,
+//! * [`Flow::Skip`]: continue after the `m.aux` instructions from here on, which this one replaces,
+//! * [`Flow::Jump`]: continue at `wave.pc` (an index of [`Program::micros`]),
+//! * [`Flow::Barrier`], [`Flow::Yield`], [`Flow::End`]: return the wave to the scheduler; `wave.pc` is then the next
+//!   instruction,
+//! * [`Flow::Trap`]: after [`Wave::trap`] has stored the reason. `wave.pc` is then the instruction that trapped.
 //!
 //! # Memory instructions
-//! Everything of formats SMEM, DS, FLAT, GLOBAL, SCRATCH, MUBUF, MTBUF and MIMG is lowered by
-//! [`mem::lower`]`(&Inst, &mut Lowering, &mut Micro) -> Option<Handler>`: it sets the micro-operation's operands with
-//! [`Lowering::row`] (vector operand to row), [`Lowering::slot`] (scalar operand, registers or constants, to slot) and
-//! returns the handler, or `None` for what it does not support (the instruction then traps when reached, naming itself).
-//! `m.aux` (32 bits) is free for its use; [`Program::inst`] gives the decoded instruction back where that is not enough.
-//! What the handlers need of the outside (address checks, dispatch facts) is in [`mem::Env`], which
-//! [`Ctx`] carries; local memory is [`Ctx::lds`], the workgroup's own.
+//! Everything of formats SMEM, DS, FLAT, GLOBAL, SCRATCH, MUBUF, MTBUF and MIMG is lowered by [`mem::lower`]`(&Inst,
+//! &mut Lowering, &mut Micro) -> Option<Handler>`. It sets the micro-operation's operands with [`Lowering::row`]
+//! (vector operand to row) and [`Lowering::slot`] (scalar operand, registers or constants, to slot), and returns the
+//! handler, or `None` for an unsupported instruction (which then traps when reached, naming itself). `m.aux` (32 bits)
+//! is free for its use; [`Program::inst`] returns the decoded instruction if that is not enough. Address checks and
+//! dispatch properties are in [`mem::Env`], which [`Ctx`] contains; LDS is [`Ctx::lds`], the workgroup's own.
 
 mod affine;
 mod allocation;
@@ -82,36 +82,36 @@ pub(crate) use wave::{Mode, Row, Start, Wave, slot};
 /// Lanes of a wave.
 pub(crate) const LANES: usize = 64;
 
-/// What a handler may touch besides its wave.
+/// The state that a handler may access besides its wave.
 pub(crate) struct Ctx<'a> {
     /// The kernel.
     pub(crate) root: &'a Program,
     /// The program being run: the kernel, or the part of its code that the wave is in.
     pub(crate) program: &'a Program,
-    /// The workgroup's local memory, in bytes, as large as the kernel asked for (static and dynamic).
+    /// The workgroup's LDS, as large as the kernel requires (static and dynamic).
     pub(crate) lds: &'a mut [u8],
-    /// Device memory and facts of the dispatch.
+    /// Device memory and properties of the dispatch.
     pub(crate) env: mem::Env<'a>,
 }
 
-/// How execution goes on after an instruction.
+/// How execution continues after an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum Flow {
     /// With the next instruction.
     Next,
-    /// Behind the [`Micro::aux`] instructions that this one stood for.
+    /// After the [`Micro::aux`] instructions that this one replaces.
     Skip,
     /// At [`Wave::pc`].
     Jump,
-    /// There too, in another program: that of [`Ctx`] has changed.
+    /// At [`Wave::pc`] of another program: that of [`Ctx`] has changed.
     Elsewhere,
-    /// When every wave of the workgroup has come here.
+    /// After every wave of the workgroup has reached the barrier.
     Barrier,
-    /// Later: other waves get their turn.
+    /// Later: the wave yields to others.
     Yield,
-    /// Not at all: the wave is done.
+    /// Not at all: the wave has ended.
     End,
-    /// Not at all: [`Wave::trap`] says why.
+    /// Not at all: [`Wave::trap`] holds the reason.
     Trap,
 }

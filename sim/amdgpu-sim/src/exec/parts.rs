@@ -1,9 +1,9 @@
-//! Code that is lowered part by part.
+//! Code that is lowered in parts.
 //!
-//! A kernel that calls functions by address may call any function of its code object. Of a large one (RCCL's has 20 million words)
-//! it calls a handful; so only what is jumped to is lowered, when it is first jumped to: all that can be reached from there by direct
-//! branches. Each part is a program of its own. All have the same registers at the same places; constants are a part's own, and a wave
-//! takes them over when it goes to it.
+//! A kernel that calls functions by address may call any function of its code object. In a large one (RCCL's has 20
+//! million words) it calls only a few. So a jump target is lowered on the first jump to it, with all code that direct
+//! branches reach from there. Each part is a program of its own. All parts have the same register layout. Constants
+//! belong to a part, and a wave loads them when it enters the part.
 
 use std::sync::{Mutex, OnceLock, PoisonError};
 
@@ -12,7 +12,7 @@ use super::{Ctx, Program, Resources, Wave, salu, skipped};
 use crate::isa::inst::Inst;
 use crate::isa::{self, Arch};
 
-/// The parts of a kernel's code, as far as there are any yet.
+/// The parts of a kernel's code that exist so far.
 #[derive(Debug)]
 pub(super) struct Parts {
     text: Vec<u32>,
@@ -20,9 +20,9 @@ pub(super) struct Parts {
     resources: Resources,
     arch: Arch,
     common: Common,
-    /// The first part, and from there one after the other: none ever moves.
+    /// The first part, which links to the next one and so on: parts never move.
     first: Link,
-    /// Held while a part is made.
+    /// Held while a part is lowered.
     making: Mutex<()>,
 }
 
@@ -34,11 +34,12 @@ struct Part {
     next: Link,
 }
 
-/// Vector and accumulation registers of all parts: all that there are, and as far as the widest operand reaches.
+/// The registers of all parts: the maximum numbers of vector and accumulation registers, plus the width of the widest
+/// operand.
 const REGISTERS: (u16, u16) = (256 + 32, 256 + 32);
 
 impl Parts {
-    /// The kernel itself, whose code so far is `code`.
+    /// The parts of a kernel whose initially lowered code is `code`.
     pub(super) fn root(
         text: &[u32],
         text_address: u64,
@@ -47,7 +48,7 @@ impl Parts {
         resources: Resources,
         arch: Arch,
     ) -> Program {
-        // Functions are for all kernels, and may save registers for their callers that this kernel does not have: that does no harm.
+        // Functions serve all kernels, and may save registers for their callers that this kernel does not have, which is harmless.
         let resources = Resources::from(resources.rsrc1);
         let common = common(text, arch);
         let program = Program::part_of(code, text, text_address, start, (resources, arch), &common);
@@ -56,27 +57,27 @@ impl Parts {
         Program { parts: Some(Box::new(parts)), ..program }
     }
 
-    /// The parts with their numbers, from 1 on.
+    /// The parts with their numbers, starting at 1.
     fn iter(&self) -> impl Iterator<Item = (u32, &Program)> {
         let parts = std::iter::successors(self.first.get(), |part| part.next.get());
         (1..).zip(parts.map(|part| &part.program))
     }
 
-    /// A part by its number; `None` for 0, which is the kernel.
+    /// A part by its number; `None` for 0, the kernel.
     pub(super) fn get(&self, number: u32) -> Option<&Program> {
         let before = number.checked_sub(1)?;
         self.iter().nth(before as usize).map(|(_, program)| program)
     }
 
-    /// The part that has the instruction at an address, with its micro-operation: one that is there, or a new one. `None` outside of
-    /// the text.
+    /// The part that contains the instruction at an address, with its micro-operation. Lowers a new part if needed.
+    /// `None` outside of the text.
     fn at(&self, address: u64) -> Option<(u32, &Program, u32)> {
         let known = || self.iter().find_map(|(number, program)| Some((number, program, program.at(address)?)));
         if let Some(found) = known() {
             return Some(found);
         }
         let _making = self.making.lock().unwrap_or_else(PoisonError::into_inner);
-        // Another wave may have been faster.
+        // Another wave may have lowered it first.
         if let Some(found) = known() {
             return Some(found);
         }
@@ -96,7 +97,7 @@ impl Parts {
 
 impl Drop for Parts {
     fn drop(&mut self) {
-        // One after the other, not one inside the other.
+        // Iteratively, to avoid recursion.
         let mut next = self.first.take();
         while let Some(mut part) = next {
             next = part.next.take();
@@ -104,8 +105,8 @@ impl Drop for Parts {
     }
 }
 
-/// What all of the text has in common. Words are looked at one by one, as where instructions begin is known only of what is run: a
-/// constant may be taken for an instruction, which costs speed and nothing else.
+/// The common properties of all of the text. Examines every word, since instruction boundaries are known only in
+/// executed code. A constant may be mistaken for an instruction, which only costs speed.
 fn common(text: &[u32], arch: Arch) -> Common {
     // s_setreg_b32 and s_setreg_imm32_b32 (SOPK), s_setvskip (SOPC).
     let mode = |word: u32| matches!(word >> 23, 0x172 | 0x174) || word >> 16 == 0xbf10;
@@ -120,20 +121,20 @@ fn common(text: &[u32], arch: Arch) -> Common {
 }
 
 impl Program {
-    /// The kernel's own code, then its parts in the order in which they were lowered, which they keep: there are more later, all at the end.
+    /// The kernel's own code, then its parts in the order of their lowering. Later parts are appended at the end.
     pub(crate) fn with_parts(&self) -> impl Iterator<Item = &Program> {
         let parts = self.parts.iter().flat_map(|parts| parts.iter().map(|(_, program)| program));
         std::iter::once(self).chain(parts)
     }
 
-    /// Whether code may be lowered later, when it is jumped to.
+    /// Returns whether code may still be lowered on a jump.
     pub(crate) fn may_grow(&self) -> bool {
         self.parts.is_some()
     }
 }
 
 impl<'a> Ctx<'a> {
-    /// Goes to the part of the code that a wave is in.
+    /// Switches to the part that the wave is in.
     #[inline(always)]
     pub(crate) fn enter(&mut self, wave: &Wave) {
         if self.root.parts.is_some() {
@@ -141,7 +142,8 @@ impl<'a> Ctx<'a> {
         }
     }
 
-    /// The part, other than the one that is run, that has the instruction at an address: its number, itself, and its micro-operation.
+    /// The part, other than the current one, that contains the instruction at an address: its number, itself, and the
+    /// micro-operation.
     #[cold]
     pub(super) fn part_at(&self, address: u64) -> Option<(u32, &'a Program, u32)> {
         let root = self.root;

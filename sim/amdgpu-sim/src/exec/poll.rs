@@ -1,50 +1,50 @@
-//! Finds waves that only wait for memory to change.
+//! Detects waves that only wait for memory to change.
 //!
-//! A kernel that waits for another workgroup, another kernel or the host does it in a loop that loads a flag and goes back. Such a
-//! wave gets nothing done however long it runs, and should give way at once. It is told by what it asks of memory: an iteration
-//! that repeats the accesses of the one before it, with the same addresses and the same lanes, is waiting. A loop that works its way
-//! through memory changes its addresses; one that stores anything is at work.
+//! A kernel that waits for another workgroup, another kernel or the host does so in a loop that loads a flag and
+//! branches back. Such a wave makes no progress however long it runs, and should yield at once. It is recognised by its
+//! memory accesses: an iteration that repeats the accesses of the previous one, with the same addresses and lanes, is
+//! waiting. A loop that works through memory changes its addresses, and one that stores anything is working.
 
 use super::run::{Stop, run_exactly};
 use super::{Ctx, Wave, slot};
 use crate::isa::inst::{Format, Inst, Operand, Special};
 use crate::isa::{Flags, Op, Type};
 
-/// What a wave under watch has asked of memory since it last jumped back.
+/// The accesses of a watched wave since its last backward branch.
 #[derive(Default)]
 pub(crate) struct Watch {
-    /// Where the last jump back went to.
+    /// The target of the last backward branch.
     target: Option<u32>,
-    /// Accesses of the iteration before: where, and a hash of what was asked.
+    /// Accesses of the previous iteration: the position, and a hash of the inputs.
     before: Vec<(u32, u64)>,
-    /// Accesses of this one.
+    /// Accesses of this iteration.
     now: Vec<(u32, u64)>,
 }
 
-/// What became of a wave under watch.
+/// The result of watching a wave.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Seen {
-    /// It has been through a loop that only waits, and is at its start again.
+    /// It has completed an iteration that only waits, and is at the start of the loop.
     Waiting,
-    /// It does something, or is too far from repeating itself.
+    /// It is working, or not yet repeating itself.
     Working,
     /// It stopped.
     Stopped(Stop),
 }
 
-/// Accesses in an iteration that are kept at most: a loop that waits has few.
+/// The maximum number of recorded accesses per iteration: a waiting loop has few.
 const MOST_ACCESSES: usize = 64;
 
 impl Watch {
-    /// Forgets what it has seen.
+    /// Clears the recorded accesses.
     pub(crate) fn clear(&mut self) {
         self.target = None;
         self.before.clear();
         self.now.clear();
     }
 
-    /// Runs `wave` for at most `limit` instructions and looks at what it does. A `Watch` serves one wave; until it is
-    /// [cleared](Self::clear) nothing else may have run the wave.
+    /// Runs `wave` for at most `limit` instructions and watches it. A `Watch` is for one wave, which nothing else may
+    /// run until the watch is [cleared](Self::clear).
     pub(crate) fn run(&mut self, wave: &mut Wave, ctx: &mut Ctx<'_>, limit: u64) -> Seen {
         ctx.enter(wave);
         wave.settle_all();
@@ -82,12 +82,12 @@ impl Watch {
     }
 }
 
-/// What an instruction asks of memory, the outside or other waves.
+/// An instruction's effect on memory, the GPU or other waves.
 enum Asks {
     Nothing,
-    /// Something that changes nothing when it is asked again.
+    /// An access that changes nothing when it is repeated.
     Same,
-    /// Something that may.
+    /// An access that may change something.
     Change,
 }
 
@@ -114,7 +114,7 @@ fn access(inst: &Inst) -> Asks {
             if matches!(inst.op, Op::ds_append | Op::ds_consume) {
                 return Asks::Change;
             }
-            // What has a destination loads. (Cache control has none: writing back what is there changes nothing.)
+            // An instruction with a destination loads. (Cache control has none: writing back existing data changes nothing.)
             match (info.dst, info.src) {
                 (Type::None, [Type::None, ..]) => Asks::Nothing,
                 (Type::None, _) => Asks::Change,
@@ -125,20 +125,20 @@ fn access(inst: &Inst) -> Asks {
     }
 }
 
-/// Whether memory may be another after an instruction of this wave.
+/// Returns whether this instruction may change memory.
 pub(super) fn may_change_memory(inst: &Inst) -> bool {
     matches!(access(inst), Asks::Change) || inst.op.info().is(Flags::atomic)
 }
 
-/// A hash of the registers that a memory instruction reads, and of the lanes that do it.
+/// A hash of the registers that a memory instruction reads, and of its active lanes.
 fn inputs(inst: &Inst, wave: &Wave, ctx: &Ctx<'_>) -> u64 {
     let layout = ctx.program.layout();
     let mut hash = Hash(wave.exec());
     hash.add(wave.m0());
     for (place, (operand, of)) in inst.src.iter().zip(inst.op.info().src).enumerate() {
-        // How long an image's address is its descriptor says.
+        // The length of an image address depends on its descriptor.
         let registers = if inst.format == Format::Mimg && place == 0 { 4 } else { of.dwords().max(1) };
-        // With a scalar base the vector part of an address is one register.
+        // With a scalar base, the vector part of an address is one register.
         let one = matches!(inst.format, Format::Global | Format::Scratch) && inst.src[2] != Operand::None;
         for i in 0..registers as u16 {
             let slot = match *operand {

@@ -1,8 +1,8 @@
-//! Loads that poll a flag in LDS.
+//! Detects loads that poll a flag in LDS.
 //!
-//! An atomic load of workgroup scope from LDS is the same instruction as a plain one. A load that can be come back to, with the same
-//! address and no change of memory on the way, is not plain, though: only another wave can end such a loop. So is the same load
-//! before the loop, which the compiler has peeled off.
+//! An atomic load of workgroup scope from LDS is the same instruction as a plain one. But a load that control can reach
+//! again, with the same address and no change of memory in between, is not plain: only another wave can end such a
+//! loop. The same holds for an identical load before the loop, which the compiler has peeled off.
 
 use std::collections::{HashSet, VecDeque};
 
@@ -13,10 +13,10 @@ use super::program::{Program, Source};
 use crate::isa::inst::{Format, Inst};
 use crate::isa::{Flags, Op};
 
-/// Instructions that are followed from a load, on all ways together.
+/// The maximum number of instructions that are followed from a load, over all paths.
 const MOST: usize = 256;
 
-/// Which of the [`sources`](Program::sources) are such loads.
+/// Returns for each of the [`sources`](Program::sources) whether it is such a load.
 pub(crate) fn polling_loads(program: &Program) -> Vec<bool> {
     let sources = program.sources();
     let mut found = vec![false; sources.len()];
@@ -36,7 +36,8 @@ pub(crate) fn polling_loads(program: &Program) -> Vec<bool> {
     found
 }
 
-/// The loads like `load`, number `at`, that can be reached from there while its address, in `register`, and memory stay as they are.
+/// The loads identical to `load`, number `at`, that can be reached from there without a change of memory or of its
+/// address, in `register`.
 fn same_loads(sources: &[Source], at: usize, load: &Inst, register: usize) -> Vec<usize> {
     let (mut seen, mut found) = (HashSet::new(), Vec::new());
     // The nearest first.
@@ -56,7 +57,7 @@ fn same_loads(sources: &[Source], at: usize, load: &Inst, register: usize) -> Ve
     found
 }
 
-/// The instructions that may come after `inst`, number `at`, by direct branches.
+/// The successors of `inst`, number `at`, by direct branches.
 fn following(sources: &[Source], at: usize, inst: &Inst) -> Vec<usize> {
     let number = |address: u64| sources.binary_search_by_key(&address, |source| source.address).ok();
     let address = sources[at].address;
@@ -72,12 +73,12 @@ fn local_load(inst: &Inst) -> Option<(&Inst, usize)> {
     if loads { Some((inst, first_register(inst.src[0])?)) } else { None }
 }
 
-/// Whether two loads are the same but for where their values go.
+/// Returns whether two loads differ only in their destinations.
 fn is_same(a: &Inst, b: &Inst) -> bool {
     (a.op, a.src, a.mods) == (b.op, b.src, b.mods)
 }
 
-/// Whether plain loads may give something else after it.
+/// Returns whether plain loads may return another value after this instruction.
 fn changes(inst: &Inst) -> bool {
     may_change_memory(inst) || is_opaque(inst) || inst.op == Op::s_barrier
 }
@@ -88,7 +89,7 @@ mod tests {
     use crate::exec::WHOLE;
     use crate::isa::Arch;
 
-    /// Which loads of code at 0x2000 poll, by the numbers of their instructions.
+    /// The numbers of the instructions, in code at 0x2000, that are polling loads.
     fn polling(text: &[u32]) -> Vec<usize> {
         let program = Program::lower(text, 0x2000, 0x2000, 0xc0, Arch::Gfx90a, WHOLE).unwrap();
         let found = polling_loads(&program);
@@ -117,10 +118,10 @@ mod tests {
         assert_eq!(polling(&text), [0, 1]);
     }
 
-    /// As in RCCL's barriers, whose loops now and then look whether the work was aborted, and note it.
+    /// As in RCCL's barriers, whose loops occasionally check whether the work was aborted, and record that.
     #[test]
     fn a_store_on_one_way_through_the_loop_leaves_the_other() {
-        // load; compare; leave if so; skip the store, as a rule; store; back.
+        // load; compare; leave if true; usually skip the store; store; back.
         let text = [&LOAD[..], &[COMPARE, vccnz(4), vccnz(2)], &STORE, &[0xbf82_fff8, END]].concat();
         assert_eq!(polling(&text), [0]);
         let always = [&LOAD[..], &[COMPARE, vccnz(3)], &STORE, &[0xbf82_fff9, END]].concat();

@@ -1,4 +1,4 @@
-//! Whether an instruction is carried out at all: found by running it.
+//! Determines whether an instruction is supported, by executing it.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -11,16 +11,16 @@ use crate::isa::{Arch, Format, Inst, Op, Operand};
 use crate::memory::{Agent, Memory};
 use crate::units::Seat;
 
-/// The MODE bits of `compute_pgm_rsrc1` that compilers ask for: all denormals, IEEE, DX10 clamp.
+/// The MODE bits of `compute_pgm_rsrc1` that compilers normally set: all denormals, IEEE, DX10 clamp.
 const USUAL_MODE: u32 = 0xf0 << 12 | 1 << 21 | 1 << 23;
 
-/// Where the instruction stands.
+/// The address of the instruction.
 const START: u64 = 0x1000;
 
-/// Why the software GPU would not carry out an instruction, if it wouldn't: reaching it is then a fault with this text.
+/// Why the software GPU does not support an instruction, if so. Reaching it is then a fault with this text.
 ///
-/// The instruction is run with no lane enabled and registers of zero, so that only its form counts: an access to memory
-/// that would fail, or a trap that it asks for, is no reason. What it does between `s_set_gpr_idx_on` and `_off` is not asked.
+/// The instruction is executed with no lane enabled and registers of zero, so that only its form matters: failing
+/// memory accesses and requested traps are not reasons. Behaviour between `s_set_gpr_idx_on` and `_off` is not tested.
 #[must_use]
 pub fn unsupported(inst: &Inst, arch: Arch) -> Option<&'static str> {
     let words = u32::from(inst.size) / 4;
@@ -40,7 +40,7 @@ pub fn unsupported(inst: &Inst, arch: Arch) -> Option<&'static str> {
     wave.reset(&program);
     wave.set_exec(0);
     let mut view = View::new(Arc::new(Memory::new(Vec::new())), Agent::default(), 0..0);
-    // SAFETY: there are no bytes to be valid.
+    // SAFETY: there are no bytes that must be valid.
     let scratch = unsafe { Scratch::new(0, 0, 0) };
     let env = Env {
         seat: Seat::FIRST,
@@ -56,7 +56,7 @@ pub fn unsupported(inst: &Inst, arch: Arch) -> Option<&'static str> {
     // It may be a branch to itself: one turn is enough.
     run(&mut wave, &mut ctx, 2);
     match wave.trap {
-        // Not the end that follows it.
+        // Not the trap at the end of the code.
         Some(Trap::Unsupported(why)) if program.source_at(wave.pc).address == START => Some(why),
         _ => None,
     }

@@ -1,4 +1,4 @@
-//! A kernel in the form that is run.
+//! Lowered programs.
 
 use std::collections::BTreeMap;
 
@@ -6,13 +6,13 @@ use super::{Ctx, Flow, Mode, Wave};
 use crate::isa::Arch;
 use crate::isa::inst::Inst;
 
-/// What carries out one instruction.
+/// The function that executes an instruction.
 pub(crate) type Handler = unsafe fn(&mut Wave, &Micro, &mut Ctx<'_>) -> Flow;
 
-/// One instruction, ready to run: see the [module](super) for the contract.
+/// A lowered instruction: see the [module](super) for the contract.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Micro {
-    /// What carries it out.
+    /// The handler.
     pub(crate) run: Handler,
     /// Destination: a row (vector) or slot (scalar).
     pub(crate) dst: u16,
@@ -20,43 +20,43 @@ pub(crate) struct Micro {
     pub(crate) dst2: u16,
     /// Sources: rows or slots.
     pub(crate) src: [u16; 4],
-    /// What has to be done to vector sources before the operation; see `valu::prepare`.
+    /// The preparation of vector sources before the operation; see `valu::prepare`.
     pub(super) pre: u32,
-    /// What has to be done to a vector result after the operation; see `valu::finish`.
+    /// The processing of a vector result after the operation; see `valu::finish`.
     pub(super) post: u32,
-    /// Branch target (index of a micro-operation), literal, or the handler's own.
+    /// Branch target (index of a micro-operation), literal, or data of the handler.
     pub(crate) aux: u32,
-    /// Index of what it was lowered from: [`Program::source`].
+    /// Index of its source: [`Program::source`].
     pub(super) source: u32,
 }
 
-/// Where a micro-operation comes from.
+/// The source of a micro-operation.
 #[derive(Clone, Debug)]
 pub(crate) struct Source {
     /// The address of the instruction.
     pub(crate) address: u64,
     /// Its first word.
     pub(crate) word: u32,
-    /// The instruction, if the word is one.
+    /// The decoded instruction, if the word is one.
     pub(crate) inst: Option<Inst>,
 }
 
-/// Where rows of each kind begin.
+/// The start of the rows of each kind.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Layout {
-    /// Vector registers, with those that a wide operand may reach into.
+    /// The number of vector registers, including the reach of wide operands.
     pub(super) vgprs: u16,
-    /// Accumulation registers likewise.
+    /// The same for accumulation registers.
     pub(super) agprs: u16,
     /// Broadcast constants.
     pub(super) constants: u16,
 }
 
-/// Rows set aside for prepared operands: two for each of four sources.
+/// Rows for prepared operands: two for each of four sources.
 pub(super) const PREPARED_ROWS: u16 = 8;
 
 impl Layout {
-    /// Vector registers in granules of 8.
+    /// The vector registers in granules of 8.
     pub(crate) fn vgpr_granules(&self) -> u16 {
         self.vgprs.div_ceil(8).max(1)
     }
@@ -81,28 +81,28 @@ impl Layout {
         self.vgprs + self.agprs + PREPARED_ROWS + i
     }
 
-    /// The first of the two rows, the last ones, where a result waits that is not written straight to its destination.
+    /// The first of the two last rows, which hold a result that is not written directly to its destination.
     pub(super) fn result(&self) -> u16 {
         self.constant_row(self.constants)
     }
 
-    /// How many rows a wave has.
+    /// The number of rows of a wave.
     #[inline]
     pub(crate) fn rows(&self) -> usize {
         usize::from(self.result()) + 2
     }
 }
 
-/// A kernel, lowered: made once, shared by every wave of every dispatch.
+/// A lowered kernel: created once, shared by all waves of all dispatches.
 #[derive(Debug)]
 pub(crate) struct Program {
     pub(super) micros: Vec<Micro>,
     pub(super) sources: Vec<Source>,
     pub(super) entry: u32,
     pub(super) mode: Mode,
-    /// The processor that it runs as.
+    /// The processor that it is executed for.
     pub(super) arch: Arch,
-    /// The registers that there are.
+    /// The allocated registers.
     pub(super) allocation: super::allocation::Allocation,
     pub(super) layout: Layout,
     /// Scalar constants, from slot [`slot::CONSTANTS`](super::slot::CONSTANTS) on.
@@ -111,65 +111,66 @@ pub(crate) struct Program {
     pub(super) constant_rows: Vec<u32>,
     /// The address of the first word of the text.
     pub(super) text_address: u64,
-    /// What vector operations need before and after their lane loops: index + 1 of this is in `Micro::pre` and `post`.
+    /// Preparations and processing of vector operations. `Micro::pre` and `post` hold index + 1.
     pub(super) prepares: Vec<super::valu::Prepare>,
     /// Handlers that depend on MODE, for `Micro::aux`.
     pub(super) choices: Vec<super::valu::Choice>,
-    /// Operations whose registers are found with an index at run time.
+    /// Operations with indexed registers.
     pub(super) indexed: Vec<super::indexed::Indexed>,
     /// Vector operations of code that can have them skipped.
     pub(super) skipped: Vec<Micro>,
-    /// What stood where `micros` has an operation for several instructions, or one that leaves runs.
+    /// The single-instruction micro-operations at positions where `micros` has one for several instructions, or one
+    /// that leaves runs.
     pub(super) singles: BTreeMap<u32, Micro>,
-    /// Vector operations that `micros` has something else for, which works on runs or settles them.
+    /// The lowered vector operations at positions where `micros` has one that works on runs or settles them.
     pub(super) eager: Vec<super::affine::Eager>,
-    /// `v0` may be held as a run when a wave starts.
+    /// Whether `v0` may be held as a run when a wave starts.
     pub(super) starts_held: bool,
-    /// Scalar registers, from the first on, that the code may name.
+    /// The number of scalar registers, from the first on, that the code may use.
     pub(super) scalars: usize,
     /// Rows to clear before a workgroup; `None` for all of them.
     pub(super) clear: Option<super::liveness::Clear>,
-    /// What is lowered only when it is jumped to; `None` for code that was lowered whole.
+    /// The parts that are lowered on demand; `None` for code that is lowered completely.
     pub(super) parts: Option<Box<super::parts::Parts>>,
-    /// For every word of the text the micro-operation of the instruction that starts there, or `u32::MAX`.
+    /// For every word of the text: the micro-operation of the instruction that starts there, or `u32::MAX`.
     pub(super) index: Vec<u32>,
 }
 
 impl Program {
-    /// The micro-operations. The last one traps: control can't run off the end.
+    /// The micro-operations. The last one traps, so that control cannot run past the end.
     pub(crate) fn micros(&self) -> &[Micro] {
         &self.micros
     }
 
-    /// The micro-operation at `pc` that carries out one instruction only, on rows that are written out: [`micros`](Self::micros) may have
-    /// one for several instructions, or one that leaves runs.
+    /// The micro-operation at `pc` that executes only one instruction, on settled rows: [`micros`](Self::micros) may
+    /// have one for several instructions, or one that leaves runs.
     #[inline]
     pub(crate) fn single(&self, pc: u32) -> Option<&Micro> {
         self.singles.get(&pc).or_else(|| self.micros.get(pc as usize))
     }
 
-    /// What the micro-operations come from, by address.
+    /// The sources of the micro-operations, by address.
     pub(crate) fn sources(&self) -> &[Source] {
         &self.sources
     }
 
-    /// Which of the [`sources`](Self::sources) the micro-operation at `pc` comes from.
+    /// The index in [`sources`](Self::sources) for the micro-operation at `pc`.
     pub(crate) fn source_number(&self, pc: usize) -> usize {
         self.micros[pc].source as usize
     }
 
-    /// The part of the code with this number; 0 is this program, the kernel.
+    /// The part with this number; 0 is this program, the kernel.
     #[inline]
     pub(crate) fn part(&self, number: u32) -> &Program {
         self.parts.as_ref().and_then(|parts| parts.get(number)).unwrap_or(self)
     }
 
-    /// Where `m` comes from.
+    /// The source of `m`.
     pub(crate) fn source(&self, m: &Micro) -> &Source {
         &self.sources[m.source as usize]
     }
 
-    /// Where the micro-operation at `pc` comes from.
+    /// The source of the micro-operation at `pc`.
     #[inline]
     pub(crate) fn source_at(&self, pc: u32) -> &Source {
         self.source(&self.micros[(pc as usize).min(self.micros.len() - 1)])
@@ -195,17 +196,17 @@ impl Program {
         self.entry
     }
 
-    /// MODE as the kernel starts with.
+    /// The initial MODE of the kernel.
     pub(crate) fn mode(&self) -> Mode {
         self.mode
     }
 
-    /// The processor that it runs as.
+    /// The processor that it is executed for.
     pub(crate) fn arch(&self) -> Arch {
         self.arch
     }
 
-    /// Where each kind of row begins.
+    /// The row layout.
     pub(crate) fn layout(&self) -> &Layout {
         &self.layout
     }

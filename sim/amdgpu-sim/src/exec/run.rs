@@ -4,27 +4,27 @@ use super::{Ctx, Flow, Trap, Wave};
 use crate::isa::inst::{Format, Inst};
 use crate::isa::{Flags, Op, Type};
 
-/// Why [`run`] handed a wave back.
+/// Why [`run`] returned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stop {
-    /// At a barrier; `run` again when the other waves are there too.
+    /// At a barrier; `run` must be called again when the other waves have reached it.
     Barrier,
-    /// It gave way (`s_sleep`), or has used up its turn.
+    /// The wave yielded (`s_sleep`), or has used up its turn.
     Yield,
-    /// It is done.
+    /// The wave has ended.
     End,
-    /// [`Wave::trap`] says why; [`Wave::pc`] where.
+    /// [`Wave::trap`] holds the reason, [`Wave::pc`] the position.
     Trap,
 }
 
-/// Runs `wave` until it ends, stops at a barrier, traps, or has carried out about `turn` instructions
-/// (the count is looked at on taken branches only, so straight-line code is never cut).
+/// Runs `wave` until it ends, stops at a barrier, traps, or has executed about `turn` instructions (the count is
+/// checked only on taken branches, so straight-line code is never interrupted).
 pub(crate) fn run(wave: &mut Wave, ctx: &mut Ctx<'_>, turn: u64) -> Stop {
     ctx.enter(wave);
     let mut micros = ctx.program.micros();
     let before = wave.instructions;
     let stop = 'wave: loop {
-        // Code is followed with a pointer; where it is, and how many instructions that were, is worked out when it stops or turns.
+        // A pointer tracks the position; the index and the instruction count are computed when the wave stops or branches.
         let first = (wave.pc as usize).min(micros.len());
         let mut rest = micros[first..].iter();
         let flow = 'straight: {
@@ -65,14 +65,14 @@ pub(crate) fn run(wave: &mut Wave, ctx: &mut Ctx<'_>, turn: u64) -> Stop {
         wave.pc = next as u32;
         break stop;
     };
-    // What goes on may go on one instruction at a time. After the end nothing does.
+    // The wave may continue instruction by instruction, so runs are settled, except after its end.
     if stop != Stop::End {
         wave.settle_all();
     }
     stop
 }
 
-/// Runs `wave` until it ends, stops at a barrier, traps, or has carried out `turn` instructions: wherever that is.
+/// Runs `wave` until it ends, stops at a barrier, traps, or has executed exactly `turn` instructions.
 pub(crate) fn run_exactly(wave: &mut Wave, ctx: &mut Ctx<'_>, turn: u64) -> Stop {
     ctx.enter(wave);
     wave.settle_all();
@@ -103,8 +103,8 @@ pub(crate) fn run_exactly(wave: &mut Wave, ctx: &mut Ctx<'_>, turn: u64) -> Stop
     Stop::Yield
 }
 
-/// Runs `wave` until it is about to store to LDS or has carried out `turn` instructions (`None`), or ends, gives way, stops at a barrier,
-/// or traps.
+/// Runs `wave` until it is about to store to LDS or has executed `turn` instructions (`None`), or ends, yields, stops
+/// at a barrier, or traps.
 pub(crate) fn run_to_store(wave: &mut Wave, ctx: &mut Ctx<'_>, turn: u64) -> Option<Stop> {
     for _ in 0..turn {
         let inst = ctx.program.single(wave.pc).and_then(|m| ctx.program.inst(m));
@@ -120,7 +120,7 @@ pub(crate) fn run_to_store(wave: &mut Wave, ctx: &mut Ctx<'_>, turn: u64) -> Opt
     None
 }
 
-/// Whether an instruction may change LDS.
+/// Returns whether an instruction may change LDS.
 fn stores_to_lds(inst: &Inst) -> bool {
     let info = inst.op.info();
     matches!(inst.format, Format::Ds | Format::Flat)

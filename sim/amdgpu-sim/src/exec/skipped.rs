@@ -1,13 +1,13 @@
-//! VSKIP: vector instructions that are not carried out, which is an alternative to branching around them.
+//! VSKIP: a MODE bit that skips vector instructions, as an alternative to branching around them.
 //!
-//! Only code that can set the bit pays for looking at it.
+//! Only code that can set the bit pays for checking it.
 
 use super::lower::{constant32, plain};
 use super::{Ctx, Flow, Micro, Mode, Wave};
 use crate::isa::Op;
 use crate::isa::inst::{Format, Inst, Operand};
 
-/// Whether an instruction can set VSKIP.
+/// Returns whether an instruction can set VSKIP.
 pub(super) fn may_begin(inst: &Inst) -> bool {
     let reaches = || {
         let field = inst.src.iter().find_map(|s| match s {
@@ -32,7 +32,7 @@ pub(super) struct Skipping {
 }
 
 impl Skipping {
-    /// `micro`, or what looks at MODE before it runs it.
+    /// Returns `micro`, or a micro-operation that checks MODE before running it.
     pub(super) fn apply(&mut self, inst: &Inst, micro: Micro) -> Micro {
         use Format::{Smem, Sop1, Sop2, Sopc, Sopk, Sopp};
         if matches!(inst.format, Sop1 | Sop2 | Sopc | Sopk | Sopp | Smem) {
@@ -42,7 +42,7 @@ impl Skipping {
         Micro { aux: self.skipped.len() as u32 - 1, ..plain(unless_skipped, micro.source) }
     }
 
-    /// The operations found.
+    /// The operations that were found.
     pub(super) fn finish(self) -> Vec<Micro> {
         self.skipped
     }

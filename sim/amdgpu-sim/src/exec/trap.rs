@@ -1,19 +1,19 @@
-//! Why a wave stopped that should not have.
+//! The reasons for abnormal stops of waves.
 
-/// Why a wave stopped that should not have. The scheduler adds kernel, instruction, workgroup and wave to it.
+/// Why a wave stopped abnormally. The scheduler adds the kernel, instruction, workgroup and wave.
 #[derive(Clone, Debug, PartialEq)]
 #[allow(clippy::enum_variant_names, reason = "`s_trap` is called so")]
 pub(crate) enum Trap {
-    /// The instruction is known, but this GPU does not carry it out (in this form).
+    /// The instruction is known, but not supported (in this form).
     Unsupported(&'static str),
-    /// The instruction names a register that the kernel does not have.
+    /// The instruction uses a register that the kernel does not have.
     StrayRegister(crate::fault::StrayRegister),
-    /// The word is no instruction.
+    /// The word is not an instruction.
     Undecodable(u32),
     /// Control left the code: a jump to this address, or past the end of the text.
     WildJump(u64),
     /// `s_trap` with this number.
     Trap(u32),
-    /// An access to memory failed.
+    /// A memory access failed.
     Memory(Box<super::mem::AccessFault>),
 }

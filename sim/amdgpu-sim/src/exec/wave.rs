@@ -4,7 +4,7 @@ use super::affine::{Held, Run};
 use super::mem::Lying;
 use super::{GwsWait, LANES, Program, Trap};
 
-/// One vector register: a 32-bit value a lane.
+/// One vector register: a 32-bit value per lane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C, align(64))]
 pub(crate) struct Row(pub(crate) [u32; LANES]);
@@ -14,7 +14,7 @@ impl Row {
     pub(crate) const ZERO: Row = Row([0; LANES]);
 }
 
-/// Numbers of scalar slots: the hardware's operand encodings, then places for 64-bit specials and constants.
+/// Numbers of scalar slots: the hardware's operand encodings, then 64-bit special values and constants.
 pub(crate) mod slot {
     /// `flat_scratch` (two slots).
     pub(crate) const FLAT_SCRATCH: u16 = 102;
@@ -28,23 +28,23 @@ pub(crate) mod slot {
     pub(crate) const M0: u16 = 124;
     /// `exec` (two slots).
     pub(crate) const EXEC: u16 = 126;
-    /// `src_vccz`: brought up to date just before an instruction that reads it.
+    /// `src_vccz`: updated just before an instruction that reads it.
     pub(crate) const VCCZ: u16 = 251;
-    /// `src_execz`: likewise.
+    /// `src_execz`: updated just before an instruction that reads it.
     pub(crate) const EXECZ: u16 = 252;
     /// SCC, 0 or 1.
     pub(crate) const SCC: u16 = 253;
-    /// `src_shared_base` (two slots): where LDS lies in the flat address space.
+    /// `src_shared_base` (two slots): the position of LDS in the flat address space.
     pub(crate) const SHARED_BASE: u16 = 256;
     /// `src_shared_limit` (two slots).
     pub(crate) const SHARED_LIMIT: u16 = 258;
-    /// `src_private_base` (two slots): where scratch lies in the flat address space.
+    /// `src_private_base` (two slots): the position of scratch in the flat address space.
     pub(crate) const PRIVATE_BASE: u16 = 260;
     /// `src_private_limit` (two slots).
     pub(crate) const PRIVATE_LIMIT: u16 = 262;
     /// `src_pops_exiting_wave_id`, always zero here.
     pub(crate) const POPS: u16 = 264;
-    /// Takes what is written to nowhere.
+    /// The destination of discarded writes.
     pub(crate) const SINK: u16 = 266;
     /// First constant.
     pub(crate) const CONSTANTS: u16 = 272;
@@ -70,43 +70,43 @@ impl Mode {
         )
     }
 
-    /// Bits that decide how results are rounded: both rounding modes and FP16_OVFL.
+    /// The bits that determine rounding: both rounding modes and FP16_OVFL.
     pub(crate) const ROUNDING: u32 = 15 | 1 << 23;
     /// The IEEE bit.
     pub(crate) const IEEE: u32 = 1 << 9;
-    /// Vector registers are found with an index (`s_set_gpr_idx_on`).
+    /// Vector registers are indexed (`s_set_gpr_idx_on`).
     pub(crate) const GPR_IDX_EN: u32 = 1 << 27;
     /// Vector instructions are skipped (`s_setvskip`).
     pub(crate) const VSKIP: u32 = 1 << 28;
-    /// The lowest bit of CSP: how many entries the stack of `s_cbranch_*_fork` and `s_cbranch_join` has.
+    /// The lowest bit of CSP: the number of entries on the stack of `s_cbranch_*_fork` and `s_cbranch_join`.
     pub(crate) const CSP: u32 = 29;
 
-    /// Whether any denormal, in or out, is flushed for single precision.
+    /// Returns whether any denormal input or output is flushed in single precision.
     pub(crate) fn flushes_f32(self) -> bool {
         self.0 & 0x30 != 0x30
     }
 
-    /// Whether any denormal, in or out, is flushed for double and half precision.
+    /// Returns whether any denormal input or output is flushed in double and half precision.
     pub(crate) fn flushes_f64(self) -> bool {
         self.0 & 0xc0 != 0xc0
     }
 
-    /// Whether `clamp` turns NaN into zero.
+    /// Returns whether `clamp` turns NaN into zero.
     pub(crate) fn dx10_clamp(self) -> bool {
         self.0 & 0x100 != 0
     }
 
-    /// Whether signalling NaNs are quieted by minimum and maximum.
+    /// Returns whether minimum and maximum quiet signalling NaNs.
     pub(crate) fn ieee(self) -> bool {
         self.0 & 0x200 != 0
     }
 }
 
-/// The registers that a wave starts with: scalars, and the work-item ids in `v0`.
+/// The initial registers of a wave: scalars, and the work-item IDs in `v0`.
 pub(crate) struct Start {
     slots: Box<[u32]>,
     items: Row,
-    /// The ids, if all lanes are enabled and have such.
+    /// The IDs, if all lanes are enabled and the IDs are a run.
     run: Option<Run>,
     exec: u64,
 }
@@ -117,32 +117,32 @@ pub(crate) struct Start {
 pub(crate) struct Wave {
     pub(super) rows: Box<[Row]>,
     pub(super) slots: Box<[u32]>,
-    /// Rows that are not written out.
+    /// Rows that are held as runs.
     pub(super) held: Held,
-    /// How the addresses lay that were read last in local memory.
+    /// The layout of the LDS addresses that were last analysed.
     pub(super) lying: Lying,
     /// [`Layout::result`](super::program::Layout::result).
     result: u16,
     /// Index into [`Program::micros`] of the next instruction (of the one that trapped, after a trap).
     pub(crate) pc: u32,
-    /// Which [part](super::parts) of the code it is in.
+    /// The [part](super::parts) of the code that the wave is in.
     pub(super) part: u32,
     /// The MODE register.
     pub(crate) mode: Mode,
     /// The wave's number in its workgroup.
     pub(crate) id: u32,
-    /// Why the wave stopped, after [`Flow::Trap`](super::Flow::Trap).
+    /// The reason, after [`Flow::Trap`](super::Flow::Trap).
     pub(crate) trap: Option<Trap>,
-    /// What the wave waits for at a GWS resource, having executed the instruction.
+    /// The GWS condition that the wave waits for after the instruction.
     pub(crate) gws: Option<GwsWait>,
-    /// Instructions carried out since the last reset.
+    /// Instructions executed since the last reset.
     pub(crate) instructions: u64,
-    /// Rows that a kernel's code can write: what `reset` clears.
+    /// The number of rows that a kernel's code can write, which `reset` clears.
     writable: usize,
 }
 
 impl Wave {
-    /// A wave for `program`, its constants in place, everything else zero.
+    /// Creates a wave for `program`: with its constants, everything else zero.
     pub(crate) fn new(program: &Program) -> Wave {
         let layout = program.layout();
         let mut rows = vec![Row::ZERO; layout.rows()].into_boxed_slice();
@@ -168,7 +168,7 @@ impl Wave {
         }
     }
 
-    /// Goes to another part of the code, whose constants take the place of those of the one before.
+    /// Switches to another part of the code and loads its constants.
     pub(super) fn go_to(&mut self, part: u32, program: &Program) {
         self.part = part;
         let constants = usize::from(slot::CONSTANTS)..usize::from(slot::CONSTANTS) + program.constants().len();
@@ -184,17 +184,18 @@ impl Wave {
         }
     }
 
-    /// Back to the state before the first instruction: registers zero, no lane enabled, at the entry.
+    /// Resets to the state before the first instruction: registers zero, no lane enabled, at the entry.
     ///
-    /// The caller then sets what the dispatcher sets: user SGPRs, work-item ids, `exec`, `flat_scratch`,
-    /// apertures, `id`.
+    /// The caller must then set what the dispatcher sets: user SGPRs, work-item IDs, `exec`, `flat_scratch`, apertures,
+    /// `id`.
     pub(crate) fn reset(&mut self, program: &Program) {
         self.held.clear();
         self.rows[..self.writable].fill(Row::ZERO);
         self.reset_scalars(program);
     }
 
-    /// As [`reset`](Wave::reset), with the lanes of `exec` enabled. Registers that the code writes before it reads them are left alone.
+    /// As [`reset`](Wave::reset), with the lanes of `exec` enabled. Does not clear registers that the code writes
+    /// before it reads them.
     pub(crate) fn reset_for(&mut self, program: &Program, exec: u64) {
         self.clear_rows(program, exec);
         self.rows[0] = Row::ZERO;
@@ -214,32 +215,32 @@ impl Wave {
         self.instructions = 0;
     }
 
-    /// The registers as they are now, just set up, for [`restart`](Wave::restart).
+    /// The current, initial registers, for [`restart`](Wave::restart).
     pub(crate) fn start(&self) -> Start {
         let slots = self.slots[..usize::from(slot::CONSTANTS)].into();
         Start { slots, items: self.rows[0], run: self.run_of_items(), exec: self.exec() }
     }
 
-    /// As [`start`](Wave::start), in the place of what there was for another wave of the program.
+    /// As [`start`](Wave::start), reusing the memory of another wave's.
     pub(crate) fn start_again(&self, start: &mut Start) {
         start.slots.copy_from_slice(&self.slots[..usize::from(slot::CONSTANTS)]);
         (start.items, start.run, start.exec) = (self.rows[0], self.run_of_items(), self.exec());
     }
 
-    /// The work-item ids, if all lanes are enabled and have a run of them.
+    /// The work-item IDs, if all lanes are enabled and the IDs are a run.
     fn run_of_items(&self) -> Option<Run> {
         if self.exec() == u64::MAX { Run::of(&self.rows[0].0) } else { None }
     }
 
-    /// Back to the state before the first instruction, as it was when `start` was taken: faster than [`reset`](Wave::reset) and
-    /// setting up again, as registers that the code writes before it reads them are left alone.
+    /// Resets to the state before the first instruction, as saved in `start`. Faster than [`reset`](Wave::reset) and
+    /// new initialisation, as it does not clear registers that the code writes before it reads them.
     pub(crate) fn restart(&mut self, program: &Program, start: &Start) {
         self.clear_rows(program, start.exec);
         match start.run {
             Some(run) if program.starts_held => self.held.hold(0, run),
             _ => self.rows[0] = start.items,
         }
-        // What the code does not name it can't have changed.
+        // Only what the code names can have changed.
         for range in [0..program.scalars, usize::from(slot::FLAT_SCRATCH)..128, 248..usize::from(slot::CONSTANTS)] {
             if let (Some(to), Some(from)) = (self.slots.get_mut(range.clone()), start.slots.get(range)) {
                 to.copy_from_slice(from);
@@ -255,7 +256,7 @@ impl Wave {
         self.instructions = 0;
     }
 
-    /// Which part of the code it is in: see [`Program::part`].
+    /// The part of the code that the wave is in: see [`Program::part`].
     pub(crate) fn part(&self) -> u32 {
         self.part
     }
@@ -274,15 +275,15 @@ impl Wave {
         }
     }
 
-    /// A vector register (or constant) by row, as a micro-operation names it.
+    /// A vector register (or constant) by its row in a micro-operation.
     #[inline(always)]
     pub(crate) fn row(&self, row: u16) -> &[u32; LANES] {
         debug_assert!(!self.held.has(row), "row {row} is held as a run");
         &self.rows[usize::from(row)].0
     }
 
-    /// As [`row`](Self::row), for an operand that the operation may do without: if it does, the row can be anybody's, held ones too,
-    /// and what is in it does not count.
+    /// As [`row`](Self::row), for an operand that the operation may not have. In that case the row can be any row, even
+    /// a held one, and its contents are ignored.
     #[inline(always)]
     pub(super) fn row_if_used(&self, row: u16) -> &[u32; LANES] {
         &self.rows[usize::from(row)].0
@@ -295,13 +296,13 @@ impl Wave {
         &mut self.rows[usize::from(row)].0
     }
 
-    /// The first of the two rows where the result of an operation goes that is not written straight to its destination.
+    /// The first of the two rows for a result that is not written directly to its destination.
     #[inline(always)]
     pub(super) fn result_row(&self) -> u16 {
         self.result
     }
 
-    /// All other rows, and the result of an operation, low and high half.
+    /// All other rows, and the low and high half of the result rows.
     #[inline(always)]
     pub(super) fn rows_and_result(&mut self) -> (&mut [Row], [&mut [u32; LANES]; 2]) {
         let (rows, result) = self.rows.split_at_mut(usize::from(self.result));
@@ -330,7 +331,7 @@ impl Wave {
     /// Sets two scalar registers, the low half first.
     #[inline(always)]
     pub(crate) fn set_slot64(&mut self, slot: u16, value: u64) {
-        // One store, which a load of both then need not wait for.
+        // In one store, so that a load of both halves need not wait for two.
         let at = usize::from(slot);
         self.slots[at..at + 2].copy_from_slice(&[value as u32, (value >> 32) as u32]);
     }
@@ -338,7 +339,7 @@ impl Wave {
     /// The enabled lanes.
     #[inline(always)]
     pub(crate) fn exec(&self) -> u64 {
-        // Every wave has these; saying so leaves one check.
+        // Every wave has these slots; asserting that leaves one bounds check.
         match self.slots.first_chunk::<128>() {
             Some(slots) => {
                 u64::from(slots[usize::from(slot::EXEC)]) | u64::from(slots[usize::from(slot::EXEC) + 1]) << 32
@@ -377,7 +378,7 @@ impl Wave {
         self.slot(slot::M0)
     }
 
-    /// Notes why the wave can't go on; returns what its handler has to return.
+    /// Stores the reason for a trap. Returns the handler's return value.
     #[cold]
     pub(crate) fn fail(&mut self, why: Trap) -> super::Flow {
         self.trap = Some(why);

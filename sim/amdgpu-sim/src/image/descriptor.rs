@@ -1,11 +1,12 @@
-//! The words that kernels and the sampling hardware read: the image and sampler descriptors of AMD's CDNA2 ISA manual.
+//! Descriptor words that kernels and the sampling hardware read: the image and sampler descriptors of AMD's CDNA2 ISA
+//! manual.
 
 use super::{Kind, Layout};
 
-/// Words of an image's descriptor with those behind it, from which kernels take what the descriptor does not have in plain form.
+/// The words of an image descriptor, and those after it with properties that the descriptor lacks or encodes.
 pub const IMAGE_WORDS: usize = 12;
 
-/// Words of a sampler's descriptor, with those that are kept free behind it.
+/// The words of a sampler descriptor, and the unused words after it.
 pub const SAMPLER_WORDS: usize = 8;
 
 impl Layout {
@@ -42,32 +43,32 @@ impl Layout {
     }
 }
 
-/// How coordinates outside of an image are taken.
+/// The treatment of coordinates outside an image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum AddressMode {
-    /// The image again.
+    /// Repeats the image.
     Repeat,
-    /// The image again, every other time in reverse.
+    /// Repeats the image, mirrored every other time.
     Mirror,
-    /// The nearest texel.
+    /// Uses the nearest texel.
     Clamp,
-    /// Transparent black.
+    /// Uses transparent black.
     Border,
 }
 
-/// How an image is sampled.
+/// The sampling parameters of an image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Sampler {
-    /// Along each dimension.
+    /// The address mode of each dimension.
     pub address: [AddressMode; 3],
-    /// Whether texels are blended, rather than the nearest taken.
+    /// Whether texels are interpolated, instead of using the nearest.
     pub linear: bool,
-    /// Whether coordinates go from 0 to 1, rather than count texels.
+    /// Whether coordinates range from 0 to 1, instead of counting texels.
     pub normalized: bool,
 }
 
 impl Sampler {
-    /// Its descriptor.
+    /// The sampler descriptor.
     pub fn words(&self) -> [u32; SAMPLER_WORDS] {
         let [x, y, z] = self.address.map(|mode| match mode {
             AddressMode::Repeat => 0,
@@ -78,7 +79,7 @@ impl Sampler {
         let filter = u32::from(self.linear);
         let mut words = [0; SAMPLER_WORDS];
         words[0] = x | y << 3 | z << 6 | u32::from(!self.normalized) << 15;
-        // No level of detail is too high.
+        // No limit on the level of detail.
         words[1] = 0xfff << 12;
         words[2] = filter << 20 | filter << 22;
         words

@@ -1,6 +1,6 @@
-//! Formats of texels: what they are called, and what the descriptor has for them.
+//! Texel formats and their encoding in descriptors.
 
-/// What a component of a texel is, as HSA and the device libraries number it.
+/// The type of a texel component, with the numbers of HSA and the device libraries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u32)]
 #[non_exhaustive]
@@ -32,7 +32,7 @@ pub enum ChannelType {
 }
 
 impl ChannelType {
-    /// The one with this number, if it is one that images can have.
+    /// The type with this number, if images support it.
     pub fn from_number(number: u32) -> Option<Self> {
         Some(match number {
             0 => Self::SnormInt8,
@@ -52,12 +52,12 @@ impl ChannelType {
     }
 }
 
-/// Which components a texel has in memory, and what loads make of them, as HSA and the device libraries number it.
+/// The components of a texel in memory and their mapping on loads, with the numbers of HSA and the device libraries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u32)]
 #[non_exhaustive]
 pub enum ChannelOrder {
-    /// Alpha alone.
+    /// Alpha only.
     A = 0,
     /// One component.
     R = 1,
@@ -71,11 +71,11 @@ pub enum ChannelOrder {
     Bgra = 9,
     /// Four components, alpha first.
     Argb = 10,
-    /// Four components, in reverse.
+    /// Four components in reverse order.
     Abgr = 11,
-    /// Four components along the curve of sRGB, of which the last counts as 1.
+    /// Four sRGB-encoded components; the last reads as 1.
     Srgbx = 13,
-    /// Four components, the first three along the curve of sRGB.
+    /// Four components, the first three sRGB-encoded.
     Srgba = 14,
     /// The same, blue first.
     Sbgra = 15,
@@ -83,12 +83,12 @@ pub enum ChannelOrder {
     Intensity = 16,
     /// One component for the first three.
     Luminance = 17,
-    /// One component, a depth.
+    /// One component: a depth.
     Depth = 18,
 }
 
 impl ChannelOrder {
-    /// The one with this number, if it is one that images can have.
+    /// The order with this number, if images support it.
     pub fn from_number(number: u32) -> Option<Self> {
         Some(match number {
             0 => Self::A,
@@ -110,18 +110,18 @@ impl ChannelOrder {
     }
 }
 
-/// A format that the software GPU has.
+/// A supported texel format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Format {
     pub(super) channel_type: ChannelType,
     pub(super) channel_order: ChannelOrder,
-    /// How the bits are parted, as descriptors number it.
+    /// The data format number in descriptors.
     pub(super) data: u32,
-    /// What they mean, as descriptors number it.
+    /// The number format in descriptors.
     pub(super) number: u32,
-    /// What each component of a loaded texel is: 0, 1, or 4 to 7 for the components in memory.
+    /// The source of each component of a loaded texel: 0, 1, or 4 to 7 for the components in memory.
     pub(super) select: [u32; 4],
-    /// Bytes of a texel.
+    /// Size of a texel in bytes.
     pub(super) bytes: usize,
 }
 
@@ -136,13 +136,13 @@ const SRGB: u32 = 9;
 /// Data formats of 1, 2 and 4 components of 8, 16 and 32 bits.
 const DATA: [[u32; 3]; 3] = [[1, 3, 10], [2, 5, 12], [4, 11, 14]];
 
-/// Where a loaded component comes from.
+/// Sources of a loaded component.
 const R: u32 = 4;
 const G: u32 = 5;
 const B: u32 = 6;
 const A: u32 = 7;
 
-/// Components in memory, and what loaded ones are made of.
+/// The number of components in memory, and the sources of loaded ones.
 fn order(order: ChannelOrder) -> (usize, [u32; 4]) {
     match order {
         ChannelOrder::A => (1, [0, 0, 0, R]),
@@ -159,7 +159,7 @@ fn order(order: ChannelOrder) -> (usize, [u32; 4]) {
     }
 }
 
-/// Bits of a component and what they mean.
+/// The width and number format of a component.
 fn channel(channel: ChannelType) -> (usize, u32) {
     match channel {
         ChannelType::SnormInt8 => (8, SNORM),
@@ -178,7 +178,8 @@ fn channel(channel: ChannelType) -> (usize, u32) {
 }
 
 impl Format {
-    /// The format of such texels; `None` for orders of sRGB with other components than [`UnormInt8`](ChannelType::UnormInt8).
+    /// The format with this type and order; `None` for sRGB orders with other types than
+    /// [`UnormInt8`](ChannelType::UnormInt8).
     pub fn new(channel_type: ChannelType, channel_order: ChannelOrder) -> Option<Self> {
         let (components, select) = order(channel_order);
         let (bits, number) = channel(channel_type);
@@ -191,17 +192,17 @@ impl Format {
         Some(Self { channel_type, channel_order, data, number, select, bytes: components * bits / 8 })
     }
 
-    /// Bytes of a texel.
+    /// Size of a texel in bytes.
     pub fn bytes(self) -> usize {
         self.bytes
     }
 
-    /// Whether kernels can store texels of it: stores convert nothing into sRGB.
+    /// Whether kernels can store texels of this format: stores do not convert to sRGB.
     pub fn can_be_stored(self) -> bool {
         self.number != SRGB
     }
 
-    /// A texel of these components, given as floats or integers of 32 bits as the format has them.
+    /// Encodes a texel. Components are given as floats or 32-bit integers, depending on the format.
     pub fn pack(self, components: [u32; 4]) -> Vec<u8> {
         let (bits, _) = channel(self.channel_type);
         let count = self.bytes * 8 / bits;
@@ -235,7 +236,7 @@ impl Format {
     }
 }
 
-/// The nearest number of 16 bits, the even one of two.
+/// Rounds to f16, ties to even.
 fn half(value: f32) -> u16 {
     let bits = value.to_bits();
     let sign = (bits >> 16 & 0x8000) as u16;
@@ -243,7 +244,7 @@ fn half(value: f32) -> u16 {
     if value.is_nan() {
         return sign | 0x7e00;
     }
-    // Below the least normal number, steps are as large as there.
+    // Subnormals have the spacing of the smallest normal number.
     let exponent = if magnitude == 0.0 { -14 } else { ((bits >> 23 & 0xff) as i32 - 127).max(-14) };
     let steps = (magnitude / f64::from(exponent - 10).exp2()).round_ties_even() as u32;
     let (steps, exponent) = if steps == 2048 { (1024, exponent + 1) } else { (steps, exponent) };

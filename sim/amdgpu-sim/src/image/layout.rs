@@ -1,72 +1,72 @@
-//! How an image lies in memory.
+//! The memory layout of images.
 
 use super::Format;
 
-/// Most texels of a buffer that is seen as an image.
+/// Maximum number of texels of a buffer that is accessed as an image.
 pub const MOST_TEXELS_OF_BUFFER: usize = u32::MAX as usize;
-/// Bytes that rows of other images are a multiple of, and where an image begins.
+/// The alignment of rows and of the start of other images, in bytes.
 pub const ALIGNMENT: usize = 256;
-/// Texels from row to row that a descriptor can say.
+/// Maximum row pitch of a descriptor in texels.
 const MOST_PITCH: usize = 1 << 16;
-/// Most texels of a row, and most rows.
+/// Maximum width and height.
 pub const MOST_SIDE: usize = 16384;
-/// Most planes of a volume.
+/// Maximum depth of a volume.
 pub const MOST_DEPTH: usize = 8192;
-/// Most layers.
+/// Maximum number of layers.
 pub const MOST_LAYERS: usize = 8192;
 
-/// What an image is.
+/// The dimensionality of an image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Kind {
-    /// A row.
+    /// 1D.
     Line,
-    /// Rows.
+    /// 2D.
     Plane,
-    /// Planes, between which texels are blended too.
+    /// 3D, filtered along the depth too.
     Volume,
-    /// Layers of a row each.
+    /// An array of 1D layers.
     Lines,
-    /// Layers of a plane each.
+    /// An array of 2D layers.
     Planes,
-    /// A line that is a buffer, which has a descriptor of another kind.
+    /// A 1D image in a buffer, which has another kind of descriptor.
     Buffer,
 }
 
-/// Why there can be no such image.
+/// Why an image is not possible.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ImageError {
-    /// A size of none, or of more than one where the kind has no such dimension.
+    /// A size of 0, or of more than 1 in a dimension that the kind lacks.
     #[error("an image of {size:?} texels (a {kind:?})")]
     Dimension {
-        /// What it is.
+        /// The kind.
         kind: Kind,
         /// Its size.
         size: [usize; 3],
     },
-    /// More texels than a descriptor can say.
+    /// More texels than a descriptor can encode.
     #[error("an image of {size:?} texels (a {kind:?}), of at most {most:?}")]
     Size {
-        /// What it is.
+        /// The kind.
         kind: Kind,
         /// Its size.
         size: [usize; 3],
-        /// The most that it can have.
+        /// The maximum size.
         most: [usize; 3],
     },
-    /// Rows or planes at distances that a descriptor cannot say.
+    /// A row or plane pitch that a descriptor cannot encode.
     #[error(
         "rows of an image {pitch} bytes apart, and planes {slice}: rows need a multiple of {ALIGNMENT}, planes no gap"
     )]
     Pitch {
-        /// Bytes from row to row.
+        /// Row pitch in bytes.
         pitch: usize,
-        /// Bytes from plane to plane.
+        /// Plane pitch in bytes.
         slice: usize,
     },
 }
 
-/// Size, format and place of the texels of an image.
+/// Size, format and memory layout of an image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Layout {
     kind: Kind,
@@ -77,7 +77,7 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// The layout that suits the device best. `size` is texels of a row, rows, and planes: depth or layers; 1 where there are none.
+    /// The preferred layout for the device. `size` is width, height, and depth or layers; 1 for missing dimensions.
     ///
     /// # Errors
     /// [`ImageError::Dimension`], [`ImageError::Size`].
@@ -88,10 +88,10 @@ impl Layout {
         Ok(Self { kind, format, size, pitch, slice: pitch * size[1] })
     }
 
-    /// The layout of what has rows `pitch` and planes `slice` bytes apart; 0 is as far as without gaps.
+    /// The layout with rows `pitch` and planes `slice` bytes apart; 0 means no gaps.
     ///
     /// # Errors
-    /// [`ImageError`].
+    /// [`ImageError`] for an impossible image or pitch.
     pub fn linear(
         kind: Kind,
         format: Format,
@@ -108,53 +108,53 @@ impl Layout {
         if pitch < row || (has_rows && (!whole || pitch % ALIGNMENT != 0)) {
             return refused;
         }
-        // The descriptor of an image with one row has no use for its pitch.
+        // The descriptor of an image with one row ignores its pitch.
         let pitch = if has_rows { pitch } else { row };
         let planes = pitch * size[1];
-        // Nothing in a descriptor could tell of a gap between planes.
+        // A descriptor cannot encode gaps between planes.
         if size[2] > 1 && slice != 0 && slice != planes {
             return refused;
         }
         Ok(Self { kind, format, size, pitch, slice: planes })
     }
 
-    /// What it is.
+    /// The kind of the image.
     pub fn kind(&self) -> Kind {
         self.kind
     }
 
-    /// What its texels are.
+    /// The texel format.
     pub fn format(&self) -> Format {
         self.format
     }
 
-    /// Texels of a row, rows, and planes.
+    /// Width, height, and depth or layers.
     pub fn size(&self) -> [usize; 3] {
         self.size
     }
 
-    /// Bytes from row to row.
+    /// Row pitch in bytes.
     pub fn pitch(&self) -> usize {
         self.pitch
     }
 
-    /// Bytes from plane to plane.
+    /// Plane pitch in bytes.
     pub fn slice(&self) -> usize {
         self.slice
     }
 
-    /// Bytes of all.
+    /// Total size in bytes.
     pub fn bytes(&self) -> usize {
         self.slice * self.size[2]
     }
 
-    /// What the address of the first texel is a multiple of, in bytes.
+    /// The required alignment of the first texel's address, in bytes.
     pub fn alignment(&self) -> usize {
         if self.kind == Kind::Buffer { self.format.bytes.min(4) } else { ALIGNMENT }
     }
 }
 
-/// Checks that there can be an image of a size.
+/// Checks that an image of this size is possible.
 fn check(kind: Kind, size: [usize; 3]) -> Result<(), ImageError> {
     let most = match kind {
         Kind::Line => [MOST_SIDE, 1, 1],

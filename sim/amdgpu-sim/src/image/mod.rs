@@ -1,7 +1,8 @@
-//! Images for whoever makes them: formats of texels, how an image lies in memory, and the descriptors that kernels read.
+//! Creating images: texel formats, memory layouts, and the descriptors that kernels read.
 //!
-//! Every image is linear, rows of texels and planes of rows, which is a layout that a runtime is free to choose. The descriptors are those of
-//! AMD's CDNA2 ISA manual; behind an image's own words are those from which AMD's device libraries take what it does not have in plain form.
+//! Every image is linear: rows of texels, and planes of rows. A runtime may choose that layout freely. The descriptors
+//! are those of AMD's CDNA2 ISA manual. The words after an image descriptor are read by AMD's device libraries for
+//! properties that the descriptor does not hold in plain form.
 //!
 //! ```
 //! use amdgpu_sim::image::{ChannelOrder, ChannelType, Format, Kind, Layout};

@@ -1,4 +1,4 @@
-//! One decoded instruction, as the disassembler prints it and the executor runs it.
+//! A decoded instruction, as used by the disassembler and the executor.
 
 use super::{Flags, Op, Type};
 
@@ -219,7 +219,8 @@ pub struct Mods {
     pub neg_hi: u8,
     /// VOP3 and VOP3P `op_sel`: bit i for `src[i]`, bit 3 for the destination.
     pub op_sel: u8,
-    /// VOP3P `op_sel_hi`, bit i for `src[i]` (all ones for dot products of 4 or 8 elements, which read whole registers).
+    /// VOP3P `op_sel_hi`, bit i for `src[i]` (all ones for dot products of 4 or 8 elements, which read whole
+    /// registers).
     pub op_sel_hi: u8,
     /// Output modifier: 0 none, 1 times 2, 2 times 4, 3 divided by 2.
     pub omod: u8,
@@ -235,8 +236,8 @@ pub struct Mods {
     pub lds: bool,
     /// DS: global data share.
     pub gds: bool,
-    /// Byte offset of a memory instruction, sign-extended; DS `offset0` of a two-offset form. In SMEM with an offset register: the
-    /// number added to it, also in `src[3]`.
+    /// Byte offset of a memory instruction, sign-extended; DS `offset0` of a two-offset form. In SMEM with an offset
+    /// register: the number added to it, also in `src[3]`.
     pub offset: i32,
     /// DS: second offset of a two-offset form.
     pub offset1: u8,
@@ -282,8 +283,8 @@ pub struct Mods {
 /// | MUBUF, MTBUF | vdata of loads and returning atomics | | vaddr | vdata of stores and atomics | srsrc | soffset |
 /// | MIMG | vdata of loads and returning atomics | | vaddr (the first register: how many follow is a fact of the image) | vdata of stores and atomics | srsrc | ssamp |
 ///
-/// `v_readfirstlane`/`v_readlane` have a scalar `dst`. Where the operation reads its destination (`v_fmac`, `v_mac`, partial
-/// writes), `dst` is read too.
+/// `v_readfirstlane`/`v_readlane` have a scalar `dst`. Where the operation reads its destination (`v_fmac`, `v_mac`,
+/// partial writes), `dst` is read too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Inst {
     /// What it does.
@@ -303,9 +304,9 @@ pub struct Inst {
 }
 
 impl Inst {
-    /// The operands that are registers of a file ([`Operand::Vgpr`], [`Operand::Agpr`], [`Operand::Sgpr`]), destinations first, each
-    /// with how many consecutive ones the instruction takes. Of an image's address only the first is counted, and of what
-    /// an index in `m0` is added to the one that is named.
+    /// The operands that are registers of a file ([`Operand::Vgpr`], [`Operand::Agpr`], [`Operand::Sgpr`]),
+    /// destinations first, each with how many consecutive ones the instruction takes. Of an image's address only the
+    /// first is counted, and of what an index in `m0` is added to the one that is named.
     pub fn registers(&self) -> impl Iterator<Item = (Operand, u16)> {
         let is_register = |operand| matches!(operand, Operand::Vgpr(_) | Operand::Agpr(_) | Operand::Sgpr(_));
         self.operands().into_iter().filter(move |(operand, _)| is_register(*operand))

@@ -4,7 +4,7 @@ use super::Format;
 use super::types::Type;
 use std::fmt;
 
-/// An instruction set: a graphics core whose machine code is decoded.
+/// An instruction set architecture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Arch {
     /// MI200 (`gfx90a`).
@@ -14,7 +14,7 @@ pub enum Arch {
 }
 
 impl Arch {
-    /// All of them.
+    /// All architectures.
     pub const ALL: [Arch; 2] = [Arch::Gfx90a, Arch::Gfx942];
 
     /// LLVM's name of the processor.
@@ -33,7 +33,7 @@ impl fmt::Display for Arch {
     }
 }
 
-/// A set of yes/no facts on an instruction.
+/// A set of boolean properties of an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Flags(u32);
 
@@ -59,7 +59,8 @@ flags! {
     no_dpp = 4;
     /// A 32-bit literal always follows.
     literal = 5;
-    /// Reads and writes memory as one step. With a `dst` it returns the old value (FLAT, MUBUF and SMEM: when `glc` is set).
+    /// Reads and writes memory as one step. With a `dst` it returns the old value (FLAT, MUBUF and SMEM: when `glc` is
+    /// set).
     atomic = 6;
     /// DS: two offsets of 8 bits, in elements.
     two_offsets = 7;
@@ -81,19 +82,19 @@ flags! {
     op_sel = 15;
     /// VOP3: an integer result can be clamped (a float one always can).
     clamp = 16;
-    /// VOP3: no clamping although floats are involved.
+    /// VOP3: no clamping, although operands are floats.
     no_clamp = 17;
-    /// VOP3: no output multiplier although floats are involved.
+    /// VOP3: no output multiplier, although operands are floats.
     no_omod = 18;
     /// A matrix product.
     mfma = 19;
 }
 
 impl Flags {
-    /// No fact.
+    /// No flags.
     pub const EMPTY: Flags = Flags(0);
 
-    /// Whether all of `other`'s facts hold.
+    /// Whether all flags of `other` are set.
     #[must_use]
     pub const fn contains(self, other: Flags) -> bool {
         self.0 & other.0 == other.0
@@ -104,14 +105,14 @@ impl Flags {
     }
 }
 
-/// What the table says about an instruction.
+/// The table's entry for an instruction.
 #[derive(Clone, Copy, Debug)]
 pub struct OpInfo {
     /// LLVM's mnemonic, without an encoding suffix.
     pub mnemonic: &'static str,
-    /// Its native encoding; a VOP1, VOP2 or VOPC also has a VOP3, SDWA and DPP one unless `flags` say otherwise.
+    /// Its native encoding. A VOP1, VOP2 or VOPC also has VOP3, SDWA and DPP encodings, unless `flags` exclude them.
     pub format: Format,
-    /// The opcode number in that encoding, by [`Arch`]; `None` where the instruction does not exist.
+    /// The opcode in that encoding, by [`Arch`]; `None` if the instruction does not exist.
     pub opcode: [Option<u16>; 2],
     /// Destination.
     pub dst: Type,
@@ -124,7 +125,7 @@ pub struct OpInfo {
 }
 
 impl OpInfo {
-    /// Whether a fact holds.
+    /// Whether a flag is set.
     #[must_use]
     pub const fn is(&self, flag: Flags) -> bool {
         self.flags.contains(flag)
@@ -158,7 +159,7 @@ macro_rules! codes_of {
     };
 }
 
-/// The table's rows become the enum and its facts.
+/// Generates the enum and its properties from the table's rows.
 macro_rules! define_ops {
     ([] $($format:ident { $(
         $name:ident = $code:tt $(/ $code2:tt)? : $dst:tt $(& $dst2:ident)? <- ($($src:tt),*) $([$($flag:ident)*])? ;
@@ -205,7 +206,7 @@ const fn padded(types: &[Type]) -> [Type; 4] {
 super::table::rows! { define_ops }
 
 impl Op {
-    /// What the table says about this instruction.
+    /// The table's entry for this instruction.
     #[must_use]
     pub fn info(self) -> &'static OpInfo {
         &INFO[self as usize]

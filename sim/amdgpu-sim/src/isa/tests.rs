@@ -1,4 +1,4 @@
-//! Cases that show what the decoder does with each kind of field; `tests/llvm_agree.rs` has all the others.
+//! A case for each kind of field; `tests/llvm_agree.rs` covers all others.
 
 use super::*;
 
@@ -38,12 +38,12 @@ fn operands_are_where_inst_says() {
     assert_eq!(madak.src[..3], [Operand::Vgpr(1), Operand::Vgpr(16), Operand::Literal(0x1234_5678)]);
     assert_eq!((madmk.size, madak.size), (8, 8));
 
-    // Carry in and out are vcc in the short form.
+    // In the short form, carry in and out are vcc.
     let addc = read(&[0x1c << 25 | 8 << 17 | 16 << 9 | 257]);
     let vcc = Operand::Special(Special::VccLo);
     assert_eq!((addc.dst2, addc.src[2]), (vcc, vcc));
 
-    // A compare with a constant: the register comes second in our order.
+    // A compare with a constant: the register is the second operand here.
     let cmpk = read(&[0xb << 28 | 2 << 23 | 8 << 16 | 0xffff]);
     assert_eq!((cmpk.dst, cmpk.src[0], cmpk.src[1]), (Operand::None, Operand::Imm(-1), Operand::Sgpr(8)));
 
@@ -52,7 +52,7 @@ fn operands_are_where_inst_says() {
     assert_eq!(store.src[..3], [Operand::Vgpr(2), Operand::Vgpr(3), Operand::Sgpr(4)]);
     assert_eq!((store.op, store.dst, store.mods.offset), (Op::global_store_dword, Operand::None, -8));
 
-    // The acc bit moves data, not addresses, to accumulation registers.
+    // The acc bit applies to data, not to addresses.
     let load = read(&[0x37 << 26 | 0x14 << 18, 2 | 1 << 23 | 5 << 24]);
     assert_eq!((load.dst, load.src[0]), (Operand::Agpr(5), Operand::Vgpr(2)));
 
@@ -87,7 +87,7 @@ fn text_is_llvms() {
         text(&[0x1a7 << 23 | 0x40 << 16 | 8 | 1 << 15 | 5 << 8, 256 | 257 << 9 | 128 << 18 | 3 << 27]),
         "v_mfma_f32_32x32x1f32 a[8:39], a0, a1, 0 cbsz:5"
     );
-    // The same bits are another thing to another type.
+    // The same bits have another meaning for another type.
     assert_eq!(text(&[0x1f << 25 | 8 << 17 | 16 << 9 | 255, 0x3800]), "v_add_f16_e32 v8, lit(0x3800), v16");
     assert_eq!(text(&[0x26 << 25 | 8 << 17 | 16 << 9 | 240]), "v_add_u16_e32 v8, 0x3800, v16");
     assert_eq!(text(&[4 << 25 | 8 << 17 | 16 << 9 | 255, 0x3fe0_0000]), "v_fmac_f64_e32 v[8:9], 0.5, v[16:17]");

@@ -1,6 +1,6 @@
-//! What an operand's bits mean and how many registers they take.
+//! The types of operands: the meaning of their bits, and the number of their registers.
 
-/// What the elements of an operand are.
+/// The kind of an operand's elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Kind {
     /// No operand.
@@ -21,18 +21,18 @@ pub enum Kind {
     Bf8,
     /// f16 or f32, chosen by `op_sel_hi` (`v_fma_mix*`).
     Mix,
-    /// One bit a lane, in a pair of scalar registers.
+    /// One bit per lane, in a pair of scalar registers.
     Mask,
-    /// A field of the encoding that holds the value itself.
+    /// An immediate field of the encoding.
     Immediate,
 }
 
 macro_rules! types {
     ($($(#[$doc:meta])* $name:ident = $kind:ident $bits:literal x $count:literal;)*) => {
-        /// The type of an operand: what its elements are, how wide, how many.
+        /// The type of an operand: the kind, width and number of its elements.
         ///
-        /// In memory instructions the data operand's type is what moves to or from memory: `U8` is one byte,
-        /// zero-extended into a register.
+        /// In memory instructions, the type of the data operand is the type in memory: `U8` is one byte, zero-extended
+        /// into a register.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         pub enum Type {
             $(
@@ -43,7 +43,7 @@ macro_rules! types {
         }
 
         impl Type {
-            /// What the elements are.
+            /// The kind of the elements.
             #[must_use]
             pub const fn kind(self) -> Kind {
                 match self {
@@ -133,9 +133,9 @@ types! {
     Mask = Mask 64 x 1;
     /// Sign-extended constant.
     Simm16 = Immediate 16 x 1;
-    /// Constant that is not sign-extended.
+    /// Constant without sign extension.
     Uimm16 = Immediate 16 x 1;
-    /// Constant in the place of a scalar destination.
+    /// Constant in the field of a scalar destination.
     Uimm7 = Immediate 7 x 1;
     /// Distance in dwords from the next instruction.
     Branch = Immediate 16 x 1;
@@ -165,7 +165,7 @@ impl Type {
         (self.element_bits() * self.elements()).div_ceil(8)
     }
 
-    /// Whether negation and absolute value as input modifiers make sense: an IEEE float.
+    /// Whether negation and absolute value are meaningful as input modifiers: an IEEE float.
     #[must_use]
     pub const fn is_float(self) -> bool {
         matches!(self.kind(), Kind::Float)

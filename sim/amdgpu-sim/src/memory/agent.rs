@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// GPUs that can share one address space.
+/// The maximum number of GPUs in one address space.
 pub const MAX_AGENTS: usize = 64;
 
 /// One of the GPUs that share an address space, numbered from 0.
@@ -15,7 +15,7 @@ impl Agent {
         if index < MAX_AGENTS { Some(Self(index as u8)) } else { None }
     }
 
-    /// Its number.
+    /// Its index.
     pub const fn index(self) -> usize {
         self.0 as usize
     }
@@ -40,28 +40,28 @@ impl fmt::Display for Agent {
 pub struct Agents(u64);
 
 impl Agents {
-    /// None.
+    /// The empty set.
     pub const NONE: Self = Self(0);
-    /// All, those that are not there too.
+    /// Every possible GPU, including those that do not exist.
     pub const ALL: Self = Self(u64::MAX);
 
-    /// This one alone.
+    /// The set of `agent` alone.
     pub const fn of(agent: Agent) -> Self {
         Self(1 << agent.0)
     }
 
-    /// Whether `agent` is in the set.
+    /// Whether the set contains `agent`.
     pub const fn contains(self, agent: Agent) -> bool {
         self.0 >> agent.0 & 1 != 0
     }
 
-    /// The set and `agent`.
+    /// The set with `agent` added.
     #[must_use]
     pub const fn with(self, agent: Agent) -> Self {
         Self(self.0 | 1 << agent.0)
     }
 
-    /// The set less `agent`.
+    /// The set without `agent`.
     #[must_use]
     pub const fn without(self, agent: Agent) -> Self {
         Self(self.0 & !(1 << agent.0))
@@ -74,22 +74,22 @@ impl FromIterator<Agent> for Agents {
     }
 }
 
-/// Which GPUs may do what with an allocation.
+/// The access rights of GPUs to an allocation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Rights {
-    /// Those that may read it.
+    /// The GPUs that may read it.
     pub read: Agents,
-    /// Those that may write it.
+    /// The GPUs that may write it.
     pub write: Agents,
 }
 
 impl Rights {
-    /// `agents` may read and write.
+    /// Read and write access for `agents`.
     pub const fn full(agents: Agents) -> Self {
         Self { read: agents, write: agents }
     }
 
-    /// The same rights, but for `agent`, which gets these.
+    /// These rights with those of `agent` replaced.
     #[must_use]
     pub const fn set(self, agent: Agent, read: bool, write: bool) -> Self {
         Self {

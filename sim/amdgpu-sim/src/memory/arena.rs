@@ -1,9 +1,10 @@
-//! The address ranges that device memory is given from: so an address tells that it is the GPU's, after the memory has been freed too.
+//! The address ranges of device memory: so an address is recognisable as the GPU's even after the memory has been
+//! freed.
 //!
-//! A range is reserved when those before it are used up, and is writable as a whole; the system gives pages as they are used. No range is
-//! given back before the end. A block that is freed is given out
-//! again as late as may be: a small one when the quarantine of [`Memory`](super::Memory) lets it go, a large one when some more of its size have
-//! been freed. Host code that still reads a freed block finds zeros or old bytes, and does not crash.
+//! A further range is reserved when the existing ones are used up. A range is writable as a whole, and the system
+//! allocates pages on first use. No range is released before the end. Freed blocks are reused as late as possible: a
+//! small one when the quarantine of [`Memory`](super::Memory) releases it, a large one after several more of its size
+//! have been freed. Host code that still reads a freed block sees zeros or old bytes, and does not crash.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
@@ -13,22 +14,23 @@ use super::mapping::Physical;
 use super::pages::{self, PAGE};
 use super::storage::GUARD;
 
-/// Bytes from which on a block's pages are given back when it is freed.
+/// The size in bytes from which a block's pages are released when it is freed.
 const LARGE: u64 = 64 << 10;
-/// Large blocks of a size that lie idle before one of them is used again.
+/// The number of idle large blocks of a size before one of them is reused.
 const IDLE: usize = 4;
-/// Bytes of the first range, unless a block needs more; each later range is as large as all before it, up to [`RANGE_MOST`]. A small start
-/// costs little where many GPUs are made, as in tests under valgrind, which notes each page.
+/// The size of the first range, unless a block needs more. Each later range is as large as all earlier ones together,
+/// up to [`RANGE_MOST`]. The small start is cheap if many GPUs are created, as in tests under valgrind, which records
+/// each page.
 const RANGE_FIRST: u64 = 64 << 20;
-/// Bytes of the largest range, unless a block needs more.
+/// The maximum size of a range, unless a block needs more.
 const RANGE_MOST: u64 = 1 << 30;
-/// The most and the fewest bytes of addresses that are asked for in all.
+/// The maximum and the minimum of address space requested in total.
 const MOST: u64 = 4 << 40;
 const LEAST: u64 = RANGE_MOST;
 
 /// Reserved ranges of addresses.
 pub(super) struct Arena {
-    /// Bytes of addresses that may be reserved in all.
+    /// The limit on reserved address space in bytes.
     limit: u64,
     blocks: Mutex<Blocks>,
 }
@@ -36,38 +38,38 @@ pub(super) struct Arena {
 #[derive(Default)]
 struct Blocks {
     ranges: Vec<Range<u64>>,
-    /// Bytes of all ranges.
+    /// The total size of all ranges.
     reserved: u64,
-    /// Bytes from the start of the last range on that have been given out at least once.
+    /// The bytes of the last range, from its start, that have been used at least once.
     used: u64,
-    /// Freed blocks by their sizes, the oldest first.
+    /// Freed blocks by size, the oldest first.
     free: BTreeMap<u64, VecDeque<u64>>,
 }
 
-/// A piece of the range, given back on drop.
+/// A block of a range, freed on drop.
 pub(crate) struct Piece {
     arena: Arc<Arena>,
     start: u64,
     bytes: u64,
-    /// What is mapped there, once others can have it.
+    /// The memory mapped there, once it is shareable.
     shared: Mutex<Option<Arc<Physical>>>,
 }
 
 impl Piece {
-    /// The first byte and how many there are: whole pages.
+    /// The address and size: whole pages.
     pub(super) fn pages(&self) -> (u64, u64) {
         (self.start, self.bytes)
     }
 
-    /// What is mapped there, if others can have it.
+    /// The memory mapped there, if it is shareable.
     pub(super) fn shared(&self) -> MutexGuard<'_, Option<Arc<Physical>>> {
         self.shared.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Blocks {
-    /// The start of `bytes` bytes that were never given out, from the last range or a new one; `None` if `limit` is reached, or
-    /// the system gives no more addresses.
+    /// The start of `bytes` bytes that were never used, from the last range or a new one; `None` if `limit` is reached
+    /// or the system has no more addresses.
     fn fresh(&mut self, bytes: u64, limit: u64) -> Option<u64> {
         let left = self.ranges.last().map_or(0, |range| range.end - range.start - self.used);
         if left < bytes {
@@ -77,9 +79,9 @@ impl Blocks {
                 return None;
             }
             let base = pages::reserve(size, 0)?;
-            // SAFETY: the range that was reserved just now.
+            // SAFETY: the range was reserved just above.
             if unsafe { pages::commit(base, size) }.is_none() {
-                // SAFETY: as above; nobody has seen it.
+                // SAFETY: as above; its address is not known to anyone yet.
                 unsafe { pages::release(base, size) };
                 return None;
             }
@@ -92,27 +94,27 @@ impl Blocks {
         Some(start)
     }
 
-    /// A freed block of `bytes` bytes, if so many of them lie idle that it has rested long enough.
+    /// A freed block of `bytes` bytes, if enough of them are idle.
     fn rested(&mut self, bytes: u64) -> Option<(u64, u64)> {
         let enough = if bytes <= LARGE { 1 } else { IDLE };
         let queue = self.free.get_mut(&bytes).filter(|queue| queue.len() >= enough)?;
         queue.pop_front().map(|start| (start, bytes))
     }
 
-    /// Any freed block that is not too small.
+    /// Any freed block that is large enough.
     fn any(&mut self, bytes: u64) -> Option<(u64, u64)> {
         self.free.range_mut(bytes..).find_map(|(&bytes, queue)| queue.pop_front().map(|start| (start, bytes)))
     }
 }
 
 impl Arena {
-    /// Addresses for several times `memory` bytes.
+    /// An arena with address space for several times `memory` bytes.
     pub(super) fn new(memory: u64) -> Arc<Self> {
         let limit = memory.saturating_mul(4).clamp(LEAST, MOST).next_multiple_of(RANGE_MOST);
         Arc::new(Self { limit, blocks: Mutex::default() })
     }
 
-    /// Whether an address is in one of the ranges.
+    /// Returns whether an address is in one of the ranges.
     pub(super) fn contains(&self, address: u64) -> bool {
         self.blocks().ranges.iter().any(|range| range.contains(&address))
     }
@@ -121,15 +123,15 @@ impl Arena {
         self.blocks.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// `size` zeroed bytes aligned to `align` (a power of two), which no other piece touches, and the address of the first; `None` if
-    /// the ranges are full.
+    /// Allocates `size` zeroed bytes aligned to `align` (a power of two), with a gap to all other blocks. Returns the
+    /// block and the address; `None` if the ranges are full.
     pub(super) fn allocate(self: &Arc<Self>, size: u64, align: u64) -> Option<(Piece, u64)> {
         let over = if align > PAGE { align } else { 0 };
         let wanted = size.checked_add(GUARD)?.checked_add(over)?;
         let wanted = if wanted <= LARGE {
             wanted.next_multiple_of(PAGE)
         } else {
-            // Eight sizes up to the next power of two.
+            // Eight size classes per power of two.
             wanted.checked_next_multiple_of((wanted.checked_next_power_of_two()? / 16).max(PAGE))?
         };
         let mut blocks = self.blocks();
@@ -143,7 +145,7 @@ impl Arena {
         drop(blocks);
         if bytes <= LARGE {
             let place = std::ptr::with_exposed_provenance_mut::<u8>(start as usize);
-            // SAFETY: a block that is in the queue of free ones is nobody's, and it has just been taken out.
+            // SAFETY: a block in the queue of free ones is unused, and it has just been taken out.
             unsafe { place.write_bytes(0, bytes as usize) };
         }
         Some(self.piece(start, bytes, align))
@@ -167,13 +169,13 @@ impl Drop for Arena {
 impl Drop for Piece {
     fn drop(&mut self) {
         if self.shared().is_some() {
-            // SAFETY: the piece's own pages, which nobody uses any more here.
+            // SAFETY: the piece's own pages, which nothing in this process uses any more.
             if unsafe { pages::renew(self.start, self.bytes) }.is_none() {
-                // Others may still have what is there: the addresses are for nobody.
+                // Other processes may still map the memory, so the addresses are never reused.
                 return;
             }
         } else if self.bytes > LARGE {
-            // SAFETY: the piece's own pages, which nobody uses any more.
+            // SAFETY: the piece's own pages, which nothing uses any more.
             unsafe { pages::empty(self.start, self.bytes) };
         }
         self.arena.blocks().free.entry(self.bytes).or_default().push_back(self.start);
@@ -185,7 +187,7 @@ mod tests {
     use super::*;
 
     fn bytes(base: u64, size: u64) -> &'static mut [u8] {
-        // SAFETY: of a piece that lives, and of one test alone.
+        // SAFETY: of a live piece, which only this test uses.
         unsafe { std::slice::from_raw_parts_mut(std::ptr::with_exposed_provenance_mut(base as usize), size as usize) }
     }
 
@@ -220,7 +222,7 @@ mod tests {
         }
     }
 
-    /// A small block is used again at once; a large one when as many of its size lie idle as are to.
+    /// A small block is reused at once; a large one after enough of its size are idle.
     #[test]
     fn freed_blocks_rest() {
         let arena = Arena::new(1 << 30);

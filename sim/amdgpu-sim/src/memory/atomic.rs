@@ -1,8 +1,8 @@
-//! Reads and writes of memory that other workgroups, or the host, may touch at the same time.
+//! Accesses to memory that other workgroups or the host may access at the same time.
 //!
-//! A race inside a kernel gives *some* value on a GPU; it must not be undefined behaviour here. So every access to global memory is
-//! a relaxed atomic one: up to 16 bytes at once where the address is aligned to them, single bytes where it is not aligned at all.
-//! On x86-64 and AArch64 these are plain loads and stores; on AArch64 16 bytes are two of 8.
+//! A race in a kernel gives *some* value on a GPU, and must not be undefined behaviour here. So every access to global
+//! memory is a relaxed atomic: up to 16 bytes at once if the address is aligned to them, single bytes if it is
+//! unaligned. On x86-64 and AArch64 these are plain loads and stores; on AArch64, 16 bytes are two accesses of 8.
 
 use std::ptr::with_exposed_provenance_mut;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};
@@ -13,7 +13,8 @@ macro_rules! cell {
         #[doc = concat!("The ", $what, " at `address` as an atomic.")]
         ///
         /// # Safety
-        /// The bytes must be valid for reads and writes for `'a`, accessed by atomics only meanwhile, and aligned to their size.
+        /// The bytes must be valid for reads and writes for `'a`, accessed by atomics only meanwhile, and aligned to
+        /// their size.
         #[inline(always)]
         unsafe fn $cell<'a>(address: u64) -> &'a $atomic {
             // SAFETY: the caller vouches for validity, alignment and atomic-only access; the provenance was exposed when the
@@ -101,7 +102,8 @@ word!(load_u16, store_u16, cell_u16, u16, 2, "16-bit word");
 word!(load_u32, store_u32, cell_u32, u32, 4, "32-bit word");
 word!(load_u64, store_u64, cell_u64, u64, 8, "64-bit word");
 
-/// Loads four little-endian words, the lowest first: at once if `address` is aligned to 16, each pair at once if it is aligned to 8.
+/// Loads four little-endian words, the lowest first: at once if `address` is aligned to 16, each pair at once if it is
+/// aligned to 8.
 ///
 /// # Safety
 /// The bytes must be valid for reads, and accessed by atomics only meanwhile.
@@ -134,8 +136,8 @@ pub(crate) unsafe fn store_u128(address: u64, value: u128) {
     }
 }
 
-/// Aligned accesses of 16 bytes, which every x86-64 processor with AVX does at once (as its makers promise), and the others as far as
-/// is known. In assembly, because a compiler may split those of the language.
+/// Aligned accesses of 16 bytes. Every x86-64 processor with AVX performs them atomically (guaranteed by the vendors),
+/// and the others do as far as is known. In assembly, because a compiler may split the language's accesses.
 #[cfg(target_arch = "x86_64")]
 mod machine {
     use std::arch::asm;
@@ -174,7 +176,7 @@ mod machine {
 
 macro_rules! update {
     ($name:ident, $cell:ident, $int:ident) => {
-        /// Replaces the word at `address` by what `f` makes of it, as one step, and returns the old one.
+        /// Atomically replaces the word at `address` by the result of `f`, and returns the old one.
         ///
         /// # Safety
         /// As of the cell: valid, aligned, accessed by atomics only.
@@ -184,7 +186,7 @@ macro_rules! update {
             let cell = unsafe { $cell(address) };
             let mut old = cell.load(Relaxed);
             loop {
-                // Acquire and release, as the fences around a kernel's atomics are no instructions here.
+                // Acquire and release, since the fences around a kernel's atomics are not executed here.
                 let new = f($int::from_le(old)).to_le();
                 match cell.compare_exchange_weak(old, new, AcqRel, Acquire) {
                     Ok(_) => return $int::from_le(old),

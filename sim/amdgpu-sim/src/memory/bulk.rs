@@ -1,9 +1,10 @@
-//! Moving many bytes of memory that others may touch at the same time.
+//! Bulk copies of memory that others may access at the same time.
 //!
-//! A loop of atomic words is right but slow: the compiler neither joins nor vectorises them. On x86-64 the machine's own wide loads and
-//! stores are used, in assembly, where a race gives some value and no undefined behaviour; elsewhere it is the loop.
+//! A loop of atomic words is correct but slow: the compiler neither merges nor vectorises them. On x86-64, wide loads
+//! and stores in assembly are used instead, for which a race gives some value and not undefined behaviour. Other
+//! platforms use the loop.
 
-/// Bytes that a row of 64 words takes.
+/// The size of a row of 64 words in bytes.
 pub(crate) const ROW: usize = 256;
 
 #[cfg(target_arch = "x86_64")]
@@ -132,7 +133,8 @@ pub(crate) unsafe fn write_bytes(address: u64, data: &[u8]) {
 /// Copies the bytes of a row.
 ///
 /// # Safety
-/// Both must be valid for `ROW` bytes and accessed by atomics or this module only meanwhile. With `FAST` the CPU has to have AVX.
+/// Both must be valid for `ROW` bytes and accessed by atomics or this module only meanwhile. With `FAST` the CPU has to
+/// have AVX.
 #[inline(always)]
 unsafe fn copy_row<const FAST: bool>(to: *mut u8, from: *const u8) {
     #[cfg(target_arch = "x86_64")]
@@ -152,8 +154,8 @@ unsafe fn copy_row<const FAST: bool>(to: *mut u8, from: *const u8) {
 /// Copies a row's bytes of device memory to a row of words.
 ///
 /// # Safety
-/// `ROW` bytes at `address` must be valid for reads, and accessed by atomics or this module only meanwhile. With `FAST` the CPU
-/// has to have AVX.
+/// `ROW` bytes at `address` must be valid for reads, and accessed by atomics or this module only meanwhile. With `FAST`
+/// the CPU has to have AVX.
 #[inline(always)]
 pub(crate) unsafe fn read_row<const FAST: bool>(address: u64, out: &mut [u32; 64]) {
     // SAFETY: as the caller vouches.
@@ -163,8 +165,8 @@ pub(crate) unsafe fn read_row<const FAST: bool>(address: u64, out: &mut [u32; 64
 /// Copies a row of words to device memory.
 ///
 /// # Safety
-/// `ROW` bytes at `address` must be valid for writes, and accessed by atomics or this module only meanwhile. With `FAST` the CPU
-/// has to have AVX.
+/// `ROW` bytes at `address` must be valid for writes, and accessed by atomics or this module only meanwhile. With
+/// `FAST` the CPU has to have AVX.
 #[inline(always)]
 pub(crate) unsafe fn write_row<const FAST: bool>(address: u64, data: &[u32; 64]) {
     // SAFETY: as the caller vouches.
@@ -174,7 +176,8 @@ pub(crate) unsafe fn write_row<const FAST: bool>(address: u64, data: &[u32; 64])
 /// Copies inside device memory, as `memmove` does.
 ///
 /// # Safety
-/// Both ranges must be valid (`from` for reads, `to` for writes), and accessed by atomics or this module only meanwhile.
+/// Both ranges must be valid (`from` for reads, `to` for writes), and accessed by atomics or this module only
+/// meanwhile.
 pub(crate) unsafe fn copy(to: u64, from: u64, len: u64) {
     if to.abs_diff(from) >= len {
         // SAFETY: as the caller vouches; the ranges do not overlap.

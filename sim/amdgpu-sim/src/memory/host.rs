@@ -1,21 +1,22 @@
-//! What the host has left, so that memory that it cannot back is refused when it is asked for: the system gives addresses for more, and
-//! ends a process that then uses them.
+//! The host's available memory. Requests that the host cannot back are refused: the system would grant the addresses
+//! and kill the process when it uses them.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Bytes that may be asked for before the system is asked again what is left.
+/// The number of bytes that may be allocated before the system is queried again.
 const UNASKED: u64 = 16 << 20;
 
-/// Asks now and then what the host has left.
+/// Queries the host's available memory from time to time.
 #[derive(Default)]
 pub(super) struct Host {
-    /// Bytes that were given since it was last asked.
+    /// The bytes allocated since the last query.
     since: AtomicU64,
 }
 
 impl Host {
-    /// Whether the host has `size` bytes more. What was given and is not used yet does not count, as programs keep much of that.
+    /// Returns whether the host has `size` bytes more. Allocated but unused memory does not count, since programs keep
+    /// much of it.
     pub(super) fn has(&self, size: u64) -> bool {
         let since = self.since.fetch_add(size, Ordering::Relaxed).saturating_add(size);
         if since < UNASKED {
@@ -26,18 +27,18 @@ impl Host {
     }
 }
 
-/// Bytes of memory that the host has, or lets this process have.
+/// The memory of the host in bytes, or the limit of this process.
 pub(crate) fn total() -> u64 {
     static BYTES: OnceLock<u64> = OnceLock::new();
     *BYTES.get_or_init(|| {
         let of_system = read("/proc/meminfo").and_then(|text| field(&text, "MemTotal:"));
         let of_groups = GROUPS.iter().filter_map(|group| number(group[LIMIT]));
-        // Where the system does not say: enough for kernels of moderate size.
+        // If the system does not tell: enough for kernels of moderate size.
         of_groups.chain([of_system.map_or(8 << 30, |kilobytes| kilobytes << 10)]).min().unwrap_or(0).max(1 << 30)
     })
 }
 
-/// Files of a control group: what it may use, what it uses, and what of that.
+/// The files of a control group: limit, usage, and usage details.
 const GROUPS: [[&str; 3]; 2] = [
     ["/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current", "/sys/fs/cgroup/memory.stat"],
     [
@@ -48,12 +49,12 @@ const GROUPS: [[&str; 3]; 2] = [
 ];
 const LIMIT: usize = 0;
 
-/// Bytes that this process can still use: what the system has free or can free, within the limit of its control group. `None` where the
-/// system does not tell.
+/// The bytes that this process can still use: free or reclaimable memory, within the limit of its control group. `None`
+/// if the system does not tell.
 fn available() -> Option<u64> {
     let of_system = from_meminfo(&read("/proc/meminfo")?)?;
     let of_group = |[limit, used, stat]: &[&str; 3]| {
-        // What the group keeps of files only can be freed.
+        // The group's file cache can be reclaimed.
         let cache = read(stat).and_then(|stat| field(&stat, "inactive_file ")).unwrap_or(0);
         Some(number(limit)?.saturating_sub(number(used)?.saturating_sub(cache)))
     };
@@ -64,18 +65,18 @@ fn read(path: &str) -> Option<String> {
     std::fs::read_to_string(path).ok()
 }
 
-/// The number that a file holds; `None` also where it says `max`.
+/// The number in a file; `None` also for `max`.
 fn number(path: &str) -> Option<u64> {
     read(path)?.trim().parse().ok()
 }
 
-/// The bytes of a system whose `/proc/meminfo` this is, swap included.
+/// The available bytes according to `/proc/meminfo`, including swap.
 fn from_meminfo(text: &str) -> Option<u64> {
     let bytes = |name: &str| Some(field(text, name)?.saturating_mul(1024));
     Some(bytes("MemAvailable:")?.saturating_add(bytes("SwapFree:").unwrap_or(0)))
 }
 
-/// The number of the line that begins so.
+/// The number on the line with this prefix.
 fn field(text: &str, name: &str) -> Option<u64> {
     let line = text.lines().find_map(|line| line.strip_prefix(name))?;
     line.split_ascii_whitespace().next()?.parse().ok()

@@ -8,7 +8,7 @@ use super::storage::Storage;
 use super::table::Region;
 use super::{Agent, AllocKind, Allocation, Memory, MemoryError, Request, Rights};
 
-/// Memory without an address: it can be mapped at several, and in several processes.
+/// Memory without an address. It can be mapped at several addresses and in several processes.
 pub struct Physical {
     file: Fd,
     size: u64,
@@ -16,20 +16,20 @@ pub struct Physical {
 }
 
 impl Physical {
-    /// Bytes.
+    /// Its size in bytes.
     pub fn size(&self) -> u64 {
         self.size
     }
 
-    /// The GPU whose memory it takes while it is mapped; `None` for host memory.
+    /// The GPU whose memory it counts as while it is mapped; `None` for host memory.
     pub fn owner(&self) -> Option<Agent> {
         self.owner
     }
 
-    /// A file descriptor for the memory, to be given to another process, which [imports](Memory::import_physical) it.
+    /// A file descriptor for the memory, for another process to [import](Memory::import_physical).
     ///
     /// # Errors
-    /// [`MemoryError::NoPages`] if the process can have no more descriptors.
+    /// [`MemoryError::NoPages`] if the process has too many open descriptors.
     #[cfg(target_os = "linux")]
     pub fn export(&self) -> Result<std::os::fd::OwnedFd, MemoryError> {
         pages::duplicate(&self.file).ok_or(MemoryError::NoPages { what: "another file descriptor" })
@@ -38,7 +38,7 @@ impl Physical {
 
 #[cfg(target_os = "linux")]
 impl std::os::fd::AsFd for Physical {
-    /// The file of the memory. As long as the descriptor is open another process can have the memory by `/proc`, too.
+    /// The memory's file. While the descriptor is open, another process can also open the memory through `/proc`.
     fn as_fd(&self) -> std::os::fd::BorrowedFd<'_> {
         self.file.as_fd()
     }
@@ -52,18 +52,18 @@ impl fmt::Debug for Physical {
 
 /// A reserved address range.
 pub(super) struct Reservation {
-    /// The whole range, as the system gave it.
+    /// The whole range that the system returned.
     whole: (u64, u64),
     base: u64,
     size: u64,
     mapped: Mutex<Mapped>,
 }
 
-/// Parts of a range that have memory.
+/// The mapped parts of a range.
 #[derive(Default)]
 struct Mapped {
     next: u64,
-    /// From, to, and the mapping that it is of. What an older mapping loses to a newer one is the newer one's.
+    /// Start, end, and the number of the mapping. A newer mapping takes over the parts that it overlaps.
     parts: Vec<(u64, u64, u64)>,
 }
 
@@ -71,15 +71,15 @@ impl Reservation {
     fn new(size: u64, align: u64, hint: u64) -> Option<Arc<Self>> {
         let new = |whole, base| Some(Arc::new(Self { whole, base, size, mapped: Mutex::default() }));
         if hint != 0 && hint % align == 0 {
-            // Just there, perhaps right behind another range of the program's.
+            // An exact fit at the hint, possibly adjacent to another range of the program.
             match pages::reserve(size, hint) {
                 Some(start) if start == hint => return new((start, size), start),
-                // SAFETY: reserved just now.
+                // SAFETY: reserved just above.
                 Some(start) => unsafe { pages::release(start, size) },
                 None => {}
             }
         }
-        // A page on each side that belongs to nobody.
+        // With an unused page on each side.
         let length = size.checked_add(align.max(PAGE))?.checked_add(2 * PAGE)?;
         let start = pages::reserve(length, 0)?;
         new((start, length), (start + PAGE).next_multiple_of(align))
@@ -89,7 +89,7 @@ impl Reservation {
         self.mapped.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Puts memory at a part of the range: what `fill` puts there.
+    /// Maps memory at a part of the range, with `fill`.
     fn put(self: &Arc<Self>, base: u64, size: u64, fill: impl FnOnce() -> Option<()>) -> Option<Mapping> {
         let mut mapped = self.mapped();
         fill()?;
@@ -109,29 +109,29 @@ impl Reservation {
 
 impl Drop for Reservation {
     fn drop(&mut self) {
-        // SAFETY: the range is this reservation's. Every mapping in it holds the reservation, and every table of allocations that a
-        // kernel or the host uses holds its mappings; so nobody uses the range any more.
+        // SAFETY: the range is this reservation's. Every mapping in it holds the reservation, and every table of allocations that a kernel
+        // or the host uses holds its mappings; so nothing uses the range any more.
         unsafe { pages::release(self.whole.0, self.whole.1) }
     }
 }
 
-/// Memory at a part of a reserved range. It goes when the last table of allocations that has it goes.
+/// Memory at a part of a reserved range. It is unmapped when the last allocation table that contains it is dropped.
 pub(crate) struct Mapping {
     range: Arc<Reservation>,
     base: u64,
     size: u64,
     serial: u64,
-    /// What is mapped, if others can have it.
+    /// The mapped memory, if it is shareable.
     physical: Mutex<Option<Arc<Physical>>>,
 }
 
 impl Mapping {
-    /// Whether an address is in it.
+    /// Returns whether an address is in the mapping.
     pub(super) fn contains(&self, address: u64) -> bool {
         address.checked_sub(self.base).is_some_and(|offset| offset < self.size)
     }
 
-    /// Whether it is an allocation's own memory, which nobody else has.
+    /// Returns whether it is an allocation's own memory, not shared with anyone.
     pub(super) fn is_private(&self) -> bool {
         self.physical().is_none() && self.range.base == self.base
     }
@@ -146,7 +146,7 @@ impl Drop for Mapping {
         let mut mapped = self.range.mapped();
         mapped.parts.retain(|(from, to, of)| {
             if *of == self.serial {
-                // SAFETY: the part is the reservation's and of this mapping alone, which nobody uses any more.
+                // SAFETY: the part is the reservation's and of this mapping alone, which nothing uses any more.
                 unsafe { pages::decommit(*from, to - from) };
             }
             *of != self.serial
@@ -154,7 +154,7 @@ impl Drop for Mapping {
     }
 }
 
-/// Checks that a range is made of whole pages.
+/// Checks that a range consists of whole pages.
 fn whole_pages(address: u64, size: u64) -> Result<(), MemoryError> {
     if size == 0 {
         return Err(MemoryError::Empty);
@@ -166,12 +166,12 @@ fn whole_pages(address: u64, size: u64) -> Result<(), MemoryError> {
 }
 
 impl Memory {
-    /// Reserves `size` bytes of addresses (whole pages of [`PAGE`] bytes) aligned to `align`, at `hint` if it is not 0 and free. There is
-    /// no memory in it before it is [mapped](Self::map). Returns the address.
+    /// Reserves `size` bytes of addresses (whole pages of [`PAGE`] bytes) aligned to `align`, at `hint` if it is not 0
+    /// and free. The range has no memory until it is [mapped](Self::map). Returns the address.
     ///
     /// # Errors
-    /// [`MemoryError::Empty`], [`MemoryError::NotWholePages`], [`MemoryError::Alignment`], [`MemoryError::NoPages`] if the system has
-    /// no such range (or is not Linux).
+    /// [`MemoryError::Empty`], [`MemoryError::NotWholePages`], [`MemoryError::Alignment`], [`MemoryError::NoPages`] if
+    /// the system has no such range (or is not Linux).
     pub fn reserve(&self, size: u64, align: u64, hint: u64) -> Result<u64, MemoryError> {
         whole_pages(0, size)?;
         let align = align.max(PAGE);
@@ -184,7 +184,7 @@ impl Memory {
         Ok(base)
     }
 
-    /// Gives a range of [`reserve`](Self::reserve) back, whose start `address` is.
+    /// Frees a range of [`reserve`](Self::reserve) that starts at `address`.
     ///
     /// # Errors
     /// [`MemoryError::NotReserved`], [`MemoryError::Overlap`] if something is still mapped in it.
@@ -200,12 +200,12 @@ impl Memory {
         Ok(())
     }
 
-    /// Makes `size` bytes (whole pages) of memory of `owner`, or of the host, all zero and without an address. The owner's limit counts it
-    /// while it is mapped.
+    /// Creates `size` bytes (whole pages) of memory of `owner`, or of the host, zeroed and without an address. It
+    /// counts towards the owner's limit while it is mapped.
     ///
     /// # Errors
-    /// [`MemoryError::Empty`], [`MemoryError::NotWholePages`], [`MemoryError::OutOfMemory`], [`MemoryError::OutOfHostMemory`],
-    /// [`MemoryError::NoAgent`], [`MemoryError::NoPages`].
+    /// [`MemoryError::Empty`], [`MemoryError::NotWholePages`], [`MemoryError::OutOfMemory`],
+    /// [`MemoryError::OutOfHostMemory`], [`MemoryError::NoAgent`], [`MemoryError::NoPages`].
     pub fn create_physical(&self, size: u64, owner: Option<Agent>) -> Result<Arc<Physical>, MemoryError> {
         whole_pages(0, size)?;
         self.room(&self.snapshot(), owner, size)?;
@@ -214,7 +214,7 @@ impl Memory {
         Ok(Arc::new(Physical { file, size, owner }))
     }
 
-    /// Takes memory that another process has [exported](Physical::export).
+    /// Imports memory that another process has [exported](Physical::export).
     ///
     /// # Errors
     /// [`MemoryError::NoPages`] if `file` is not such memory, [`MemoryError::NotWholePages`], [`MemoryError::NoAgent`].
@@ -231,8 +231,8 @@ impl Memory {
         Ok(Arc::new(Physical { file, size, owner }))
     }
 
-    /// Maps `size` bytes of `physical` from `offset` on at `address`, inside a reserved range. No GPU may use it before
-    /// [`set_rights`](Self::set_rights) says so. [`unmap`](Self::unmap) ends it.
+    /// Maps `size` bytes of `physical` from `offset` on at `address`, inside a reserved range. No GPU may access it
+    /// until [`set_rights`](Self::set_rights) allows that. [`unmap`](Self::unmap) removes the mapping.
     ///
     /// # Errors
     /// [`MemoryError::Empty`], [`MemoryError::NotWholePages`], [`MemoryError::NotReserved`], [`MemoryError::Overlap`],
@@ -260,19 +260,19 @@ impl Memory {
         Ok(())
     }
 
-    /// Ends the mapping that starts at `address`. A dispatch that is running keeps the memory there until it ends.
+    /// Removes the mapping that starts at `address`. A running dispatch keeps the memory there until it ends.
     ///
     /// # Errors
-    /// [`MemoryError::NotAllocated`], [`MemoryError::NotTheStart`], [`MemoryError::NotOwned`] if it is no mapping.
+    /// [`MemoryError::NotAllocated`], [`MemoryError::NotTheStart`], [`MemoryError::NotOwned`] if it is not a mapping.
     pub fn unmap(&self, address: u64) -> Result<(), MemoryError> {
         let mapped = self.snapshot().find(address).is_some_and(|r| r.mapping().is_some());
         self.remove(address, |_| mapped)
     }
 
-    /// Maps all of `physical` at an address of the system's choice; [`free`](Self::free) ends it.
+    /// Maps all of `physical` at an address chosen by the system; [`free`](Self::free) unmaps it.
     ///
     /// # Errors
-    /// As of [`map`](Self::map).
+    /// As for [`map`](Self::map).
     pub fn attach(&self, physical: &Arc<Physical>, kind: AllocKind, rights: Rights) -> Result<u64, MemoryError> {
         let mut table = self.table.write().unwrap_or_else(PoisonError::into_inner);
         self.room(&table, physical.owner, physical.size)?;
@@ -283,10 +283,10 @@ impl Memory {
         Ok(range.base)
     }
 
-    /// Allocates as [`allocate`](Self::allocate) does, but so that the memory can be [shared](Self::share) later.
+    /// Allocates like [`allocate`](Self::allocate), but so that the memory can be [shared](Self::share) later.
     ///
     /// # Errors
-    /// As of [`allocate`](Self::allocate), and [`MemoryError::NoPages`].
+    /// As for [`allocate`](Self::allocate), and [`MemoryError::NoPages`].
     pub fn allocate_shareable(&self, request: &Request) -> Result<u64, MemoryError> {
         let Request { size, align, kind, owner, rights } = *request;
         if size == 0 {
@@ -302,7 +302,7 @@ impl Memory {
         let Some(whole) = size.checked_next_multiple_of(PAGE) else { return Err(out_of_memory) };
         let Some(range) = Reservation::new(whole, align, 0) else { return Err(out_of_memory) };
         let base = range.base;
-        // SAFETY: the range was reserved just now.
+        // SAFETY: the range was reserved just above.
         let Some(mapping) = range.put(base, whole, || unsafe { pages::commit(base, whole) }) else {
             return Err(out_of_memory);
         };
@@ -316,13 +316,14 @@ impl Memory {
         Ok(base)
     }
 
-    /// The memory of an allocation of a GPU's memory, of [`attach`](Self::attach), or of a mapping, which starts at `address`: to be
-    /// exported to another process, or mapped once more. It has whole pages, which nothing else is in, and the allocation at its start.
+    /// The memory that starts at `address`, to be exported to another process or mapped again: an allocation of GPU
+    /// memory, of [`attach`](Self::attach), or a mapping. It consists of whole pages that contain nothing else, with
+    /// the allocation at the start.
     ///
-    /// The first call for an allocation moves its bytes. Nothing may write them meanwhile: what is written then may be lost.
+    /// The first call for an allocation moves its bytes. Nothing may write them meanwhile, or the writes may be lost.
     ///
     /// # Errors
-    /// [`MemoryError::NotAllocated`], [`MemoryError::NotTheStart`], [`MemoryError::NotOwned`] if it is other memory, or
+    /// [`MemoryError::NotAllocated`], [`MemoryError::NotTheStart`], [`MemoryError::NotOwned`] if it is other memory or
     /// was allocated with an alignment of more than a page, [`MemoryError::NoPages`].
     pub fn share(&self, address: u64) -> Result<Arc<Physical>, MemoryError> {
         let table = self.snapshot();
@@ -336,7 +337,7 @@ impl Memory {
         let not_owned = MemoryError::NotOwned { allocation };
         let (mut physical, base, size) = match region.storage.as_deref() {
             Some(Storage::Mapping(mapping)) => (mapping.physical(), mapping.base, mapping.size),
-            // The image of a code object has several regions, whose piece it is.
+            // A code object's image has several regions in one piece, so it cannot be shared.
             Some(Storage::Piece(piece)) if allocation.kind == AllocKind::Device && piece.pages().0 == address => {
                 let (base, size) = piece.pages();
                 (piece.shared(), base, size)
@@ -349,25 +350,25 @@ impl Memory {
         let no_pages = || MemoryError::NoPages { what: "memory that can be shared" };
         let file = pages::file(size).ok_or_else(no_pages)?;
         let shared = Arc::new(Physical { file, size, owner: allocation.owner });
-        // The bytes go by way of another address, so that they are there when the place changes hands.
+        // The bytes are copied through another address, so that they are present when the mapping is replaced.
         let copy = Reservation::new(size, PAGE, 0).ok_or_else(no_pages)?;
-        // SAFETY: the range was reserved just now.
+        // SAFETY: the range was reserved just above.
         let at = copy.put(copy.base, size, || unsafe { pages::map(copy.base, size, &shared.file, 0) });
         let at = at.ok_or_else(no_pages)?;
         // SAFETY: both ranges are mapped, and kept so by `table` and `at`.
         unsafe { super::bulk::copy(at.base, base, size) };
-        // SAFETY: the range is this mapping's, or this piece's; whoever uses it goes on at the same address with the same bytes.
+        // SAFETY: the range is this mapping's, or this piece's; its users continue at the same address with the same bytes.
         unsafe { pages::map(base, size, &shared.file, 0) }.ok_or_else(no_pages)?;
         *physical = Some(Arc::clone(&shared));
         drop(physical);
-        // Others may write it from now on.
+        // Other processes may write it from now on.
         region.mark(allocation.base, allocation.size);
         drop(table);
         Ok(shared)
     }
 }
 
-/// Maps a part of `physical` (from an offset on) at a part of `range`.
+/// Maps a part of `physical`, from an offset on, at a part of `range`.
 fn mapped_region(
     range: &Arc<Reservation>,
     (base, size): (u64, u64),
@@ -375,7 +376,7 @@ fn mapped_region(
     kind: AllocKind,
     rights: Rights,
 ) -> Result<Region, MemoryError> {
-    // SAFETY: the caller says that the part is the range's and free; an older mapping whose bytes a kernel may still use loses the
+    // SAFETY: the caller guarantees that the part is the range's and free. An older mapping whose bytes a kernel may still use loses the
     // place to this one, which is as readable and writable.
     let mapping = range.put(base, size, || unsafe { pages::map(base, size, &physical.file, offset) });
     let mapping = mapping.ok_or(MemoryError::NoPages { what: "a mapping" })?;
@@ -383,12 +384,12 @@ fn mapped_region(
         *mapping.physical() = Some(Arc::clone(physical));
     }
     let allocation = Allocation { base, size, kind, writable: true, owner: physical.owner, rights };
-    // Others may write it too: it all counts as written.
+    // Other processes may write it too, so all of it counts as written.
     Ok(Region { allocation, storage: Some(Arc::new(Storage::Mapping(mapping))), written: None })
 }
 
 impl Region {
-    /// The mapping that it is.
+    /// The mapping, if the storage is one.
     pub(super) fn mapping(&self) -> Option<&Mapping> {
         match self.storage.as_deref() {
             Some(Storage::Mapping(mapping)) => Some(mapping),

@@ -1,8 +1,8 @@
 //! The GPU's memory: a table of live allocations over host memory.
 //!
-//! A device address *is* the host address of the same byte, so a copy between host and device is a plain copy and pinned host
-//! memory needs no mapping. What makes it a device memory is the table: a kernel may touch only bytes of a live
-//! allocation, and an address outside one is explained by the nearest allocation, live or freed.
+//! A device address *is* the host address of the same byte. So a copy between host and device is a plain copy, and
+//! pinned host memory needs no mapping. The table makes it device memory: a kernel may only access bytes of a live
+//! allocation, and an error describes an address outside by the nearest allocation, live or freed.
 
 mod agent;
 mod arena;
@@ -36,24 +36,24 @@ use storage::Storage;
 pub(crate) use table::{Region, Table};
 pub(crate) use written::Written;
 
-/// Alignment in bytes that [`Memory::alloc`] gives at least, as `hipMalloc` does.
+/// The minimum alignment in bytes of [`Memory::alloc`], as for `hipMalloc`.
 pub const MIN_ALIGN: u64 = 256;
 /// The largest alignment that [`Memory::alloc`] accepts.
 pub const MAX_ALIGN: u64 = 1 << 30;
-/// Freed allocations that are remembered for error messages.
+/// The number of freed allocations that are remembered for error messages.
 const REMEMBERED: usize = 1024;
-/// Bytes of freed memory kept back, so that a use after free meets no newer allocation.
+/// The amount of freed memory that is not reused, so that a use after free does not hit a newer allocation.
 const QUARANTINE_BYTES: u64 = 32 << 20;
 
-/// What an allocation is for.
+/// The purpose of an allocation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum AllocKind {
     /// Device memory.
     Device,
-    /// Host memory that the device can reach (pinned).
+    /// Host memory that the device can access (pinned).
     Host,
-    /// Memory that both sides use (managed, unified).
+    /// Memory for both sides (managed, unified).
     Managed,
     /// A segment of a loaded code object: instructions, constants and read-only data.
     Code,
@@ -61,7 +61,7 @@ pub enum AllocKind {
     Globals,
     /// The arguments of a kernel.
     Kernarg,
-    /// Host memory of the program's own, made reachable by [`Memory::register_host`].
+    /// Memory of the program, made accessible by [`Memory::register_host`].
     Registered,
 }
 
@@ -84,15 +84,15 @@ impl fmt::Display for AllocKind {
 pub struct Allocation {
     /// Address of the first byte.
     pub base: u64,
-    /// Bytes.
+    /// Size in bytes.
     pub size: u64,
-    /// What it is for.
+    /// Its purpose.
     pub kind: AllocKind,
     /// Whether kernels may write it.
     pub writable: bool,
-    /// The GPU whose memory it takes; `None` for host memory.
+    /// The GPU whose memory it uses; `None` for host memory.
     pub owner: Option<Agent>,
-    /// Which GPUs may do what with it.
+    /// The GPUs' access rights.
     pub rights: Rights,
 }
 
@@ -102,12 +102,12 @@ impl Allocation {
         self.base.saturating_add(self.size)
     }
 
-    /// Where reads of it end, if they go on to the next multiple of `granule`.
+    /// The end for reads: the next multiple of `granule`.
     pub(crate) fn read_end(&self, granule: u64) -> u64 {
         self.end().checked_next_multiple_of(granule).unwrap_or(self.end())
     }
 
-    /// Whether `address` is inside.
+    /// Whether `address` is inside the allocation.
     pub fn contains(&self, address: u64) -> bool {
         address >= self.base && address < self.end()
     }
@@ -130,14 +130,14 @@ impl fmt::Display for Allocation {
     }
 }
 
-/// The allocation nearest to an address: what an error message shows.
+/// The allocation nearest to an address, for error messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Nearest {
     /// The allocation.
     pub allocation: Allocation,
     /// Whether it has been freed.
     pub freed: bool,
-    /// The address asked about.
+    /// The address in question.
     pub address: u64,
 }
 
@@ -160,25 +160,25 @@ impl fmt::Display for Nearest {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum MemoryError {
-    /// More was asked for than is left, of the limit or of the host.
+    /// The request exceeds the limit.
     #[error("out of device memory: {requested} bytes asked for, {used} of {total} in use")]
     OutOfMemory {
-        /// Bytes asked for.
+        /// Bytes requested.
         requested: u64,
         /// Bytes in use.
         used: u64,
         /// The limit in bytes ([`Config::memory_bytes`](crate::Config::memory_bytes)).
         total: u64,
     },
-    /// More was asked for than the host has left. GPUs take their memory from it.
+    /// The request exceeds the host's available memory. GPUs take their memory from it.
     #[error(
         "out of host memory: {requested} bytes asked for, which is more than this machine has left for the process"
     )]
     OutOfHostMemory {
-        /// Bytes asked for.
+        /// Bytes requested.
         requested: u64,
     },
-    /// A range that is not made of whole pages, or reaches past the end of what it is a part of.
+    /// A range that does not consist of whole pages, or exceeds its enclosing range.
     #[error("{size} bytes at {address:#x} are not whole pages of {PAGE} bytes, or not inside")]
     NotWholePages {
         /// Its start.
@@ -186,7 +186,7 @@ pub enum MemoryError {
         /// Its bytes.
         size: u64,
     },
-    /// A range that is not, or not wholly, in one that was reserved.
+    /// A range that is not completely in a reserved one.
     #[error("{size} bytes at {address:#x} are not in a reserved address range")]
     NotReserved {
         /// Its start.
@@ -194,30 +194,30 @@ pub enum MemoryError {
         /// Its bytes.
         size: u64,
     },
-    /// The operating system does not give what is needed to map memory; only Linux does.
+    /// The operating system does not provide what mapping memory requires; only Linux does.
     #[error("the system gives no {what}")]
     NoPages {
-        /// What.
+        /// The missing resource.
         what: &'static str,
     },
-    /// A GPU that the address space does not have.
+    /// A GPU that is not in the address space.
     #[error("there is no {agent} in this address space of {count} GPUs")]
     NoAgent {
         /// The GPU.
         agent: Agent,
-        /// How many there are.
+        /// The number of GPUs.
         count: usize,
     },
-    /// An allocation of no bytes.
+    /// An allocation of 0 bytes.
     #[error("an allocation of 0 bytes")]
     Empty,
-    /// An alignment that is no power of two, or too large.
+    /// An alignment that is not a power of two, or too large.
     #[error("alignment {align} is not a power of two up to {MAX_ALIGN}")]
     Alignment {
-        /// The alignment asked for.
+        /// The requested alignment.
         align: u64,
     },
-    /// The address is in no live allocation.
+    /// The address is not in a live allocation.
     #[error("{address:#x} is not in a live allocation{}", nearest_text(nearest))]
     NotAllocated {
         /// The address.
@@ -225,12 +225,12 @@ pub enum MemoryError {
         /// The allocation nearest to it.
         nearest: Option<Nearest>,
     },
-    /// An address inside an allocation, where its first byte is needed.
+    /// An address inside an allocation, where its start is required.
     #[error("{address:#x} is inside an allocation, not its start ({allocation})")]
     NotTheStart {
         /// The address.
         address: u64,
-        /// The allocation around it.
+        /// The allocation that contains it.
         allocation: Allocation,
     },
     /// An access that starts inside an allocation and ends outside it.
@@ -243,17 +243,17 @@ pub enum MemoryError {
         /// The allocation that the access starts in.
         allocation: Allocation,
     },
-    /// Host memory that is registered, or allocated here, already.
+    /// Host memory that is already registered, or was allocated by this crate.
     #[error("{len} bytes at {address:#x} overlap {allocation}")]
     Overlap {
-        /// Start of what was to be registered.
+        /// Start of the requested range.
         address: u64,
         /// Its bytes.
         len: u64,
-        /// What it overlaps.
+        /// The allocation that it overlaps.
         allocation: Allocation,
     },
-    /// `free` of something that `alloc` did not give.
+    /// `free` of memory that `alloc` did not return.
     #[error("{allocation} was not allocated with Memory::alloc")]
     NotOwned {
         /// The allocation.
@@ -272,23 +272,23 @@ struct Freed {
     kept_bytes: u64,
 }
 
-/// What an allocation is to be. [`Request::new`] gives one to change.
+/// The parameters of an allocation. [`Request::new`] returns one to modify.
 #[derive(Clone, Copy, Debug)]
 pub struct Request {
     /// Bytes.
     pub size: u64,
-    /// Alignment in bytes: a power of two up to [`MAX_ALIGN`]; less than [`MIN_ALIGN`] stands for that.
+    /// Alignment in bytes: a power of two up to [`MAX_ALIGN`]; values below [`MIN_ALIGN`] mean [`MIN_ALIGN`].
     pub align: u64,
-    /// What it is for.
+    /// Its purpose.
     pub kind: AllocKind,
-    /// The GPU whose memory it takes; `None` for host memory, which no limit counts.
+    /// The GPU whose memory it uses; `None` for host memory, which no limit counts.
     pub owner: Option<Agent>,
-    /// Which GPUs may do what with it.
+    /// The GPUs' access rights.
     pub rights: Rights,
 }
 
 impl Request {
-    /// `size` bytes of memory of `owner` (or the host), which it alone may use (or all GPUs).
+    /// A request for `size` bytes of memory of `owner`, for its use only; or of the host, for all GPUs.
     pub fn new(size: u64, kind: AllocKind, owner: Option<Agent>) -> Self {
         Self { size, align: MIN_ALIGN, kind, owner, rights: Rights::full(owner.map_or(Agents::ALL, Agents::of)) }
     }
@@ -297,11 +297,11 @@ impl Request {
 /// The memory of a [`Gpu`](crate::Gpu), or of [several](crate::Gpu::group) that share one address space.
 ///
 /// # While a kernel runs
-/// Every access of a kernel is an atomic one: what is aligned to its own 1, 2, 4, 8 or 16 bytes is read or written whole (16 by vector
-/// instructions, on x86-64), in the order of the kernel's code as the waits and fences in it ask. So a host may
+/// Every access of a kernel is atomic. An access that is aligned to its own size of 1, 2, 4, 8 or 16 bytes is not torn
+/// (16 for vector instructions on x86-64). The order follows the kernel's code with its waits and fences. So a host may
 /// * read and write at any time through this type, word by word in no particular order,
-/// * use `AtomicU32`, `AtomicU64` and so on at an address of an allocation that lives (signals, flags, doorbells): what was written
-///   before a release store is seen after the acquire load that sees it, on either side.
+/// * use `AtomicU32`, `AtomicU64` and so on at an address of a live allocation (signals, flags, doorbells): writes
+///   before a release store are visible after the acquire load that reads it, on either side.
 ///
 /// Any other access to bytes that a kernel is using at the same time is a data race, and undefined behaviour.
 ///
@@ -321,22 +321,23 @@ impl Request {
 pub struct Memory {
     table: RwLock<Arc<Table>>,
     freed: Mutex<Freed>,
-    /// Address ranges of [`reserve`](Self::reserve), by their starts. Locked after `table`.
+    /// Ranges of [`reserve`](Self::reserve), by start. Locked after `table`.
     reservations: Mutex<BTreeMap<u64, Arc<mapping::Reservation>>>,
-    /// Where device memory is given from; made with the first. Where the system gives no such ranges it is the host's heap.
+    /// The address ranges of device memory, created with the first allocation. On a system without such ranges, the
+    /// host's heap is used.
     arena: OnceLock<Arc<Arena>>,
     /// The limit of every GPU.
     limits: Vec<u64>,
-    /// What the host has left.
+    /// The host's available memory.
     host: Host,
-    /// Where reads of an allocation end.
+    /// The end of an allocation for reads.
     bounds: OnceLock<Bounds>,
-    /// Where the bits for bytes that were written go, if they are kept.
+    /// The budget for the written-bytes maps, if writes are tracked.
     tracks_writes: OnceLock<Room>,
 }
 
 impl Memory {
-    /// Memory of GPUs with these limits, [`MAX_AGENTS`] at most.
+    /// The memory of GPUs with these limits, at most [`MAX_AGENTS`].
     pub(crate) fn new(limits: Vec<u64>) -> Self {
         Self {
             table: RwLock::default(),
@@ -350,13 +351,13 @@ impl Memory {
         }
     }
 
-    /// Sets where a kernel's reads of an allocation end.
+    /// Sets the end of an allocation for a kernel's reads.
     pub(crate) fn set_bounds(&self, bounds: Bounds) {
-        // Of GPUs that share the memory the first decides.
+        // For GPUs that share the memory, the first decides.
         let _ = self.bounds.set(bounds);
     }
 
-    /// Allocations can be read to the next multiple of this.
+    /// Reads may extend to the next multiple of this.
     pub(crate) fn read_granule(&self) -> u64 {
         match self.bounds.get() {
             Some(Bounds::Pages) => PAGE,
@@ -364,46 +365,47 @@ impl Memory {
         }
     }
 
-    /// From now on it is kept which bytes of device memory have been written.
+    /// Starts to track which bytes of device memory have been written.
     pub(crate) fn track_writes(&self, room: Room) {
-        // Of GPUs that share the memory the first decides.
+        // For GPUs that share the memory, the first decides.
         let _ = self.tracks_writes.set(room);
     }
 
-    /// Room for the bits of `size` bytes of a kind; none if they are not kept, or there is no more room: then everything counts as
-    /// written, which the room remembers.
+    /// A map of written bytes for `size` bytes of a kind. `None` if they are not tracked, or the budget is exhausted:
+    /// then everything counts as written, and the exhaustion is recorded.
     fn written(&self, kind: AllocKind, size: u64) -> Option<Arc<Written>> {
         let room = self.tracks_writes.get().filter(|_| kind == AllocKind::Device)?;
         Written::new(size, room).map(Arc::new)
     }
 
-    /// Whether there was too little room for such bits since this was asked last.
+    /// Returns whether the budget for such maps has been exhausted since the last call.
     pub(crate) fn has_lacked_room(&self) -> bool {
         self.tracks_writes.get().is_some_and(Room::was_exhausted)
     }
 
-    /// How many GPUs share it.
+    /// The number of GPUs that share it.
     pub fn agents(&self) -> usize {
         self.limits.len()
     }
 
-    /// Allocates `size` bytes of the first GPU's memory, all zero, aligned to `align` bytes (0: [`MIN_ALIGN`], the least), for all
-    /// GPUs to use. Returns the address.
+    /// Allocates `size` zeroed bytes of the first GPU's memory, aligned to `align` bytes (0 means the minimum,
+    /// [`MIN_ALIGN`]), for use by all GPUs. Returns the address.
     ///
-    /// Neighbouring allocations never touch: a kernel that writes past the end of one is caught, and one that reads there as
-    /// [`Config::bounds`](crate::Config::bounds) says.
+    /// Neighbouring allocations are never adjacent: a kernel's write past the end of one is a fault, and so is a read
+    /// that exceeds [`Config::bounds`](crate::Config::bounds).
     ///
     /// # Errors
-    /// [`MemoryError::Empty`], [`MemoryError::Alignment`], [`MemoryError::OutOfMemory`], [`MemoryError::OutOfHostMemory`].
+    /// [`MemoryError::Empty`], [`MemoryError::Alignment`], [`MemoryError::OutOfMemory`],
+    /// [`MemoryError::OutOfHostMemory`].
     pub fn alloc(&self, size: u64, align: u64, kind: AllocKind) -> Result<u64, MemoryError> {
         let rights = Rights::full(Agents::ALL);
         self.allocate(&Request { size, align, kind, owner: Some(Agent::default()), rights })
     }
 
-    /// Allocates what `request` says, all zero. Returns the address.
+    /// Allocates zeroed memory as `request` specifies. Returns the address.
     ///
     /// # Errors
-    /// As of [`alloc`](Self::alloc), and [`MemoryError::NoAgent`].
+    /// As for [`alloc`](Self::alloc), and [`MemoryError::NoAgent`].
     pub fn allocate(&self, request: &Request) -> Result<u64, MemoryError> {
         let Request { size, align, kind, owner, rights } = *request;
         if size == 0 {
@@ -427,27 +429,28 @@ impl Memory {
         Ok(base)
     }
 
-    /// Zeroed memory: a GPU's from a range of its own, the host's from the heap.
+    /// Zeroed memory: a GPU's from its address ranges, the host's from the heap.
     fn storage(&self, owner: Option<Agent>, size: u64, align: u64) -> Option<(Storage, u64)> {
         let arena = || self.arena.get_or_init(|| Arena::new(self.total()));
         let piece = owner.and_then(|_| arena().allocate(size, align));
         piece.map(|(piece, base)| (Storage::Piece(piece), base)).or_else(|| Storage::zeroed(size, align))
     }
 
-    /// Whether an address is of those that GPUs' memory is given from: what is there is no memory of the program's own, even where
-    /// nothing is allocated any more. (A system that gives no such range makes it always false.)
+    /// Whether an address is in the GPUs' address ranges. Memory there never belongs to the program, even if nothing is
+    /// allocated. (On a system without such ranges the result is always false.)
     pub fn is_device_range(&self, address: u64) -> bool {
         self.arena.get().is_some_and(|arena| arena.contains(address)) || self.is_kept_mapping(address)
     }
 
-    /// Whether an address is in memory of its own place that has been freed and is kept back.
+    /// Returns whether an address is in a freed allocation with its own mapping that is still in quarantine.
     fn is_kept_mapping(&self, address: u64) -> bool {
         let freed = self.freed.lock().unwrap_or_else(PoisonError::into_inner);
         let holds = |storage: &Storage| matches!(storage, Storage::Mapping(mapping) if mapping.contains(address));
         freed.kept.iter().any(|(storage, _)| holds(storage))
     }
 
-    /// Refuses `size` bytes where the owner's limit does; returns what to say if the host has none.
+    /// Refuses `size` bytes if they exceed the owner's limit. Otherwise returns the error for the case that the host
+    /// has no memory.
     fn room(&self, table: &Table, owner: Option<Agent>, size: u64) -> Result<MemoryError, MemoryError> {
         let (used, total) = match owner {
             None => (0, u64::MAX),
@@ -457,13 +460,13 @@ impl Memory {
         if size > total.saturating_sub(used) { Err(out_of_memory) } else { Ok(out_of_memory) }
     }
 
-    /// Refuses what the host cannot back.
+    /// Refuses sizes that the host cannot back.
     fn backed(&self, size: u64) -> Result<(), MemoryError> {
         if self.host.has(size) { Ok(()) } else { Err(MemoryError::OutOfHostMemory { requested: size }) }
     }
 
-    /// Changes which GPUs may do what with the allocation that starts at `address`. A kernel that is running may go on with the
-    /// rights that it has found before.
+    /// Changes the GPUs' access rights to the allocation that starts at `address`. A running kernel may continue with
+    /// the old rights.
     ///
     /// # Errors
     /// [`MemoryError::NotAllocated`], [`MemoryError::NotTheStart`].
@@ -482,7 +485,8 @@ impl Memory {
         }
     }
 
-    /// Notes that the host may write to the allocation that `address` is in without our knowing it: all of it counts as written.
+    /// Records that the host may write to the allocation that contains `address` without notice: all of it counts as
+    /// written.
     pub fn shared_with_host(&self, address: u64) {
         let mut table = self.table.write().unwrap_or_else(PoisonError::into_inner);
         if table.find(address).is_some_and(|region| region.written.is_some()) {
@@ -490,9 +494,9 @@ impl Memory {
         }
     }
 
-    /// Allocates the image of a code object: one block of host memory with an entry in the table for each segment.
-    /// `segments` are (offset, size, writable), in order and apart. Returns the address of offset 0.
-    /// All GPUs may use it: those whose own it is not reach device variables.
+    /// Allocates the image of a code object: one block of host memory with a table entry for each segment. `segments`
+    /// are (offset, size, writable), in order and without overlaps. Returns the address of offset 0. All GPUs have
+    /// access, since other GPUs may use its device variables.
     pub(crate) fn alloc_image(
         &self,
         owner: Agent,
@@ -518,7 +522,7 @@ impl Memory {
         Ok(base)
     }
 
-    /// Frees what [`alloc`](Self::alloc) gave. A dispatch that is running keeps the bytes alive until it ends.
+    /// Frees memory of [`alloc`](Self::alloc). A running dispatch keeps the bytes alive until it ends.
     ///
     /// # Errors
     /// [`MemoryError::NotAllocated`] (also for a second free), [`MemoryError::NotTheStart`], [`MemoryError::NotOwned`].
@@ -526,28 +530,28 @@ impl Memory {
         self.remove(address, |a| !matches!(a.kind, AllocKind::Registered | AllocKind::Code | AllocKind::Globals))
     }
 
-    /// Makes `len` bytes of the program's own memory at `ptr` reachable by kernels, at the same address.
+    /// Makes `len` bytes of the program's memory at `ptr` accessible to kernels, at the same address.
     ///
     /// # Errors
     /// [`MemoryError::Empty`], [`MemoryError::Overlap`].
     ///
     /// # Safety
     /// The bytes must stay valid for reads and writes until [`unregister_host`](Self::unregister_host) has returned and
-    /// no dispatch that was started before it runs any more. While a dispatch runs, nothing else may
-    /// touch the bytes that the kernel writes, nor write those that it reads, except with atomics.
+    /// every dispatch that started before it has ended. While a dispatch runs, nothing else may access the bytes that
+    /// the kernel writes, nor write those that it reads, except with atomics.
     pub unsafe fn register_host(&self, ptr: *mut u8, len: u64) -> Result<(), MemoryError> {
         // SAFETY: as the caller vouches.
         unsafe { self.register(ptr, len, |_| false) }
     }
 
-    /// As [`register_host`](Self::register_host), and what was registered before and lies inside becomes part of it, with no moment in
-    /// between at which a kernel would not find it.
+    /// As [`register_host`](Self::register_host), but replaces existing registrations inside the range. At no time are
+    /// these inaccessible to a kernel.
     ///
     /// # Errors
-    /// [`MemoryError::Empty`], [`MemoryError::Overlap`], and then nothing has changed.
+    /// [`MemoryError::Empty`], [`MemoryError::Overlap`]; in that case nothing has changed.
     ///
     /// # Safety
-    /// As of [`register_host`](Self::register_host).
+    /// As for [`register_host`](Self::register_host).
     pub unsafe fn register_host_around(&self, ptr: *mut u8, len: u64) -> Result<(), MemoryError> {
         let base = ptr.addr() as u64;
         let inside =
@@ -557,7 +561,7 @@ impl Memory {
     }
 
     /// # Safety
-    /// As of [`register_host`](Self::register_host).
+    /// As for [`register_host`](Self::register_host).
     unsafe fn register(
         &self,
         ptr: *mut u8,
@@ -585,13 +589,14 @@ impl Memory {
     /// Undoes [`register_host`](Self::register_host).
     ///
     /// # Errors
-    /// [`MemoryError::NotAllocated`], [`MemoryError::NotTheStart`], [`MemoryError::NotOwned`] if `address` was not registered.
+    /// [`MemoryError::NotAllocated`], [`MemoryError::NotTheStart`], [`MemoryError::NotOwned`] if `address` was not
+    /// registered.
     pub fn unregister_host(&self, address: u64) -> Result<(), MemoryError> {
         self.remove(address, |a| a.kind == AllocKind::Registered)
     }
 
-    /// Undoes all registrations that begin in `len` bytes at `base`: one of them may be in parts, where memory in it was given back to the
-    /// host's allocator.
+    /// Undoes all registrations that start in `len` bytes at `base`. A registration may have been split, if memory in
+    /// it was returned to the host's allocator.
     pub fn unregister_host_in(&self, base: u64, len: u64) {
         let inside: Vec<Allocation> = {
             let table = self.table.read().unwrap_or_else(PoisonError::into_inner);
@@ -601,13 +606,13 @@ impl Memory {
                 .collect()
         };
         for allocation in inside {
-            // Another thread may have been quicker.
+            // Another thread may have unregistered it first.
             let _ = self.unregister_host(allocation.base);
         }
     }
 
-    /// Forgets registrations that reach into `len` bytes at `base`: for memory that the host's allocator has just given, which shows
-    /// that the program has freed it without unregistering it.
+    /// Removes registrations that overlap `len` bytes at `base`: for memory that the host's allocator has just
+    /// returned. The program must have freed the registered memory without unregistering it.
     pub fn forget_registrations(&self, base: u64, len: u64) {
         let mut table = self.table.write().unwrap_or_else(PoisonError::into_inner);
         if len > 0 && table.overlapping(base, len).is_some() {
@@ -615,7 +620,7 @@ impl Memory {
         }
     }
 
-    /// Removes the image that [`alloc_image`](Self::alloc_image) gave: all entries inside `base..base + size`.
+    /// Removes an image of [`alloc_image`](Self::alloc_image): all entries inside `base..base + size`.
     pub(crate) fn free_image(&self, base: u64, size: u64) {
         let removed = {
             let mut table = self.table.write().unwrap_or_else(PoisonError::into_inner);
@@ -643,7 +648,7 @@ impl Memory {
         Ok(())
     }
 
-    /// Remembers a freed allocation for error messages and keeps its bytes from being handed out again for a while.
+    /// Remembers a freed allocation for error messages, and delays the reuse of its bytes.
     fn remember(&self, region: Region) {
         let mut freed = self.freed.lock().unwrap_or_else(PoisonError::into_inner);
         if freed.remembered.len() == REMEMBERED {
@@ -652,10 +657,10 @@ impl Memory {
         freed.remembered.push_back(region.allocation);
         let size = region.allocation.size;
         if let Some(storage) = region.storage {
-            // Another mapping's addresses are the program's to choose; nobody else gets them.
+            // The program chooses the addresses of other mappings, so they are not reused by anyone else.
             let own = match &*storage {
                 Storage::Heap(_) => true,
-                // Who has its name finds it gone.
+                // For processes that have its name, it is gone.
                 Storage::Piece(piece) => piece.shared().is_none(),
                 Storage::Mapping(mapping) => mapping.is_private(),
             };
@@ -670,16 +675,16 @@ impl Memory {
         }
     }
 
-    /// The live allocation that holds `address`.
+    /// The live allocation that contains `address`.
     pub fn find(&self, address: u64) -> Option<Allocation> {
         self.snapshot().find(address).map(|r| r.allocation)
     }
 
-    /// The allocation nearest to `address`, live or freed; a live one wins where both are as near.
+    /// The allocation nearest to `address`, live or freed. A live one is preferred at equal distance.
     pub fn nearest(&self, address: u64) -> Option<Nearest> {
         let live = self.snapshot().nearest(address).map(|a| (a.distance(address), false, a));
         let freed = self.freed.lock().unwrap_or_else(PoisonError::into_inner);
-        // The newest of the equally near freed ones.
+        // The most recently freed one of those at equal distance.
         let freed = freed.remembered.iter().rev().map(|a| (a.distance(address), true, *a)).min_by_key(|c| c.0);
         live.into_iter()
             .chain(freed)
@@ -687,13 +692,13 @@ impl Memory {
             .map(|(_, freed, allocation)| Nearest { allocation, freed, address })
     }
 
-    /// Bytes allocated of all GPUs' memory (host memory is not counted).
+    /// The allocated bytes of all GPUs' memory (without host memory).
     pub fn used(&self) -> u64 {
         let table = self.snapshot();
         (0..self.limits.len()).filter_map(Agent::new).map(|agent| table.owned_bytes(agent)).sum()
     }
 
-    /// Bytes allocated of the memory of `agent`.
+    /// The allocated bytes of the memory of `agent`.
     pub fn used_of(&self, agent: Agent) -> u64 {
         self.snapshot().owned_bytes(agent)
     }
@@ -729,7 +734,7 @@ impl Memory {
         Ok(())
     }
 
-    /// Copies `data` to device memory at `address` (read-only segments of a code object too: that is a host's right).
+    /// Copies `data` to device memory at `address`. The host may also write to read-only segments of a code object.
     ///
     /// # Errors
     /// [`MemoryError::NotAllocated`], [`MemoryError::PastTheEnd`].
@@ -773,7 +778,7 @@ impl Memory {
         if len == 0 {
             return Ok(());
         }
-        // A chunk of whole patterns, so that a byte fill is not a call a byte.
+        // In chunks of whole patterns, to avoid a call per byte.
         let chunk = pattern.repeat((4096 / pattern.len()).max(1));
         let mut done = 0;
         while done < len {
@@ -786,7 +791,8 @@ impl Memory {
         Ok(())
     }
 
-    /// Proves that `len` bytes at `address` are inside one live allocation, or mappings side by side, and returns the table that keeps it alive.
+    /// Checks that `len` bytes at `address` are inside one live allocation, or adjacent mappings. Returns the table
+    /// that keeps them alive.
     fn check(&self, address: u64, len: u64) -> Result<Arc<Table>, MemoryError> {
         let table = self.snapshot();
         if len == 0 {
@@ -797,7 +803,7 @@ impl Memory {
         };
         let mut last = first;
         while len > last.allocation.end() - address {
-            // Mappings that follow each other are one range for the host.
+            // For the host, adjacent mappings are one range.
             match table.find(last.allocation.end()) {
                 Some(next) if last.mapping().is_some() && next.mapping().is_some() => last = next,
                 _ => return Err(MemoryError::PastTheEnd { address, len, allocation: first.allocation }),
@@ -806,18 +812,18 @@ impl Memory {
         Ok(table)
     }
 
-    /// Whether `len` bytes at `address` are inside one live allocation.
+    /// Returns whether `len` bytes at `address` are inside one live allocation.
     pub(crate) fn holds(&self, address: u64, len: u64) -> bool {
         self.check(address, len).is_ok()
     }
 
-    /// The table as it is now. Holding it keeps every allocation in it from being given back to the host.
+    /// The current table. Holding it keeps the memory of every allocation in it alive.
     pub(crate) fn snapshot(&self) -> Arc<Table> {
         Arc::clone(&self.table.read().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
-/// Notes that `len` bytes at `address` are written.
+/// Records `len` bytes at `address` as written.
 fn mark(table: &Table, address: u64, len: u64) {
     if len > 0 {
         if let Some(region) = table.find(address) {

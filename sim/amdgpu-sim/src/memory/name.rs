@@ -1,8 +1,8 @@
-//! Names by which other processes find memory.
+//! Names by which other processes open memory.
 //!
-//! Memory without an address lies in an anonymous file of its process (`memfd`), which another process of the same user opens as
-//! `/proc/PID/fd/N`. So nothing is left behind when a process ends, in whatever way, and nobody serves requests. A name says which
-//! file of which process that is, and enough besides to find out one that is stale, or none at all.
+//! Memory without an address is in an anonymous file of its process (`memfd`). Another process of the same user opens
+//! it as `/proc/PID/fd/N`. So nothing is left behind when a process ends, and no server is needed. A name identifies
+//! the process and the file, with enough data to detect a stale or invented name.
 
 use std::fs::{File, OpenOptions};
 use std::os::fd::{AsFd as _, AsRawFd as _, OwnedFd};
@@ -27,10 +27,10 @@ use super::{MemoryError, Physical};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct SharedName {
     process: u32,
-    /// When the process was started: numbers of processes are used again.
+    /// The start time of the process, since process IDs are reused.
     started: u32,
     descriptor: u32,
-    /// The file's own number: so are those of descriptors.
+    /// The file's inode number, since descriptor numbers are reused.
     file: u64,
 }
 
@@ -40,41 +40,41 @@ impl SharedName {
         [self.process, self.started, self.descriptor, self.file as u32, (self.file >> 32) as u32]
     }
 
-    /// From what [`words`](Self::words) gave in the other process.
+    /// From the result of [`words`](Self::words) in the other process.
     pub fn from_words([process, started, descriptor, low, high]: [u32; 5]) -> Self {
         Self { process, started, descriptor, file: u64::from(high) << 32 | u64::from(low) }
     }
 
-    /// The process whose memory it is.
+    /// The process that owns the memory.
     pub fn process(&self) -> u32 {
         self.process
     }
 
-    /// Opens the memory's file, for [`Memory::import_physical`](super::Memory::import_physical); `None` if process or memory are gone, or
-    /// not for this user.
+    /// Opens the memory's file for [`Memory::import_physical`](super::Memory::import_physical). `None` if the process
+    /// or the memory no longer exists, or belongs to another user.
     pub fn open(&self) -> Option<OwnedFd> {
         let path = format!("/proc/{}/fd/{}", self.process, self.descriptor);
         let started = started(self.process)?;
         let file = OpenOptions::new().read(true).write(true).open(path).ok()?;
-        // Afterwards: what was opened is of the process that was looked at, as that one is still there.
+        // Checked after opening: if the process is still the same, so was the one whose file was opened.
         let same = started == self.started && file.metadata().ok()?.ino() == self.file;
         same.then(|| file.into())
     }
 }
 
-/// When a process was started, in the kernel's ticks.
+/// The start time of a process, in the kernel's ticks.
 fn started(process: u32) -> Option<u32> {
     let text = std::fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
-    // The name, in brackets, may hold anything; the time is the 20th field after it.
+    // The name, in parentheses, may contain anything; the time is the 20th field after it.
     let fields = text.rsplit_once(')')?.1;
     Some(fields.split_ascii_whitespace().nth(19)?.parse::<u64>().ok()? as u32)
 }
 
 impl Physical {
-    /// A name by which another process of this user has the memory, as long as this one keeps it.
+    /// A name by which another process of this user can open the memory while this process keeps it.
     ///
     /// # Errors
-    /// [`MemoryError::NoPages`] if the system tells nothing of the process or the memory.
+    /// [`MemoryError::NoPages`] if the system provides no information about the process or the memory.
     pub fn name(&self) -> Result<SharedName, MemoryError> {
         let refused = || MemoryError::NoPages { what: "name for memory (from /proc)" };
         let process = std::process::id();

@@ -1,7 +1,7 @@
-//! Pages from the operating system: address ranges without memory, and memory that can be mapped at more than one address and in
-//! more than one process (`memfd` of Linux). Elsewhere there is none of it, and every function says so with `None`.
+//! Pages from the operating system: address ranges without memory, and memory that can be mapped at several addresses
+//! and in several processes (Linux's `memfd`). On other systems every function returns `None`.
 
-/// Bytes that addresses and sizes of mappings are multiples of.
+/// The page size: addresses and sizes of mappings are multiples of it.
 pub const PAGE: u64 = 4096;
 
 #[cfg(target_os = "linux")]
@@ -17,15 +17,15 @@ mod os {
         with_exposed_provenance_mut(base as usize)
     }
 
-    /// A new range of `size` bytes that cannot be accessed, at `hint` if that is free.
+    /// Reserves a range of `size` inaccessible bytes, at `hint` if that is free.
     pub(crate) fn reserve(size: u64, hint: u64) -> Option<u64> {
         let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
-        // SAFETY: a mapping at an address of the system's choice; the hint is no more than that.
+        // SAFETY: a mapping at an address of the system's choice; the hint does not replace an existing one.
         let at = unsafe { libc::mmap(place(hint), usize::try_from(size).ok()?, libc::PROT_NONE, flags, -1, 0) };
         if at == libc::MAP_FAILED { None } else { Some(at.expose_provenance() as u64) }
     }
 
-    /// Makes zeroed private memory of a part of a reserved range.
+    /// Makes a part of a reserved range zeroed private memory.
     ///
     /// # Safety
     /// The range must be the caller's, from [`reserve`].
@@ -35,32 +35,32 @@ mod os {
         (done == 0).then_some(())
     }
 
-    /// Takes the memory away from a part of a reserved range, which stays reserved.
+    /// Removes the memory from a part of a reserved range, which stays reserved.
     ///
     /// # Safety
-    /// The range must be the caller's, from [`reserve`], and nobody may access it any more.
+    /// The range must be the caller's, from [`reserve`], and nothing may access it any more.
     pub(crate) unsafe fn decommit(base: u64, size: u64) {
         let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE | libc::MAP_FIXED;
         // SAFETY: it replaces what is the caller's own. Where it fails, the memory stays until the range is released.
         unsafe { libc::mmap(place(base), size as usize, libc::PROT_NONE, flags, -1, 0) };
     }
 
-    /// Gives the memory of a part of a committed range back, which reads as zeros from then on.
+    /// Releases the memory of a part of a committed range. It reads as zeros afterwards.
     ///
     /// # Safety
-    /// The range must be the caller's, [committed](commit), and nobody may access it any more.
+    /// The range must be the caller's, [committed](commit), and nothing may access it any more.
     pub(crate) unsafe fn empty(base: u64, size: u64) {
-        // SAFETY: private memory that is the caller's own, and that nobody uses.
+        // SAFETY: private memory that is the caller's own, and that nothing uses.
         if unsafe { libc::madvise(place(base), size as usize, libc::MADV_DONTNEED) } != 0 {
             // SAFETY: as above.
             unsafe { place(base).cast::<u8>().write_bytes(0, size as usize) };
         }
     }
 
-    /// Puts zeroed private memory in the place of what is at a part of a committed range; `None` if the system does not.
+    /// Replaces a part of a committed range by zeroed private memory; `None` on failure.
     ///
     /// # Safety
-    /// The range must be the caller's, from [`reserve`], and nobody may access it any more.
+    /// The range must be the caller's, from [`reserve`], and nothing may access it any more.
     pub(crate) unsafe fn renew(base: u64, size: u64) -> Option<()> {
         let (access, flags) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
         let flags = flags | libc::MAP_NORESERVE | libc::MAP_FIXED;
@@ -69,7 +69,7 @@ mod os {
         (at != libc::MAP_FAILED).then_some(())
     }
 
-    /// Maps `size` bytes of a file from `offset` on at a part of a reserved range, in place of what is there.
+    /// Maps `size` bytes of a file from `offset` on at a part of a reserved range, and replaces what was mapped there.
     ///
     /// # Safety
     /// The range must be the caller's, from [`reserve`].
@@ -81,23 +81,24 @@ mod os {
         (at != libc::MAP_FAILED).then_some(())
     }
 
-    /// Gives a reserved range back.
+    /// Releases a reserved range.
     ///
     /// # Safety
-    /// The range must be the caller's, from [`reserve`], and nobody may access it any more.
+    /// The range must be the caller's, from [`reserve`], and nothing may access it any more.
     pub(crate) unsafe fn release(base: u64, size: u64) {
-        // SAFETY: the caller's own range, which nobody uses any more.
+        // SAFETY: the caller's own range, which nothing uses any more.
         unsafe { libc::munmap(place(base), size as usize) };
     }
 
-    /// A new file of `size` zero bytes in memory. Its size is sealed, so that a mapping of it never loses its pages.
+    /// Creates a file of `size` zero bytes in memory. Its size is sealed, so that a mapping of it never loses its
+    /// pages.
     pub(crate) fn file(size: u64) -> Option<Fd> {
         // SAFETY: the name is a C string.
         let fd = unsafe { libc::memfd_create(c"amdgpu-sim".as_ptr(), libc::MFD_CLOEXEC | libc::MFD_ALLOW_SEALING) };
         if fd < 0 {
             return None;
         }
-        // SAFETY: it was opened just now and is nobody else's.
+        // SAFETY: it was opened just above and has no other owner.
         let file = File::from(unsafe { OwnedFd::from_raw_fd(fd) });
         file.set_len(size).ok()?;
         // SAFETY: no memory is passed.
@@ -106,7 +107,7 @@ mod os {
         (sealed == 0).then(|| file.into())
     }
 
-    /// The size of a file of [`file`]'s making; `None` for one that could lose pages while it is mapped.
+    /// The size of a file of [`file`]; `None` for a file that can shrink while it is mapped.
     pub(crate) fn sealed_size(fd: &Fd) -> Option<u64> {
         // SAFETY: no memory is passed.
         let seals = unsafe { libc::fcntl(fd.as_raw_fd(), libc::F_GET_SEALS) };
@@ -125,7 +126,7 @@ mod os {
 #[cfg(not(target_os = "linux"))]
 #[allow(clippy::missing_safety_doc, reason = "nothing is done")]
 mod os {
-    /// There are none.
+    /// Not supported.
     pub(crate) enum Fd {}
 
     pub(crate) fn reserve(_: u64, _: u64) -> Option<u64> {

@@ -6,47 +6,47 @@ use std::ptr::NonNull;
 use super::arena::Piece;
 use super::mapping::Mapping;
 
-/// Bytes on each side that belong to nobody, so that neighbours never touch.
+/// Unused bytes on each side, so that neighbours are never adjacent.
 pub(super) const GUARD: u64 = 1024;
 
-/// The memory of an allocation, given back on drop.
+/// The memory of an allocation, freed on drop.
 pub(crate) enum Storage {
     /// From the host's allocator.
     Heap(#[allow(dead_code, reason = "it is kept for its drop")] Heap),
-    /// Of the range that device memory is given from.
+    /// Part of the device memory ranges.
     Piece(Piece),
     /// Mapped pages.
     Mapping(Mapping),
 }
 
 impl Storage {
-    /// `size` zeroed bytes aligned to `align` (a power of two), with a guard on both sides, from the host's allocator. Returns them and
-    /// the address of the first, or `None` if the host has no more memory.
+    /// Allocates `size` zeroed bytes aligned to `align` (a power of two), with a guard on both sides, from the host's
+    /// allocator. Returns them and the address of the first, or `None` if the host has no more memory.
     pub(crate) fn zeroed(size: u64, align: u64) -> Option<(Self, u64)> {
         Heap::zeroed(size, align).map(|(heap, base)| (Self::Heap(heap), base))
     }
 }
 
-/// A block of zeroed host memory, given back on drop.
+/// A block of zeroed host memory, freed on drop.
 pub(crate) struct Heap {
     ptr: NonNull<u8>,
     layout: Layout,
 }
 
-// SAFETY: a `Heap` is a plain block of memory; nothing in it belongs to a thread.
+// SAFETY: a `Heap` is a plain block of memory; nothing in it is bound to a thread.
 unsafe impl Send for Heap {}
 // SAFETY: no method gives access to the bytes through `&Heap`; the users of the address synchronise with atomics.
 unsafe impl Sync for Heap {}
 
 impl Heap {
-    /// `size` zeroed bytes aligned to `align` (a power of two), with a guard on both sides. Returns the block and the address
-    /// of the first of the bytes, or `None` if the host has no more memory.
+    /// Allocates `size` zeroed bytes aligned to `align` (a power of two), with a guard on both sides. Returns the block
+    /// and the address of the first byte, or `None` if the host has no more memory.
     fn zeroed(size: u64, align: u64) -> Option<(Self, u64)> {
-        // The alignment is made here: asking the allocator for it would have it touch (and so commit) every page.
-        // The rest of the last unit is nobody else's: programs lock whole pages, and must not meet one of these in them.
+        // Aligned by hand: requesting the alignment from the allocator would touch (and so commit) every page. The rest of the last unit
+        // stays unused: programs lock whole pages, which must not contain another allocation.
         let total = size.checked_next_multiple_of(align)?.checked_add(align)?.checked_add(2 * GUARD)?;
         let layout = Layout::from_size_align(usize::try_from(total).ok()?, 16).ok()?;
-        // SAFETY: the size is not zero, as the guards are in it.
+        // SAFETY: the size is not zero, as it includes the guards.
         let ptr = NonNull::new(unsafe { alloc_zeroed(layout) })?;
         let start = ptr.as_ptr().expose_provenance() as u64;
         let base = (start + GUARD).next_multiple_of(align);
@@ -56,12 +56,12 @@ impl Heap {
 
 impl Drop for Heap {
     fn drop(&mut self) {
-        // SAFETY: `ptr` came from `alloc_zeroed` with this layout and is given back once.
+        // SAFETY: `ptr` came from `alloc_zeroed` with this layout and is freed once.
         unsafe { dealloc(self.ptr.as_ptr(), self.layout) }
     }
 }
 
-/// A block of host memory with an address, not in the table of allocations.
+/// A block of host memory with an address, which is not in the allocation table.
 pub(crate) struct Block {
     _heap: Heap,
     base: u64,
@@ -69,7 +69,7 @@ pub(crate) struct Block {
 }
 
 impl Block {
-    /// `size` zeroed bytes aligned to `align`, or `None` if the host has no more memory.
+    /// Allocates `size` zeroed bytes aligned to `align`, or `None` if the host has no more memory.
     pub(crate) fn zeroed(size: u64, align: u64) -> Option<Self> {
         let (heap, base) = Heap::zeroed(size, align)?;
         Some(Self { _heap: heap, base, size })
@@ -80,12 +80,12 @@ impl Block {
         self.base
     }
 
-    /// Bytes that it has.
+    /// Its size in bytes.
     pub(crate) fn size(&self) -> u64 {
         self.size
     }
 
-    /// Copies `data` to `offset`. What does not fit is left out.
+    /// Copies `data` to `offset`. Bytes that do not fit are left out.
     pub(crate) fn write(&self, offset: u64, data: &[u8]) {
         let room = usize::try_from(self.size.saturating_sub(offset)).unwrap_or(usize::MAX);
         let data = &data[..data.len().min(room)];

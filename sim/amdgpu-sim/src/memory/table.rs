@@ -9,14 +9,14 @@ use super::{Agent, AllocKind, Allocation, Rights, Written};
 #[derive(Clone)]
 pub(crate) struct Region {
     pub(crate) allocation: Allocation,
-    /// The memory, unless it is the program's own. Segments of one code object share theirs.
+    /// The memory, unless it is the program's own. Segments of one code object share it.
     pub(crate) storage: Option<Arc<Storage>>,
-    /// Which bytes have been written, where that is kept.
+    /// The map of written bytes, if they are tracked.
     pub(crate) written: Option<Arc<Written>>,
 }
 
 impl Region {
-    /// Notes that `len` bytes at `address` are written.
+    /// Records `len` bytes at `address` as written.
     pub(super) fn mark(&self, address: u64, len: u64) {
         if let Some(written) = &self.written {
             written.write(address - self.allocation.base, len);
@@ -24,16 +24,16 @@ impl Region {
     }
 }
 
-/// The live allocations: sorted by address, never overlapping.
+/// The live allocations: sorted by address, without overlaps.
 #[derive(Clone, Default)]
 pub(crate) struct Table {
     regions: Vec<Region>,
-    /// Bytes that each GPU owns, as far as one has owned any.
+    /// The bytes that each GPU owns. Shorter than the number of GPUs if the last ones have never owned any.
     owned: Vec<u64>,
 }
 
 impl Table {
-    /// Where the first region that starts after `address` is.
+    /// The index of the first region that starts after `address`.
     fn after(&self, address: u64) -> usize {
         self.regions.partition_point(|r| r.allocation.base <= address)
     }
@@ -43,7 +43,7 @@ impl Table {
         region.allocation.contains(address).then_some(region)
     }
 
-    /// The region that `address` is in, or that ends before it by less than what is left of `granule` bytes.
+    /// The region that contains `address`, or that ends before it within the same `granule` bytes.
     pub(crate) fn find_within(&self, address: u64, granule: u64) -> Option<&Region> {
         let region = self.regions.get(self.after(address).checked_sub(1)?)?;
         (address < region.allocation.read_end(granule)).then_some(region)
@@ -53,17 +53,17 @@ impl Table {
         self.all_overlapping(base, len).next()
     }
 
-    /// All allocations that reach into `len` bytes at `base`, the last first.
+    /// All allocations that overlap `len` bytes at `base`, the last first.
     pub(crate) fn all_overlapping(&self, base: u64, len: u64) -> impl Iterator<Item = Allocation> + '_ {
         let before = &self.regions[..self.after(base.saturating_add(len - 1))];
         before.iter().rev().map(|region| region.allocation).take_while(move |a| a.end() > base)
     }
 
-    /// Forgets what registrations have in `len` bytes at `base`, which the host's allocator has just given: the program has
-    /// given that memory back without a word. The rest of them may be in use.
+    /// Removes the part of registrations that overlaps `len` bytes at `base`, which the host's allocator has just
+    /// returned: the program has freed that memory without unregistering it. The remaining parts may be in use.
     pub(crate) fn forget_stale(&mut self, base: u64, len: u64) {
         let end = base.saturating_add(len);
-        // By reference: of an allocation that is not there the compiler must not look at the kind first, which memcheck takes for a fault.
+        // By reference: otherwise the compiler reads the kind of a missing allocation first, which memcheck reports.
         let last = |table: &Self| {
             let region = &table.regions[table.after(end - 1).checked_sub(1)?];
             (region.allocation.end() > base && region.allocation.kind == AllocKind::Registered)
@@ -110,14 +110,14 @@ impl Table {
         removed
     }
 
-    /// Gives the region that starts at `base` other rights.
+    /// Changes the rights of the region that starts at `base`.
     pub(crate) fn set_rights(&mut self, base: u64, rights: Rights) {
         if let Some(region) = self.after(base).checked_sub(1).and_then(|at| self.regions.get_mut(at)) {
             region.allocation.rights = rights;
         }
     }
 
-    /// What is written of the region that `address` is in is no longer kept.
+    /// Stops tracking written bytes of the region that contains `address`.
     pub(crate) fn forget_written(&mut self, address: u64) {
         if let Some(region) = self.after(address).checked_sub(1).and_then(|at| self.regions.get_mut(at)) {
             region.written = None;

@@ -1,14 +1,14 @@
-//! Which bytes of an allocation have ever been written.
+//! Tracking which bytes of an allocation have been written.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use crate::observe::{Kept, Room};
 
-/// A bit for each byte of an allocation.
+/// One bit per byte of an allocation.
 pub(crate) struct Written(Box<[AtomicU64]>, #[allow(dead_code, reason = "it is kept for its drop")] Kept);
 
 impl Written {
-    /// For `size` bytes, none of them written; `None` if there is no room for it, or the host has no memory.
+    /// A map of `size` unwritten bytes; `None` if the budget is exhausted or the host has no memory.
     pub(super) fn new(size: u64, room: &Room) -> Option<Self> {
         let words = usize::try_from(size.div_ceil(64)).ok()?;
         let kept = room.take(8 * words as u64)?;
@@ -18,12 +18,12 @@ impl Written {
         Some(Self(bits.into_boxed_slice(), kept))
     }
 
-    /// Whether the byte was written. Bytes beyond the end were.
+    /// Returns whether the byte was written. Bytes beyond the end count as written.
     pub(crate) fn is_written(&self, byte: u64) -> bool {
         self.0.get((byte / 64) as usize).is_none_or(|word| word.load(Relaxed) >> (byte % 64) & 1 == 1)
     }
 
-    /// Marks `len` bytes from `from` on.
+    /// Marks `len` bytes from `from` on as written.
     pub(crate) fn write(&self, from: u64, len: u64) {
         let end = from.saturating_add(len).min(64 * self.0.len() as u64);
         let mut at = from;
@@ -35,9 +35,9 @@ impl Written {
         }
     }
 
-    /// Makes `len` bytes from `to` on what those of `source` from `from` on are.
+    /// Copies the state of `len` bytes of `source` from `from` on to the bytes from `to` on.
     pub(super) fn copy(&self, to: u64, source: &Written, from: u64, len: u64) {
-        // The ranges may be of one allocation, and overlap.
+        // The ranges may be in the same allocation and overlap.
         let bits: Vec<bool> = (0..len).map(|i| source.is_written(from + i)).collect();
         for (i, written) in bits.into_iter().enumerate() {
             let byte = to + i as u64;

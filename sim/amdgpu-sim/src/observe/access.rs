@@ -1,7 +1,7 @@
-//! Which bytes an instruction is about to touch, lane by lane.
+//! The bytes that an instruction is about to access, lane by lane.
 //!
-//! Addresses are computed from the wave's registers and the decoded instruction, not from what the handlers use: an
-//! instruction that goes outside its memory is told here as it is, and faults when it is carried out.
+//! Addresses are computed from the wave's registers and the decoded instruction, not from the handlers' results. So an
+//! access outside memory is reported here unchanged, and faults when the instruction is executed.
 
 use crate::exec::mem::{Env, ImageOperands, PRIVATE_BASE, SHARED_BASE, element_bytes, image_touches};
 use crate::exec::{LANES, Program, Wave, slot};
@@ -9,44 +9,45 @@ use crate::fault::Space;
 use crate::isa::inst::{Format, Inst, Operand, Special};
 use crate::isa::{Arch, Flags, Op};
 
-/// What an access does.
+/// The kind of an access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     Read,
     Write,
-    /// Reads and writes as one step.
+    /// An atomic read-modify-write.
     Update,
 }
 
-/// What the lanes of one instruction touch in one memory.
+/// The accesses of one instruction's lanes to one memory.
 #[derive(Clone, Copy)]
 pub(super) struct Touch {
     pub(super) space: Space,
     pub(super) kind: Kind,
-    /// The lanes that take part. A scalar access is lane 0's.
+    /// The active lanes. A scalar access belongs to lane 0.
     pub(super) mask: u64,
     pub(super) scalar: bool,
     /// Address of the first byte; an offset for LDS and scratch.
     pub(super) at: [u64; LANES],
-    /// Bytes a lane.
+    /// Bytes per lane.
     pub(super) bytes: u32,
-    /// The access is coherent beyond the compute unit's cache: what an atomic load (and on gfx942 an atomic store) is compiled to.
+    /// The access is coherent beyond the compute unit's cache: an atomic load (and on gfx942 an atomic store) is
+    /// compiled to this.
     pub(super) coherent: bool,
-    /// The old value comes back.
+    /// The old value is returned.
     pub(super) returns: bool,
-    /// It writes only where it finds what it expects.
+    /// A compare-and-swap: it writes only if it finds the expected value.
     pub(super) compares: bool,
-    /// The first row of what is written, if it is what the registers hold, and the bit it begins at.
+    /// The first register row of the written data and its bit offset, if registers hold it unconverted.
     pub(super) data: Option<(u16, u32)>,
 }
 
 impl Touch {
-    /// The lanes that take part, with their addresses.
+    /// The active lanes with their addresses.
     pub(super) fn lanes(&self) -> impl Iterator<Item = (usize, u64)> + '_ {
         Bits(self.mask).map(|lane| (lane, self.at[lane]))
     }
 
-    /// The lanes whose access is within a memory of `size` bytes.
+    /// The lanes whose access is inside a memory of `size` bytes.
     pub(super) fn lanes_within(&self, size: usize) -> u64 {
         let bytes = u64::from(self.bytes);
         let inside = |at: u64| at.checked_add(bytes).is_some_and(|end| end <= size as u64);
@@ -70,7 +71,7 @@ impl Iterator for Bits {
     }
 }
 
-/// Whether [`touches`] has something to tell of `inst`.
+/// Returns whether [`touches`] reports accesses for `inst`.
 pub(super) fn touches_memory(inst: &Inst) -> bool {
     match inst.format {
         Format::Smem => inst.src[0] != Operand::None && !is_probe(inst.op),
@@ -89,7 +90,7 @@ fn is_probe(op: Op) -> bool {
     matches!(op, Op::s_dcache_discard | Op::s_dcache_discard_x2 | Op::s_atc_probe | Op::s_atc_probe_buffer)
 }
 
-/// Registers, as an instruction names them.
+/// Access to the registers that an instruction names.
 struct Registers<'a> {
     wave: &'a Wave,
     program: &'a Program,
@@ -104,7 +105,7 @@ impl Registers<'_> {
         }
     }
 
-    /// The row of `operand`, or of one so many registers on.
+    /// The row of `operand`, or of the register `further` positions after it.
     fn row(&self, operand: Operand, further: u16) -> [u32; LANES] {
         self.row_number(operand).map_or([0; LANES], |row| *self.wave.row(row + further))
     }
@@ -147,7 +148,8 @@ fn scalar_slot(operand: Operand) -> Option<u16> {
     })
 }
 
-/// Tells `tell` what `inst`, which `wave` is about to carry out, touches: once for each memory and each element of a pair.
+/// Calls `tell` with the accesses of `inst`, which `wave` is about to execute: once per memory, and per element of a
+/// pair.
 pub(super) fn touches(inst: &Inst, wave: &Wave, program: &Program, env: &Env<'_>, tell: &mut impl FnMut(&Touch)) {
     let registers = Registers { wave, program };
     match inst.format {
@@ -160,7 +162,7 @@ pub(super) fn touches(inst: &Inst, wave: &Wave, program: &Program, env: &Env<'_>
     }
 }
 
-/// A touch of all enabled lanes, its addresses still to come.
+/// An access of all active lanes, without addresses yet.
 fn vector(inst: &Inst, r: &Registers<'_>, space: Space) -> Touch {
     let info = inst.op.info();
     let (kind, data_type) = if info.is(Flags::atomic) {
@@ -173,7 +175,7 @@ fn vector(inst: &Inst, r: &Registers<'_>, space: Space) -> Touch {
     let mut bytes = data_type.bytes();
     let compares = compares(inst.op);
     if compares && inst.format != Format::Ds {
-        // The comparand stands beside the data.
+        // The comparand follows the data.
         bytes /= 2;
     }
     let shift = if info.is(Flags::d16_hi) { 16 } else { 0 };
@@ -191,17 +193,17 @@ fn vector(inst: &Inst, r: &Registers<'_>, space: Space) -> Touch {
     }
 }
 
-/// Whether it compares and swaps: `cmpst` in LDS.
+/// Returns whether the instruction compares and swaps (`cmpst` in LDS).
 fn compares(op: Op) -> bool {
     let name = op.mnemonic();
     op.info().is(Flags::atomic) && (name.contains("cmpswap") || name.contains("cmpst"))
 }
 
-/// Whether a load or store is one that the memory model has atomic accesses compiled to.
+/// Returns whether the memory model compiles atomic accesses to this load or store.
 fn coherent(inst: &Inst, arch: Arch) -> bool {
     match arch {
         Arch::Gfx90a => inst.mods.glc,
-        // The names of the bits are gfx90a's: `glc` is SC0, `scc` is SC1.
+        // The bits have gfx90a's names: `glc` is SC0, `scc` is SC1.
         Arch::Gfx942 => inst.mods.glc || inst.mods.scc,
     }
 }
@@ -257,7 +259,7 @@ fn flat(inst: &Inst, r: &Registers<'_>, tell: &mut impl FnMut(&Touch)) {
     }
 }
 
-/// The LDS side of an instruction that goes past the registers: M0 and four bytes a lane.
+/// The LDS side of an instruction that bypasses the registers: M0 and four bytes per lane.
 fn beside_registers(r: &Registers<'_>, kind: Kind, offset: i64) -> Touch {
     let start = u64::from(r.wave.m0() & 0xffff).wrapping_add_signed(offset);
     Touch {
@@ -389,14 +391,14 @@ fn buffer(inst: &Inst, r: &Registers<'_>, env: &Env<'_>, tell: &mut impl FnMut(&
     let offsets = if inst.mods.offen { r.row(inst.src[0], u16::from(inst.mods.idxen)) } else { zero };
     let immediate = inst.mods.offset as u32 as u64;
     if swizzle && add_lane && stride == 0 && index_stride == LANES as u64 && element == 4 {
-        // The scratch descriptor: a wave's base, in units of the wave.
+        // The scratch descriptor: a wave's base, in units of a wave's scratch.
         let wave_base = env.scratch.base() + env.scratch.wave_bytes() * u64::from(r.wave.id);
         let start = base.wrapping_add(scalar).wrapping_sub(wave_base) / LANES as u64;
         touch.space = Space::Private;
         touch.at = offsets.map(|offset| start.wrapping_add((u64::from(offset) + immediate) & 0xffff_ffff));
         return tell(&touch);
     }
-    // Each word of a plain load or store is inside the buffer or outside by itself.
+    // Each word of a plain load or store is bounds-checked separately.
     let alone = !info.is(Flags::format) && !info.is(Flags::atomic);
     let words = if alone { (touch.bytes / 4).max(1) } else { 1 };
     let (mut inside, mut partly, bytes) = (0, [0_u64; 4], u64::from(touch.bytes));

@@ -1,19 +1,19 @@
-//! Vector clocks: what a wave knows to have happened before it.
+//! Vector clocks: the epochs that a wave knows to have happened before.
 
 use std::sync::Arc;
 
 use super::room::Kept;
 
-/// Waves whose epochs are kept together.
+/// The number of waves in a chunk.
 const CHUNK: usize = 64;
 
-/// For every wave of a dispatch the last of its epochs that is known to have passed; 0 where nothing is known.
+/// The last known completed epoch of every wave of a dispatch; 0 if unknown.
 ///
-/// Chunks are shared between clocks: as a rule a wave knows of those of its workgroup, or what all others know too.
+/// Clocks share chunks: usually a wave knows only of its own workgroup, or the same as all others.
 #[derive(Clone, Default)]
 pub(super) struct Clock(Vec<(u32, Arc<Chunk>)>, Kept);
 
-/// Epochs of waves whose numbers follow each other.
+/// The epochs of consecutive waves.
 #[derive(Clone)]
 struct Chunk {
     epochs: [u32; CHUNK],
@@ -27,7 +27,7 @@ impl Chunk {
 }
 
 impl Clock {
-    /// Puts a chunk in its place.
+    /// Inserts a chunk in order.
     fn insert(&mut self, at: usize, number: u32, chunk: Arc<Chunk>) {
         self.1.grow(size_of::<(u32, Arc<Chunk>)>() as u64);
         self.0.insert(at, (number, chunk));
@@ -41,7 +41,7 @@ impl Clock {
         }
     }
 
-    /// Learns that `epoch` of `wave` has passed.
+    /// Records that `epoch` of `wave` has completed.
     pub(super) fn learn(&mut self, wave: u32, epoch: u32) {
         if self.get(wave) >= epoch {
             return;
@@ -60,7 +60,7 @@ impl Clock {
         self.0.binary_search_by_key(&(wave / CHUNK as u32), |chunk| chunk.0)
     }
 
-    /// Learns all that `other` knows.
+    /// Merges everything that `other` knows.
     pub(super) fn join(&mut self, other: &Clock) {
         for (number, theirs) in &other.0 {
             match self.0.binary_search_by_key(number, |chunk| chunk.0) {
@@ -77,7 +77,7 @@ impl Clock {
         }
     }
 
-    /// Whether it knows all that `other` knows.
+    /// Returns whether it knows everything that `other` knows.
     pub(super) fn covers(&self, other: &Clock) -> bool {
         other.0.iter().all(|(number, theirs)| match self.0.binary_search_by_key(number, |chunk| chunk.0) {
             Err(_) => theirs.epochs.iter().all(|epoch| *epoch == 0),

@@ -1,65 +1,65 @@
-//! What the checks report.
+//! The findings of the checks.
 
 use std::fmt;
 
 use crate::fault::{Access, FaultPlace, Space};
 use crate::memory::Nearest;
 
-/// Something that a check found. Its `Display` says everything that is known about it.
+/// A finding of a check. Its `Display` includes all available details.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Finding {
     /// The kernel's name.
     pub kernel: String,
-    /// What was found.
+    /// The kind of finding.
     pub kind: FindingKind,
-    /// Where it was found first: of two accesses the second.
+    /// The place of the first occurrence. For two accesses, that of the second.
     pub place: Box<FaultPlace>,
-    /// The allocation that the address is in, for global memory.
+    /// For global memory: the allocation that contains the address.
     pub nearest: Option<Nearest>,
-    /// How often the same was found at the same instructions.
+    /// The number of occurrences at the same instructions.
     pub count: u64,
 }
 
-/// What a check found.
+/// The kind of a finding.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum FindingKind {
-    /// A read of memory that nothing has written.
+    /// A read of uninitialised memory.
     Uninitialized {
-        /// What kind of memory.
+        /// The kind of memory.
         space: Space,
         /// The first byte that was never written.
         address: u64,
         /// Bytes of the read.
         bytes: u32,
-        /// Whether it was an atomic operation, which reads too.
+        /// The kind of access: an atomic operation reads too.
         access: Access,
     },
-    /// Two accesses to the same bytes that nothing orders, at least one of them a write. By one wave if two of its lanes write different
-    /// values in one instruction.
+    /// Two unordered accesses to the same bytes, at least one of them a write. They are of one wave if two of its lanes
+    /// write different values in one instruction.
     Race {
-        /// What kind of memory.
+        /// The kind of memory.
         space: Space,
-        /// The first byte that both touch.
+        /// The first byte that both access.
         address: u64,
-        /// What the access at [`Finding::place`] did.
+        /// The access at [`Finding::place`].
         access: Access,
-        /// What the one before did.
+        /// The earlier access.
         other_access: Access,
-        /// Where the one before was.
+        /// The place of the earlier access.
         other: Box<FaultPlace>,
     },
     /// Waves of a workgroup that wait for each other at different barriers.
     DifferentBarriers {
-        /// Where another wave waited.
+        /// The place where another wave waited.
         other: Box<FaultPlace>,
     },
-    /// A check has run out of [its memory](crate::Config::check_memory): what it looks for may have been missed.
+    /// A check has exhausted [its memory](crate::Config::check_memory), so it may have missed errors.
     Incomplete {
         /// `race` or `init`.
         check: &'static str,
-        /// The bytes that all checks of the process may take.
+        /// The memory limit of all checks of the process, in bytes.
         most: u64,
     },
 }
@@ -129,11 +129,12 @@ impl fmt::Display for Finding {
     }
 }
 
-/// What makes two findings the same: kind, and the addresses of both instructions.
+/// The identity of a finding: its kind, and the addresses of both instructions.
 type Key = (u8, u64, u64);
 
 impl Finding {
-    /// Whether it is the same thing at the same instructions of the same kernel, however often that has been loaded.
+    /// Whether both are the same problem at the same instructions of the same kernel, even if that was loaded several
+    /// times.
     pub fn is_alike(&self, other: &Finding) -> bool {
         let places = |finding: &Finding| {
             let second = match &finding.kind {
@@ -156,7 +157,7 @@ impl Finding {
     }
 }
 
-/// Different findings that a GPU keeps until they are taken.
+/// The maximum number of different findings that a GPU stores until they are taken.
 pub(super) const MOST_FINDINGS: usize = 256;
 
 /// Findings, each once.
@@ -164,7 +165,7 @@ pub(super) const MOST_FINDINGS: usize = 256;
 pub(super) struct Findings(Vec<(Key, Finding)>);
 
 impl Findings {
-    /// Counts one more of a kind at two instructions; `false` if it is a new one.
+    /// Counts another occurrence of a kind at two instructions; `false` if it is new.
     pub(super) fn count(&mut self, kind: u8, pc: u64, other: u64) -> bool {
         match self.0.iter_mut().find(|(key, _)| *key == (kind, pc, other)) {
             Some((_, finding)) => {
@@ -175,7 +176,7 @@ impl Findings {
         }
     }
 
-    /// Adds one, or counts it.
+    /// Adds a finding, or counts another occurrence.
     pub(super) fn add(&mut self, finding: Finding) {
         let key = finding.key();
         let room = self.0.len() < MOST_FINDINGS;

@@ -1,8 +1,8 @@
-//! Races that may be none: a plain read against an atomic operation.
+//! Possibly harmless races: a plain read against an atomic operation.
 //!
-//! A compiler begins a loop of compare-and-swaps with an ordinary load. It may find a value that is being replaced, as the
-//! swap then fails and the loop goes round again. So such a race is held back until the wave that read compares and swaps
-//! there, which shows it to be none, or ends.
+//! A compiler starts a compare-and-swap loop with a plain load. The load may read a value that is being replaced, but
+//! then the swap fails and the loop repeats. So such a race is held back until the reading wave compares and swaps at
+//! that address, which proves it harmless, or ends.
 
 use std::collections::HashMap;
 
@@ -10,7 +10,7 @@ use super::race::Conflict;
 use super::room::Kept;
 use crate::fault::Space;
 
-/// A race, and where its second access was: by which wave, in which micro-operation.
+/// A race, with the wave and the micro-operation of its second access.
 pub(super) struct Race {
     pub(super) space: Space,
     pub(super) position: u32,
@@ -19,25 +19,25 @@ pub(super) struct Race {
 }
 
 impl Race {
-    /// What makes two races of a place the same.
+    /// The identity of a race at one address.
     fn accesses(&self) -> (u32, u32, bool) {
         (self.position, self.conflict.other.position, self.wave == self.conflict.other.wave)
     }
 }
 
-/// The races of a wave's plain reads, by what was read.
+/// The races of a wave's plain reads, by the address that was read.
 #[derive(Default)]
 struct Reader {
     races: HashMap<(bool, u64), Vec<Race>>,
     kept: Kept,
 }
 
-/// Races that are held back, by the wave that read.
+/// The races that are held back, by reading wave.
 #[derive(Default)]
 pub(super) struct Held(HashMap<u32, Reader>);
 
 impl Held {
-    /// Holds back a race of what wave `reader` has read.
+    /// Holds back a race of a read by wave `reader`.
     pub(super) fn add(&mut self, reader: u32, race: Race) {
         let Reader { races, kept } = self.0.entry(reader).or_default();
         let races = races.entry((race.space == Space::Lds, race.conflict.address)).or_default();
@@ -47,7 +47,7 @@ impl Held {
         }
     }
 
-    /// Wave `reader` compares and swaps `bytes` bytes at `address`: what it read there before was for that.
+    /// Wave `reader` compares and swaps `bytes` bytes at `address`: drops the races of its earlier reads there.
     pub(super) fn swaps(&mut self, reader: u32, space: Space, address: u64, bytes: u32) {
         if let Some(reader) = self.0.get_mut(&reader) {
             for at in address..address.saturating_add(u64::from(bytes)) {
@@ -56,14 +56,14 @@ impl Held {
         }
     }
 
-    /// Wave `reader` has ended: what is left of its races are races, in the order of their places.
+    /// Wave `reader` has ended: returns its remaining races, sorted by place.
     pub(super) fn end(&mut self, reader: u32) -> Vec<Race> {
         let mut left: Vec<_> = self.0.remove(&reader).map(|reader| reader.races).into_iter().flatten().collect();
         left.sort_by_key(|(place, _)| *place);
         left.into_iter().flat_map(|(_, races)| races).collect()
     }
 
-    /// Likewise for all waves.
+    /// Returns the remaining races of all waves.
     pub(super) fn end_all(&mut self) -> Vec<Race> {
         let mut readers: Vec<u32> = self.0.keys().copied().collect();
         readers.sort_unstable();

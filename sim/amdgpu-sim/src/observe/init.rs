@@ -1,7 +1,7 @@
-//! The check for reads of memory that nothing has written.
+//! The check for reads of uninitialised memory.
 //!
-//! A lane's read is reported where it takes bytes of a word (four bytes, aligned) and none of those bytes was ever written.
-//! A word of which a part was written may be padding that is copied with its structure, and is not reported.
+//! A lane's read is reported if it reads bytes of a word (four bytes, aligned) of which it reads no written byte. A
+//! partly written word may contain padding that is copied with its structure, and is not reported.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use super::access::{Kind, Touch};
 use crate::fault::Space;
 use crate::memory::{Allocation, Memory, Table, Written};
 
-/// A bit for each byte of LDS or scratch.
+/// One bit per byte of LDS or scratch.
 #[derive(Default)]
 struct Bytes(Vec<u64>);
 
@@ -20,7 +20,7 @@ impl Bytes {
     }
 
     fn is_written(&self, byte: u64) -> bool {
-        // What is outside faults by itself.
+        // Accesses outside fault on their own.
         self.0.get((byte / 64) as usize).is_none_or(|word| word >> (byte % 64) & 1 == 1)
     }
 
@@ -33,7 +33,7 @@ impl Bytes {
     }
 }
 
-/// What a workgroup has to itself.
+/// The state of a workgroup.
 #[derive(Default)]
 pub(super) struct Group {
     lds: Bytes,
@@ -41,7 +41,7 @@ pub(super) struct Group {
 }
 
 impl Group {
-    /// For a workgroup with `lds` bytes of LDS and so many waves.
+    /// Resets the state for a workgroup with `lds` bytes of LDS and `waves` waves.
     pub(super) fn begin(&mut self, lds: usize, waves: usize) {
         self.lds.clear(lds);
         self.scratch.clear();
@@ -49,15 +49,15 @@ impl Group {
     }
 }
 
-/// What a dispatch has in common.
+/// The state of a dispatch.
 pub(super) struct Dispatch {
     table: Arc<Table>,
     memory: Arc<Memory>,
-    /// The allocation used last.
+    /// The allocation that was used last.
     last: Option<(Allocation, Option<Arc<Written>>)>,
 }
 
-/// A read of bytes that nothing has written: the lane, and the address of the first of them.
+/// A read of uninitialised bytes: the lane, and the address of the first such byte.
 pub(super) struct Unwritten {
     pub(super) lane: Option<u32>,
     pub(super) address: u64,
@@ -80,7 +80,7 @@ impl Dispatch {
         Some((allocation.base, written.as_deref()?))
     }
 
-    /// Looks at what wave `id` of `group` is about to do; `lane_bytes` of scratch belong to each of its lanes.
+    /// Checks the next access of wave `id` of `group`. Each of its lanes has `lane_bytes` bytes of scratch.
     pub(super) fn access(
         &mut self,
         group: &mut Group,
@@ -108,7 +108,7 @@ impl Dispatch {
                     if bytes.0.is_empty() {
                         bytes.clear((lane_bytes * 64) as usize);
                     }
-                    // What is outside a lane's scratch faults by itself.
+                    // Accesses outside a lane's scratch fault on their own.
                     let inside = address.checked_add(u64::from(touch.bytes)).is_some_and(|end| end <= lane_bytes);
                     if inside { step(bytes, touch, lane as u64 * lane_bytes + address) } else { None }
                 }
@@ -129,7 +129,7 @@ fn step(bytes: &mut Bytes, touch: &Touch, from: u64) -> Option<u64> {
     found
 }
 
-/// Where, from the first byte at `from` on, a read takes bytes of a word none of which is written.
+/// The first byte of a read, from `from` on, in a word of which it reads no written byte.
 fn unwritten(touch: &Touch, from: u64, is_written: impl Fn(u64) -> bool) -> Option<u64> {
     if touch.kind == Kind::Write {
         return None;

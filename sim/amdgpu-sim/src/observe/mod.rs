@@ -1,11 +1,11 @@
-//! What a GPU does not tell: checks for uninitialised memory, races and barriers, and a profile.
+//! Observation of kernels: checks for uninitialised memory, races and barriers, and a profile.
 //!
-//! Nothing of this costs anything until it is asked for: a dispatch that is observed runs in another loop, [`Observer::run`],
-//! which looks at every instruction before its handler does. Out of bounds, use after free and misaligned atomics are
-//! found without it, always: see [`Fault`](crate::Fault).
+//! It costs nothing unless enabled. An observed dispatch runs in a separate loop, [`Observer::run`], which inspects
+//! every instruction before its handler runs. Out-of-bounds accesses, uses after free and misaligned atomics are always
+//! detected, without observation: see [`Fault`](crate::Fault).
 //!
-//! While checks are on, the workgroups of a dispatch run on one thread, in order (or as [`Schedule`](crate::Schedule) shuffles
-//! them), so that the same run finds the same. A profile alone uses all threads.
+//! With checks enabled, the workgroups of a dispatch run on one thread, in order (or as [`Schedule`](crate::Schedule)
+//! shuffles them), so that each run has the same findings. A profile alone uses all threads.
 
 mod access;
 mod clock;
@@ -43,10 +43,10 @@ use held::{Held, Race};
 use plan::Plan;
 use profile::Tallies;
 
-/// Which checks to make beyond those that are always made. All are off by default: they take time.
+/// Additional checks. All are off by default, because they are slow.
 ///
-/// Without any of them an access outside a live allocation (or LDS, or scratch), to freed or read-only memory, or a misaligned atomic operation
-/// ends the dispatch with a [`Fault`](crate::Fault).
+/// Even without them, an access outside a live allocation (or LDS, or scratch), to freed or read-only memory, or a
+/// misaligned atomic operation ends the dispatch with a [`Fault`](crate::Fault).
 ///
 /// ```
 /// use amdgpu_sim::{AllocKind, Checks, CodeObject, Config, Dispatch, Gpu};
@@ -65,59 +65,63 @@ use profile::Tallies;
 /// ```
 ///
 /// # What a race is
-/// Two lanes of a wave whose stores, in one instruction, write different values to a common byte: which value stays is not defined.
+/// Two lanes of a wave race if their stores, in one instruction, write different values to a common byte: the final
+/// value is undefined.
 ///
-/// And two accesses to a common byte by different waves of a dispatch, of which at least one writes and nothing orders the two. What
-/// orders waves:
-/// - a barrier: all waves of the workgroup know all that any of them knew before (one that has ended, too);
-/// - atomic operations on global memory: one publishes what its wave knows of others, and of itself all up to its last
-///   `s_waitcnt vmcnt(0)`. That is what a release is compiled to, so a forgotten `__threadfence()` is found. An atomic operation that
-///   returns a value, or a coherent load (`glc`; on gfx942 `sc0` or `sc1`: what an atomic load is compiled to), learns
-///   what was published at its place;
-/// - atomic operations on LDS, which publish all that their wave has done, as LDS works in order;
-/// - global wave sync, whose instructions publish as atomic operations on global memory do, and learn what all others have published;
-/// - a store that a coherent load finds: on gfx90a an atomic store is compiled to an ordinary one.
+/// Two waves of a dispatch race if they access a common byte, at least one of them writes, and the accesses are not
+/// ordered. Waves are ordered by:
+/// - a barrier: afterwards, all waves of the workgroup know everything that any of them knew before (including waves
+///   that have ended);
+/// - atomic operations on global memory. Such an operation publishes what its wave knows of other waves, and its own
+///   accesses up to its last `s_waitcnt vmcnt(0)`. That is how a release is compiled, so a forgotten `__threadfence()`
+///   is found. An atomic operation that returns a value, or a coherent load (`glc`; on gfx942 `sc0` or `sc1`: how an
+///   atomic load is compiled), learns what was published at its address;
+/// - atomic operations on LDS, which publish all earlier accesses of their wave, since LDS operates in order;
+/// - global wave sync, whose instructions publish like atomic operations on global memory, and learn what all others
+///   have published;
+/// - a store that a coherent load reads: on gfx90a an atomic store is compiled to a plain one.
 ///
-/// No races are
-/// - a plain read and an atomic operation, if the wave that read compares and swaps there before it ends: a loop of compare-and-swaps, as
-///   `atomicAdd` of floats is compiled to on gfx90a, begins with such a read;
-/// - a store to LDS and a load that polls it: a load that a loop can come back to with the same address, without a store on the way.
-///   Only another wave can end such a loop. Such a load learns what the store that it finds has published;
+/// These are not races:
+/// - a plain read and an atomic operation, if the reading wave compares and swaps there before it ends: a
+///   compare-and-swap loop starts with such a read, and `atomicAdd` of floats is compiled to one on gfx90a;
+/// - a store to LDS and a load that polls it: a load that a loop can reach again with the same address, without a store
+///   in between. Only another wave can end such a loop. Such a load learns what the store that it reads has published;
 /// - two accesses that are both atomic (atomic operations, coherent loads, on gfx942 coherent stores; `volatile` makes
 ///   loads of global memory coherent, and counts as atomic);
 /// - on gfx90a, in global memory, a store and an atomic operation or coherent load: the store may be an atomic one;
 /// - two stores of the same value.
 ///
-/// Not found are races between dispatches and with the host, between instructions of one wave (which carries them out one after the
-/// other, and code that relies on that is common), between lanes of a store that converts its data (typed buffers, images), a forgotten
-/// acquire, and those with a third or later wave that reads what two others have read. Found where there is none: an atomic load or
-/// store of LDS (not `atomicAdd`, `atomicExch` and so on) that no wave polls in a loop, and on gfx90a an atomic store of different
-/// values by lanes of a wave, as these are ordinary instructions in machine code.
+/// Not detected are races between dispatches and with the host; between instructions of one wave (which executes them
+/// in order, and code commonly relies on that); between lanes of a store that converts its data (typed buffers,
+/// images); a forgotten acquire; and those with a third or later wave that reads the same bytes as two others. False
+/// positives are an atomic load or store of LDS (not `atomicAdd`, `atomicExch` and so on) that no wave polls in a loop,
+/// and on gfx90a an atomic store of different values by lanes of a wave: these are plain instructions in machine code.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Checks {
-    /// Reads of device memory, LDS and scratch that nothing has written. Has to be on before the memory is allocated. A word of
-    /// which some bytes are written counts as written: the others may be padding.
+    /// Reads of uninitialised device memory, LDS and scratch. Must be enabled before the memory is allocated. A partly
+    /// written word counts as written: its other bytes may be padding.
     pub init: bool,
     /// Races in LDS and in global memory, between lanes of a wave, waves of a workgroup and workgroups of a dispatch.
     pub race: bool,
-    /// Waves of a workgroup that wait for each other at different barriers. A wave that has ended counts as having come, as on a GPU.
+    /// Waves of a workgroup that wait for each other at different barriers. A wave that has ended counts as having
+    /// reached every barrier, as on a GPU.
     pub barrier: bool,
-    /// A dispatch with findings ends in [`FaultKind::Checks`](crate::FaultKind::Checks) (once it has run to its end) instead of success. The findings
-    /// are in it, and can be [taken](Gpu::take_findings) all the same.
+    /// A dispatch with findings fails with [`FaultKind::Checks`](crate::FaultKind::Checks) after it has completed. The
+    /// fault contains the findings, and they can also be [taken](Gpu::take_findings).
     pub fail: bool,
 }
 
 impl Checks {
-    /// Every check, and dispatches that fail where one has something to say.
+    /// All checks, with findings as failures.
     pub const ALL: Checks = Checks { init: true, race: true, barrier: true, fail: true };
 
-    /// Whether any check is to be made.
+    /// Whether any check is enabled.
     pub fn any(self) -> bool {
         self.init || self.race || self.barrier
     }
 }
 
-/// What has been observed on a GPU and not been asked for yet.
+/// The findings and the profile of a GPU.
 #[derive(Debug, Default)]
 pub(crate) struct Records {
     findings: Mutex<Findings>,
@@ -125,19 +129,19 @@ pub(crate) struct Records {
 }
 
 impl Gpu {
-    /// What the [checks](crate::Config::checks) have found since the last call: each once for the same two instructions, in the order in which
-    /// they were found. 256 different ones are kept at most.
+    /// Returns the findings of the [checks](crate::Config::checks) since the last call, in the order of their
+    /// detection. Each pair of instructions is reported once. At most 256 different findings are stored.
     pub fn take_findings(&self) -> Vec<Finding> {
         self.records().findings.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
-    /// The [profile](crate::Config::profile) of all dispatches that have ended.
+    /// The [profile](crate::Config::profile) of all completed dispatches.
     pub fn profile(&self) -> Profile {
         self.records().profile.lock().unwrap_or_else(PoisonError::into_inner).profile()
     }
 }
 
-/// A dispatch to be observed.
+/// The dispatch that is observed.
 #[derive(Clone, Copy)]
 pub(crate) struct Subject<'a> {
     pub(crate) gpu: &'a Gpu,
@@ -146,19 +150,19 @@ pub(crate) struct Subject<'a> {
     pub(crate) dispatch: &'a Dispatch,
     /// Workgroups in each dimension.
     pub(crate) groups: [u32; 3],
-    /// Bytes of LDS of a workgroup.
+    /// LDS of a workgroup in bytes.
     pub(crate) lds: u32,
     /// Address of the arguments.
     pub(crate) kernarg: u64,
 }
 
 impl Subject<'_> {
-    /// Waves of a whole workgroup.
+    /// The number of waves of a full workgroup.
     fn waves(&self) -> u32 {
         self.dispatch.workgroup.iter().product::<u32>().div_ceil(LANES as u32)
     }
 
-    /// The part that the micro-operation at a [position](Plan) is in, and its number there.
+    /// The part of the program that contains the micro-operation at a [position](Plan), and its index in it.
     fn locate(&self, position: u32) -> (&Program, u32) {
         let mut pc = position;
         for part in self.program.with_parts() {
@@ -177,7 +181,7 @@ impl Subject<'_> {
         part.source_at(pc)
     }
 
-    /// Where the micro-operation at a position is, for the wave of that number in the dispatch.
+    /// The place of the micro-operation at a position, for a wave by its number in the dispatch.
     fn place(&self, position: u32, wave: u32, lane: Option<u32>) -> FaultPlace {
         let (group, id) = (wave / self.waves(), wave % self.waves());
         let [nx, ny, _] = self.groups;
@@ -194,19 +198,19 @@ pub(crate) struct Observer<'a> {
     tallies: Option<Tallies>,
     race: Option<race::Dispatch>,
     init: Option<init::Dispatch>,
-    /// The kernel only copies, which is no use of what it reads.
+    /// The kernel only copies, so its reads do not count as uses.
     copies: bool,
     barrier: bool,
     findings: Findings,
     held: Held,
 }
 
-/// What is kept of a workgroup while it runs.
+/// The state of a running workgroup.
 #[derive(Default)]
 pub(crate) struct GroupState {
     /// Number of its first wave in the dispatch.
     first: u32,
-    /// The barrier that each wave has come to last.
+    /// The last barrier that each wave has reached.
     barriers: Vec<u32>,
     race: race::Group,
     init: init::Group,
@@ -220,14 +224,14 @@ impl<'a> Observer<'a> {
             return None;
         }
         let plan = Plan::of(subject.program);
-        // Of code that is still to be lowered nobody knows.
+        // For code that is not lowered yet, this is unknown.
         let polls = subject.program.may_grow() || plan.steps().iter().any(|step| step.polls);
         Some(Self {
             tallies: config.profile.then(|| Tallies::new(plan.steps().len())),
             race: config.checks.race.then(|| race::Dispatch::new(config, polls)),
             init: config.checks.init.then(|| {
-                // Arguments are written by the host, and may be directly into device memory, which nobody sees. So may what else is in
-                // that memory: the runtime of ROCm 6.4 keeps its fill patterns with them.
+                // The host writes the arguments, possibly directly to device memory, which is not tracked. The same applies to other
+                // contents of that memory: the runtime of ROCm 6.4 keeps its fill patterns there.
                 if subject.kernel.info().kernarg_size > 0 {
                     subject.gpu.memory().shared_with_host(subject.kernarg);
                 }
@@ -242,7 +246,7 @@ impl<'a> Observer<'a> {
         })
     }
 
-    /// Workgroup number `index` begins.
+    /// Starts workgroup number `index`.
     pub(crate) fn begin(&mut self, group: &mut GroupState, index: u64, waves: usize) {
         group.first = (index as u32).wrapping_mul(self.subject.waves());
         group.barriers.clear();
@@ -258,7 +262,7 @@ impl<'a> Observer<'a> {
         }
     }
 
-    /// Runs `wave` as [`run`](crate::exec::run) does, for `turn` instructions at most, and looks at each of them before.
+    /// Runs `wave` like [`run`](crate::exec::run), for at most `turn` instructions, and inspects each of them first.
     pub(crate) fn run(&mut self, group: &mut GroupState, wave: &mut Wave, ctx: &mut Ctx<'_>, turn: u64) -> Stop {
         ctx.enter(wave);
         wave.settle_all();
@@ -348,7 +352,7 @@ impl<'a> Observer<'a> {
                 });
             }
             if let Some(race) = race {
-                // Accesses beyond LDS are ignored, or fault by themselves.
+                // Accesses beyond LDS are ignored, or fault on their own.
                 let mut inside = *touch;
                 if touch.space == Space::Lds {
                     inside.mask = touch.lanes_within(ctx.lds.len());
@@ -373,7 +377,8 @@ impl<'a> Observer<'a> {
         });
     }
 
-    /// All waves of the workgroup that have not ended wait at barriers, and are let go on. `ended` answers for each wave.
+    /// All waves of the workgroup that have not ended have reached barriers and are released. `ended` tells which waves
+    /// have ended.
     pub(crate) fn barrier(&mut self, group: &mut GroupState, ended: impl Fn(usize) -> bool) {
         if self.barrier {
             let wave = |id: usize| group.first.wrapping_add(id as u32);
@@ -402,7 +407,7 @@ impl<'a> Observer<'a> {
         self.findings.add(self.subject.finding(FindingKind::Incomplete { check, most }, place, None));
     }
 
-    /// The worker has no more to do: what it has observed.
+    /// Returns the worker's observations, after its last workgroup.
     pub(crate) fn done(mut self) -> Observations {
         let left = self.held.end_all();
         self.report(left);
@@ -417,7 +422,7 @@ impl<'a> Observer<'a> {
     }
 }
 
-/// What was observed of a dispatch.
+/// The observations of a dispatch.
 pub(crate) struct Observations {
     plan: Plan,
     tallies: Option<Tallies>,
@@ -425,7 +430,7 @@ pub(crate) struct Observations {
 }
 
 impl Observations {
-    /// Adds what another worker has observed of the same dispatch.
+    /// Merges another worker's observations of the same dispatch.
     pub(crate) fn merge(&mut self, mut other: Self) {
         if let (Some(ours), Some(theirs)) = (&mut self.tallies, &other.tallies) {
             ours.merge(theirs);
@@ -433,12 +438,12 @@ impl Observations {
         other.findings.take().into_iter().for_each(|finding| self.findings.add(finding));
     }
 
-    /// The dispatch is done: hands everything to the GPU. Returns what was found, if a dispatch with findings is to fail.
+    /// Hands everything to the GPU after the dispatch. Returns the findings if they must make it fail.
     pub(crate) fn finish(mut self, subject: &Subject<'_>) -> Vec<Finding> {
         let records = subject.gpu.records();
         if let Some(tallies) = self.tallies {
             let mut profile = records.profile.lock().unwrap_or_else(PoisonError::into_inner);
-            // With the lock held: another dispatch of the kernel may find more parts, and comes later then.
+            // With the lock held: a concurrent dispatch of the kernel may add more parts, and must come later.
             self.plan.grow(subject.program);
             profile.add(subject, self.plan.steps(), &tallies);
         }
@@ -495,7 +500,7 @@ fn raced(subject: &Subject<'_>, findings: &mut Findings, race: &Race) {
     findings.add(subject.finding(kind, place, (*space == Space::Global).then_some(conflict.address)));
 }
 
-/// What an instruction stores, and the memory that it stores to.
+/// The data of a store, and the memory that it writes to.
 struct Stored<'a> {
     wave: &'a Wave,
     touch: &'a Touch,
@@ -504,7 +509,7 @@ struct Stored<'a> {
 }
 
 impl Stored<'_> {
-    /// Byte `i` of what a lane stores, whose data begins at bit `shift` of `row`.
+    /// Byte `i` of a lane's data, which starts at bit `shift` of `row`.
     fn byte(&self, (row, shift): (u16, u32), lane: usize, i: usize) -> u8 {
         (self.wave.row(row + (i / 4) as u16)[lane] >> (8 * (i % 4) as u32 + shift)) as u8
     }
@@ -525,7 +530,7 @@ impl race::Values for Stored<'_> {
     }
 
     fn alike(&self, lane: usize, other: usize) -> bool {
-        // A store that converts its data may write the same for different registers.
+        // A store that converts its data may write the same value from different registers.
         let Some(data) = self.touch.data else { return true };
         let (from, others) = (self.touch.at[lane], self.touch.at[other]);
         let common = from.max(others)..from.min(others).saturating_add(u64::from(self.touch.bytes));
@@ -539,7 +544,7 @@ mod tests {
     use super::*;
     use crate::{AllocKind, CodeObject, Config};
 
-    /// Code that is lowered as it is called is observed as it is when all of it is there before.
+    /// Observation gives the same result for code that is lowered on demand as for code that is lowered in advance.
     #[test]
     fn code_in_parts_is_observed() {
         let code = CodeObject::parse(include_bytes!("../../tests/kernels/functions-O0.co")).unwrap();
@@ -548,10 +553,10 @@ mod tests {
             let gpu = Gpu::new(Config { checks, profile: true, ..Config::default() }).with_whole(whole);
             let module = gpu.load(&code).unwrap();
             let kernel = module.kernel("single").unwrap();
-            // One of the inputs is not written.
+            // One of the inputs is uninitialised.
             let buffers: Vec<u64> = (0..3).map(|_| gpu.memory().alloc(1024, 0, AllocKind::Device).unwrap()).collect();
             gpu.memory().write(buffers[0], &1.5_f32.to_le_bytes().repeat(256)).unwrap();
-            // pow, atan2, sin, pow again: what was lowered for one dispatch is there for the next.
+            // pow, atan2, sin, pow again: code lowered for one dispatch is reused by the next.
             for which in [4_u32, 9, 0, 4] {
                 let mut arguments: Vec<u8> = buffers.iter().flat_map(|buffer| buffer.to_le_bytes()).collect();
                 arguments.extend([which, 256].into_iter().flat_map(u32::to_le_bytes));

@@ -1,11 +1,11 @@
-//! What the observer has to do at each micro-operation of a program.
+//! The observer's work at each micro-operation of a program.
 
 use super::access::touches_memory;
 use crate::exec::{Program, polling_loads};
 use crate::isa::inst::{Format, Inst, Operand, Special};
 use crate::isa::{Flags, Op};
 
-/// What an instruction is, for the profile.
+/// The class of an instruction in the profile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[cfg_attr(feature = "profile", derive(serde::Serialize))]
 #[cfg_attr(feature = "profile", serde(rename_all = "snake_case"))]
@@ -13,7 +13,7 @@ use crate::isa::{Flags, Op};
 pub enum Class {
     /// Scalar arithmetic and moves.
     Salu,
-    /// Vector arithmetic, moves between lanes included.
+    /// Vector arithmetic, including moves between lanes.
     Valu,
     /// Matrix products.
     Mfma,
@@ -54,7 +54,7 @@ impl Class {
         Class::Other,
     ];
 
-    /// Its name in reports.
+    /// The name in reports.
     pub fn name(self) -> &'static str {
         match self {
             Class::Salu => "scalar ALU",
@@ -72,7 +72,7 @@ impl Class {
         }
     }
 
-    /// Whether the lanes of a wave matter to instructions of this class.
+    /// Whether instructions of this class operate on the lanes of a wave.
     pub fn is_vector(self) -> bool {
         matches!(
             self,
@@ -109,25 +109,25 @@ impl Class {
     }
 }
 
-/// What there is to do before one micro-operation.
+/// The observer's work before one micro-operation.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Step {
-    /// The instruction's class; `None` for a micro-operation that only helps another.
+    /// The instruction's class; `None` for an auxiliary micro-operation.
     pub(super) class: Option<Class>,
-    /// Whether it touches memory.
+    /// Whether it accesses memory.
     pub(super) touches: bool,
-    /// Whether an `s_waitcnt vmcnt(0)` stands before it.
+    /// Whether an `s_waitcnt vmcnt(0)` precedes it.
     pub(super) waits: bool,
-    /// Whether it is one of global wave sync, which waves of all workgroups wait for each other with.
+    /// Whether it is a global wave sync instruction, with which waves of all workgroups wait for each other.
     pub(super) syncs: bool,
     /// Whether it is a load from LDS that polls a flag.
     pub(super) polls: bool,
 }
 
-/// What there is to do before every micro-operation of a kernel.
+/// The observer's work before every micro-operation of a kernel.
 ///
-/// A *position* is the number of a micro-operation in the kernel's code and its [parts](Program::with_parts), one after the other. It stays
-/// the same as there are more parts.
+/// A *position* numbers the micro-operations of the kernel's code and its [parts](Program::with_parts) consecutively.
+/// It does not change when parts are added.
 pub(super) struct Plan {
     steps: Vec<Step>,
     /// The position of the first micro-operation of each part.
@@ -135,14 +135,14 @@ pub(super) struct Plan {
 }
 
 impl Plan {
-    /// For the code that is there now.
+    /// The plan for the code that is lowered so far.
     pub(super) fn of(program: &Program) -> Self {
         let mut plan = Self { steps: Vec::new(), firsts: Vec::new() };
         plan.grow(program);
         plan
     }
 
-    /// Adds the parts of `program` that it lacks.
+    /// Adds the parts of `program` that are missing.
     pub(super) fn grow(&mut self, program: &Program) {
         for part in program.with_parts().skip(self.firsts.len()) {
             self.firsts.push(self.steps.len() as u32);
@@ -158,13 +158,13 @@ impl Plan {
         self.firsts[part as usize]
     }
 
-    /// By position.
+    /// The steps by position.
     pub(super) fn steps(&self) -> &[Step] {
         &self.steps
     }
 }
 
-/// What there is to do before every micro-operation of one part.
+/// The observer's work before every micro-operation of one part.
 fn steps(program: &Program) -> Vec<Step> {
     let helper = Step { class: None, touches: false, waits: false, syncs: false, polls: false };
     let mut steps = vec![helper; program.micros().len()];
@@ -173,7 +173,7 @@ fn steps(program: &Program) -> Vec<Step> {
     let mut at = 0;
     while at < steps.len() {
         let source = program.source_number(at);
-        // Waits have no micro-operation of their own: they count for the instruction after them.
+        // Waits have no micro-operation of their own: they are attributed to the next instruction.
         for skipped in next_source..=source {
             let inst = program.sources()[skipped].inst.as_ref();
             if inst.is_some_and(|i| i.op == Op::s_waitcnt && waits_for_memory(i)) {
@@ -199,12 +199,12 @@ fn steps(program: &Program) -> Vec<Step> {
     steps
 }
 
-/// Instructions that are left out of a program.
+/// Returns whether instructions are omitted from the lowered program.
 fn has_no_micro(op: Op) -> bool {
     matches!(op, Op::s_waitcnt | Op::s_nop | Op::s_setprio)
 }
 
-/// Whether `s_waitcnt` waits until no access to memory is left: its vmcnt, in bits 15:14 and 3:0, is zero.
+/// Returns whether an `s_waitcnt` waits for all memory accesses: its vmcnt, in bits 15:14 and 3:0, is zero.
 fn waits_for_memory(inst: &Inst) -> bool {
     matches!(inst.src[0], Operand::Imm(n) if n & 0xc00f == 0)
 }

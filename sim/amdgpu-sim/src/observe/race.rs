@@ -1,8 +1,9 @@
-//! The race check: accesses to the same bytes, at least one a write, that nothing orders.
+//! The race check: unordered accesses to the same bytes, at least one of them a write.
 //!
-//! The model is that of the documentation of [`Checks`](super::Checks). Every wave counts *epochs*, and has a [`Clock`]: for every
-//! other wave the last epoch that happened before now. An access happened before another if its epoch is in the other wave's clock.
-//! An epoch ends where what comes after has not been published by what was: at barriers, at waits, at atomic operations on LDS.
+//! The model is documented at [`Checks`](super::Checks). Every wave counts *epochs*, and has a [`Clock`]: for every
+//! other wave, the last epoch that happened before now. An access happened before another if its epoch is in the other
+//! wave's clock. An epoch ends where later accesses are not covered by earlier publications: at barriers, at waits, and
+//! at atomic operations on LDS.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -15,7 +16,7 @@ use crate::fault::Space;
 use crate::gpu::Config;
 use crate::isa::Arch;
 
-/// What an access is to the memory model.
+/// The kind of an access in the memory model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(super) enum Kind {
@@ -28,7 +29,7 @@ pub(super) enum Kind {
 
 impl Kind {
     fn of(touch: &Touch, arch: Arch, polls: bool) -> Self {
-        // For LDS the bits mean nothing: they are there where the compiler did not know which memory it is.
+        // For LDS the coherence bits have no meaning: they occur where the compiler did not know the kind of memory.
         match (touch.kind, if touch.space == Space::Lds { polls } else { touch.coherent }) {
             (access::Kind::Read, false) => Self::Read,
             (access::Kind::Read, true) => Self::CoherentRead,
@@ -47,12 +48,12 @@ impl Kind {
     }
 }
 
-/// Whether two accesses that nothing orders are a race.
+/// Returns whether two unordered accesses are a race.
 fn conflict(arch: Arch, space: Space, a: Kind, b: Kind) -> bool {
     if a.reads_only() && b.reads_only() || a.is_atomic() && b.is_atomic() {
         return false;
     }
-    // A store that may be atomic: that cannot be seen.
+    // A store that may be atomic, which cannot be determined.
     let atomic_store = |a: Kind, b: Kind| match space {
         Space::Lds => a == Kind::Write && b == Kind::CoherentRead,
         Space::Global => arch == Arch::Gfx90a && a == Kind::Write && b.is_atomic(),
@@ -61,15 +62,15 @@ fn conflict(arch: Arch, space: Space, a: Kind, b: Kind) -> bool {
     !atomic_store(a, b) && !atomic_store(b, a)
 }
 
-/// What the stores of an instruction write.
+/// The values that an instruction's stores write.
 pub(super) trait Values {
-    /// Whether `lane`'s store at `address` would leave memory as it is.
+    /// Returns whether `lane`'s store at `address` would not change memory.
     fn unchanged(&self, lane: usize, address: u64) -> bool;
-    /// Whether two lanes write the same to the bytes that both write to.
+    /// Returns whether two lanes write the same values to their common bytes.
     fn alike(&self, lane: usize, other: usize) -> bool;
 }
 
-/// Which instruction accesses memory.
+/// The instruction that accesses memory.
 #[derive(Clone, Copy)]
 pub(super) struct At {
     pub(super) position: u32,
@@ -77,17 +78,18 @@ pub(super) struct At {
     pub(super) polls: bool,
 }
 
-/// A race that has just been found.
+/// A newly found race.
 pub(super) struct Conflict {
     pub(super) lane: u8,
     pub(super) address: u64,
     pub(super) kind: Kind,
-    /// The access before.
+    /// The earlier access.
     pub(super) other: Entry,
 }
 
 impl Conflict {
-    /// Of a plain read against an atomic operation, the wave that read; `wave` is the one whose access found the race.
+    /// For a race of a plain read with an atomic operation: the wave that read. `wave` is the wave whose access
+    /// revealed the race.
     pub(super) fn plain_reader(&self, wave: u32) -> Option<u32> {
         match (self.kind, self.other.kind) {
             (Kind::Read, Kind::Update) => Some(wave),
@@ -97,7 +99,7 @@ impl Conflict {
     }
 }
 
-/// A wave, as far as order goes.
+/// The ordering state of a wave.
 struct Order {
     number: u32,
     epoch: u32,
@@ -110,17 +112,17 @@ struct Order {
     seen: Arc<Clock>,
 }
 
-/// What a workgroup has to itself.
+/// The state of a workgroup.
 #[derive(Default)]
 pub(super) struct Group {
     waves: Vec<Order>,
     lds: Shadow,
-    /// What was published at a word of LDS.
+    /// The clocks published at words of LDS.
     published: HashMap<u64, Arc<Clock>>,
 }
 
 impl Group {
-    /// For a workgroup whose first wave has this number.
+    /// Resets the state for a workgroup whose first wave has this number.
     pub(super) fn begin(&mut self, first: u32, waves: usize) {
         self.lds.clear();
         self.published.clear();
@@ -146,7 +148,7 @@ impl Group {
         }
     }
 
-    /// All waves have come to a barrier, or ended.
+    /// All waves have reached a barrier, or ended.
     pub(super) fn barrier(&mut self, dispatch: &mut Dispatch) {
         let mut all = Clock::default();
         for wave in &mut self.waves {
@@ -164,28 +166,28 @@ impl Group {
     }
 }
 
-/// What a dispatch has in common.
+/// The state of a dispatch.
 pub(super) struct Dispatch {
     arch: Arch,
     memory: Shadow,
-    /// What was published at a word of global memory.
+    /// The clocks published at words of global memory.
     published: HashMap<u64, Arc<Clock>>,
-    /// What was published through global wave sync.
+    /// The clock published through global wave sync.
     synced: Arc<Clock>,
-    /// The clocks that waves have had, and from which epoch on.
+    /// Each wave's earlier clocks, with their first epochs.
     history: HashMap<u32, Vec<(u32, Arc<Clock>)>>,
-    /// What the two maps take beside the clocks.
+    /// The memory of the two maps, in addition to the clocks.
     kept: Kept,
     room: Room,
-    /// Some loads poll flags in LDS, so that a store to LDS may publish.
+    /// Some loads poll flags in LDS, so a store to LDS may publish.
     polls: bool,
 }
 
-/// Bytes of an entry of a map beside what it holds.
+/// The overhead of a map entry in bytes.
 const ENTRY: u64 = 64;
 
 impl Dispatch {
-    /// For a program some of whose loads poll flags in LDS (`polls`), or none.
+    /// Creates the state for a program; `polls` tells whether some of its loads poll flags in LDS.
     pub(super) fn new(config: &Config, polls: bool) -> Self {
         Self {
             arch: config.arch,
@@ -199,18 +201,18 @@ impl Dispatch {
         }
     }
 
-    /// Whether it has given up, for want of room.
+    /// Returns whether the check has stopped because its memory is exhausted.
     pub(super) fn is_incomplete(&self) -> bool {
         self.memory.incomplete
     }
 
-    /// Looks no further: without all that came before, what comes after would be taken for races.
+    /// Stops the check: without the history, later accesses would be reported as races.
     fn give_up(&mut self) {
         self.memory.give_up();
         (self.published, self.history, self.synced, self.kept) = Default::default();
     }
 
-    /// Wave `id` of `group` goes on: after an instruction of global wave sync, or (`syncs`) with one.
+    /// Wave `id` of `group` continues: after a global wave sync instruction, or (`syncs`) with one.
     pub(super) fn global_sync(&mut self, group: &mut Group, id: usize, syncs: bool) {
         let wave = &mut group.waves[id];
         if std::mem::take(&mut wave.synced) {
@@ -234,7 +236,7 @@ impl Dispatch {
         history.push((wave.epoch, Arc::clone(&wave.seen)));
     }
 
-    /// What a store published. To LDS, whose stores are in order: all that its wave had done.
+    /// The clock that a store published. For LDS, where stores are in order, everything that its wave had done.
     fn published_by(&self, store: &Entry, local: bool) -> Clock {
         let mut clock = Clock::default();
         if let Some(history) = self.history.get(&store.wave) {
@@ -243,13 +245,13 @@ impl Dispatch {
                 clock = (**seen).clone();
             }
         }
-        // A number too large to be kept is taken for all there was.
+        // A number too large to be stored stands for the whole history.
         let lag = if store.lag == u16::MAX { 0 } else { u32::from(store.lag) };
         clock.learn(store.wave, if local { store.epoch } else { store.epoch.saturating_sub(1 + lag) });
         clock
     }
 
-    /// Looks at what wave `id` of `group` is about to do `at` an instruction, which would store `values`.
+    /// Checks the next access of wave `id` of `group`, by the instruction `at`, which would store `values`.
     pub(super) fn access(
         &mut self,
         group: &mut Group,
@@ -285,7 +287,7 @@ impl Dispatch {
         };
         let mut eyes = Eyes { seen: Arc::clone(&wave.seen), last: (NOBODY, 0) };
         let (arch, space, room) = (self.arch, touch.space, &self.room);
-        // Of lanes that write to one place, one pair is reported.
+        // If several lanes write to one address, one pair is reported.
         let mut looks_at_lanes = kind == Kind::Write && touch.mask.count_ones() > 1;
         let shadow = if local { &mut group.lds } else { &mut self.memory };
         for (lane, address) in touch.lanes() {
@@ -312,7 +314,7 @@ impl Dispatch {
         if kind == Kind::Update {
             self.release(group, touch, id);
         } else if local && self.polls && !kind.reads_only() {
-            // What comes after has not been published.
+            // Later accesses are not published.
             group.waves[id].epoch += 1;
         }
         if self.memory.incomplete || group.lds.incomplete {
@@ -384,37 +386,37 @@ impl Dispatch {
             }
         }
         if local {
-            // What comes after has not been published.
+            // Later accesses are not published.
             wave.epoch += 1;
         }
     }
 }
 
-/// Whether `last`, the last store to the byte at `at`, is that of a lane before the one of `now` in the same execution of the same
-/// instruction, which is `touch`.
+/// Returns whether `last`, the last store to the byte at `at`, is by an earlier lane than `now`'s in the same execution
+/// of the same instruction, `touch`.
 fn is_of_this_instruction(last: &Entry, now: &Entry, touch: &Touch, at: u64) -> bool {
     let accesses = |entry: &Entry| (entry.wave, entry.epoch, entry.position);
-    // Lanes are looked at in their order: this execution is the last to have written where one of them writes, even in a loop.
+    // Lanes are checked in order: if one of them writes here, this execution was the last writer, even in a loop.
     accesses(last) == accesses(now) && last.lane < now.lane && touch.mask >> last.lane & 1 == 1 && {
         let from = touch.at[usize::from(last.lane)];
         at.checked_sub(from).is_some_and(|offset| offset < u64::from(touch.bytes))
     }
 }
 
-/// The words that some bytes lie in.
+/// The words that contain these bytes.
 fn words(address: u64, bytes: u32) -> std::ops::RangeInclusive<u64> {
     address / 4..=address.saturating_add(u64::from(bytes.max(1)) - 1) / 4
 }
 
-/// One wave's look at cells.
+/// The view of one wave on cells.
 struct Eyes {
     seen: Arc<Clock>,
-    /// The wave asked about last, and its epoch.
+    /// The last wave that was looked up, and its epoch.
     last: (u32, u32),
 }
 
 impl Eyes {
-    /// Whether `entry` happened before what `now` does.
+    /// Returns whether `entry` happened before `now`.
     fn before(&mut self, entry: &Entry, now: &Entry) -> bool {
         if entry.wave == now.wave {
             return true;
@@ -425,7 +427,7 @@ impl Eyes {
         self.last.1 >= entry.epoch
     }
 
-    /// The access that `now` races with.
+    /// The access that races with `now`, if any.
     fn look(&mut self, cell: &Cell, now: &Entry, arch: Arch, space: Space) -> Option<Entry> {
         let reads = if now.kind.reads_only() { &[][..] } else { &cell.reads[..] };
         std::iter::once(&cell.write).chain(reads).copied().find(|entry| {
@@ -450,7 +452,7 @@ impl Eyes {
 }
 
 impl Kind {
-    /// What a report calls it.
+    /// Its name in reports.
     pub(super) fn access(self) -> crate::fault::Access {
         match self {
             Self::Read | Self::CoherentRead => crate::fault::Access::Read,

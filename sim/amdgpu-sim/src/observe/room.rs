@@ -1,24 +1,24 @@
-//! The host's memory that checks take, all of a process together, and the bound for it.
+//! The memory limit of all checks of the process.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
 use crate::gpu::Config;
 
-/// Bytes that are kept now.
+/// The bytes in use.
 static KEPT: AtomicU64 = AtomicU64::new(0);
 
-/// Bytes that count until this is dropped.
+/// Bytes in use, released on drop.
 #[derive(Debug, Default)]
 pub(crate) struct Kept(u64);
 
 impl Kept {
-    /// So many, whatever the bound.
+    /// Accounts for `bytes`, regardless of the limit.
     pub(super) fn new(bytes: u64) -> Self {
         KEPT.fetch_add(bytes, Relaxed);
         Self(bytes)
     }
 
-    /// So many more, whatever the bound.
+    /// Accounts for `bytes` more, regardless of the limit.
     pub(super) fn grow(&mut self, bytes: u64) {
         KEPT.fetch_add(bytes, Relaxed);
         self.0 += bytes;
@@ -37,16 +37,16 @@ impl Drop for Kept {
     }
 }
 
-/// How much there may be.
+/// A memory limit.
 #[derive(Debug)]
 pub(crate) struct Room {
     most: u64,
-    /// Somebody has asked for more.
+    /// A request has exceeded the limit.
     exhausted: AtomicBool,
 }
 
 impl Room {
-    /// As a GPU is configured.
+    /// The limit in a GPU's configuration.
     pub(crate) fn of(config: &Config) -> Self {
         Self {
             most: config.check_memory.unwrap_or_else(|| crate::memory::host::total() / 4),
@@ -54,12 +54,12 @@ impl Room {
         }
     }
 
-    /// Bytes that there may be.
+    /// The limit in bytes.
     pub(crate) fn most(&self) -> u64 {
         self.most
     }
 
-    /// So many bytes, if they are left.
+    /// Takes `bytes`, if they are within the limit.
     pub(crate) fn take(&self, bytes: u64) -> Option<Kept> {
         let kept = Kept::new(bytes);
         if self.is_exceeded() {
@@ -69,12 +69,12 @@ impl Room {
         Some(kept)
     }
 
-    /// Whether there is more than there may be, by what was counted without being asked for.
+    /// Returns whether usage that was accounted for regardless of the limit exceeds it.
     pub(super) fn is_exceeded(&self) -> bool {
         KEPT.load(Relaxed) > self.most
     }
 
-    /// Whether bytes were asked for and not there, since this was asked last.
+    /// Returns whether a request has been refused since the last call.
     pub(crate) fn was_exhausted(&self) -> bool {
         self.exhausted.swap(false, Relaxed)
     }
@@ -89,7 +89,7 @@ mod tests {
         let room = Room { most: u64::MAX / 2, exhausted: AtomicBool::new(false) };
         assert!(room.take(1 << 40).is_some() && !room.was_exhausted());
         assert!(room.take(u64::MAX / 2 + 1).is_none() && room.was_exhausted());
-        // What was refused does not count.
+        // A refused request does not count as usage.
         assert!(room.take(1 << 40).is_some());
     }
 }

@@ -1,4 +1,4 @@
-//! The settings that concern checks, profile and schedule.
+//! The settings for checks, profile and schedule.
 
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
@@ -7,7 +7,7 @@ use super::{Checks, Profile};
 use crate::dispatch::Schedule;
 use crate::gpu::{BeyondLds, Bounds, Config};
 
-/// A value of a setting that makes no sense. Its `Display` says which, and what is wanted.
+/// An invalid value of a setting. Its `Display` names the setting and the expected values.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{name}={value:?}: {wanted}")]
 pub struct SettingsError {
@@ -17,7 +17,7 @@ pub struct SettingsError {
 }
 
 impl SettingsError {
-    /// For `value` of the variable `name`, where `wanted` is.
+    /// The error for `value` of the variable `name`, which must be as `wanted` says.
     pub(crate) fn new(name: &'static str, value: &str, wanted: &str) -> Self {
         Self { name, value: value.to_owned(), wanted: format!("{} is wanted", wanted.replace('`', "")) }
     }
@@ -28,16 +28,16 @@ const PROFILE: &str = "HIP_SIM_PROFILE";
 const SCHEDULE: &str = "HIP_SIM_SCHEDULE";
 const SEED: &str = "HIP_SIM_SEED";
 
-/// Values of `HIP_SIM_SCHEDULE`.
+/// The values of `HIP_SIM_SCHEDULE`.
 const ORDERS: &str =
     "parallel, in-order, interleaved, interleaved:N (a turn's instructions, from 1) or a number is wanted";
-/// Instructions of a turn where `interleaved` says nothing.
+/// The default turn length for `interleaved`, in instructions.
 const INTERLEAVED: NonZeroU32 = NonZeroU32::new(8).unwrap();
 
-/// What a profile is written as.
+/// The file format of a profile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ProfileFormat {
-    /// Tables to read.
+    /// Text tables.
     Text,
     /// JSON (feature `profile`).
     Json,
@@ -46,7 +46,7 @@ pub enum ProfileFormat {
 }
 
 impl ProfileFormat {
-    /// The format that a file's name asks for: `.json`, `.svg`, anything else for text.
+    /// The format for a file name: JSON for `.json`, a flame graph for `.svg`, otherwise text.
     pub fn of(path: &Path) -> Self {
         match path.extension().and_then(|e| e.to_str()) {
             Some("json") => Self::Json,
@@ -68,19 +68,20 @@ impl ProfileFormat {
     }
 }
 
-/// Changes `config` as the environment asks, and returns where the profile is to be written, if anywhere. `variable` gives a
-/// variable's value.
+/// Changes `config` according to the environment, and returns the path of the profile, if one is requested. `variable`
+/// returns a variable's value.
 ///
-/// - `HIP_SIM_CHECK`: words with commas between: `memory` ([exact bounds](Bounds), and [faults beyond LDS](BeyondLds::FaultUnlessKnown)
-///   where accesses there are ignored otherwise), `init`, `race`, `barrier`, `all`; and `warn`, for dispatches with findings not to fail
-///   ([`Checks::fail`]).
-/// - `HIP_SIM_PROFILE`: a file for the [profile](Config::profile), its format by its ending: `.json`, `.svg` (a flame graph), else text.
-/// - `HIP_SIM_SCHEDULE`: `parallel`, `in-order`, `interleaved` or `interleaved:N` ([`Schedule::Interleaved`] with turns of 8 or N
-///   instructions), or a number for [`Schedule::Shuffled`].
-/// - `HIP_SIM_SEED`: a number for [`Schedule::Shuffled`], whatever the schedule says otherwise.
+/// - `HIP_SIM_CHECK`: words separated by commas: `memory` ([exact bounds](Bounds), and [faults beyond
+///   LDS](BeyondLds::FaultUnlessKnown) where such accesses are otherwise ignored), `init`, `race`, `barrier`, `all`;
+///   and `warn`, which keeps findings from making dispatches fail ([`Checks::fail`]).
+/// - `HIP_SIM_PROFILE`: a file for the [profile](Config::profile). The extension selects the format: `.json`, `.svg` (a
+///   flame graph), otherwise text.
+/// - `HIP_SIM_SCHEDULE`: `parallel`, `in-order`, `interleaved` or `interleaved:N` ([`Schedule::Interleaved`] with turns
+///   of 8 or N instructions), or a number for [`Schedule::Shuffled`].
+/// - `HIP_SIM_SEED`: a number for [`Schedule::Shuffled`], which overrides the schedule.
 ///
 /// # Errors
-/// [`SettingsError`] for a value that makes no sense. `config` may have been changed in part.
+/// [`SettingsError`] for an invalid value. `config` may have been changed partly.
 pub(crate) fn apply_settings(
     config: &mut Config,
     variable: impl Fn(&str) -> Option<String>,
@@ -89,7 +90,7 @@ pub(crate) fn apply_settings(
         config.checks = checks(&value)?;
         if value.split(',').any(|word| matches!(word.trim(), "memory" | "all")) {
             config.bounds = Bounds::Exact;
-            // A value for this alone stays.
+            // An explicit setting for this takes precedence.
             if config.beyond_lds == BeyondLds::Ignore && variable("HIP_SIM_BEYOND_LDS").is_none() {
                 config.beyond_lds = BeyondLds::FaultUnlessKnown;
             }
@@ -170,7 +171,7 @@ mod tests {
         assert_eq!(checks("memory, race"), Checks { race: true, fail: true, ..Checks::default() });
         assert_eq!(checks("all"), Checks::ALL);
         assert_eq!(checks("init,barrier,warn"), Checks { init: true, barrier: true, ..Checks::default() });
-        // The embedded runtime's default is a fault without any check.
+        // In the embedded runtime, it is a fault by default, without any check.
         assert_eq!(apply(&[(CHECK, "memory")]).unwrap().0.beyond_lds, BeyondLds::Fault);
         let (config, path) = apply(&[(PROFILE, "out/x.svg"), (SEED, "17")]).unwrap();
         assert!(config.profile && path.is_some_and(|p| p.ends_with("x.svg")));

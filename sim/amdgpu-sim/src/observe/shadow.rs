@@ -1,13 +1,13 @@
-//! What is remembered of every byte of memory for the race check: who wrote it last, and who has read it since.
+//! The race check's record of every byte of memory: the last write, and the reads since.
 
 use std::collections::HashMap;
 
 use super::room::{Kept, Room};
 
-/// One access: by which wave, when, from which instruction.
+/// An access: the wave, the epoch and the instruction.
 #[derive(Clone, Copy)]
 pub(super) struct Entry {
-    /// The wave's number in the dispatch; [`NOBODY`] where there was no access.
+    /// The wave's number in the dispatch; [`NOBODY`] if there was no access.
     pub(super) wave: u32,
     /// The wave's epoch.
     pub(super) epoch: u32,
@@ -16,46 +16,46 @@ pub(super) struct Entry {
     /// The lane, or [`SCALAR`].
     pub(super) lane: u8,
     pub(super) kind: super::race::Kind,
-    /// Epochs between this one and the last whose writes had been performed when this access was made.
+    /// The number of epochs between the last one whose writes had been performed and this access.
     pub(super) lag: u16,
 }
 
-/// No wave.
+/// The value for no wave.
 pub(super) const NOBODY: u32 = u32::MAX;
-/// Not a lane: the access of a scalar instruction.
+/// The lane of a scalar instruction's access.
 pub(super) const SCALAR: u8 = 64;
 
 impl Entry {
     const NONE: Entry = Entry { wave: NOBODY, epoch: 0, position: 0, lane: 0, kind: super::race::Kind::Read, lag: 0 };
 }
 
-/// The accesses to a word, or to a byte.
+/// The accesses to a word or a byte.
 #[derive(Clone, Copy)]
 pub(super) struct Cell {
-    /// The last that wrote.
+    /// The last write.
     pub(super) write: Entry,
-    /// Two that have read since. Of more readers the others are forgotten.
+    /// Two reads since the last write. Further ones are dropped.
     pub(super) reads: [Entry; 2],
 }
 
 const EMPTY: Cell = Cell { write: Entry::NONE, reads: [Entry::NONE; 2] };
 
-/// Bytes that a page covers.
+/// The bytes that a page covers.
 const PAGE: u64 = 4096;
 
-/// Cells of words, until a part of a word is accessed; then of bytes.
+/// Word cells, until a part of a word is accessed; from then on byte cells.
 struct Page {
     cells: Box<[Cell]>,
     kept: Kept,
 }
 
 impl Page {
-    /// Bytes of a cell.
+    /// The size of a cell in bytes.
     fn unit(&self) -> u64 {
         PAGE / self.cells.len() as u64
     }
 
-    /// Has cells of bytes from now on; false if there is no room for them.
+    /// Switches to byte cells; false if there is no room for them.
     fn split(&mut self, room: &Room) -> bool {
         let Some(kept) = room.take(4 * size_of_val(&*self.cells) as u64) else { return false };
         self.kept = kept;
@@ -64,31 +64,31 @@ impl Page {
     }
 }
 
-/// Cells by address.
+/// The cells by address.
 #[derive(Default)]
 pub(super) struct Shadow {
     pages: Vec<Page>,
     index: HashMap<u64, usize>,
-    /// The page used last.
+    /// The page that was used last.
     last: Option<(u64, usize)>,
-    /// There was no more room: what was to be remembered has been forgotten.
+    /// The memory is exhausted, and records have been dropped.
     pub(super) incomplete: bool,
 }
 
 impl Shadow {
-    /// Forgets everything.
+    /// Removes all records.
     pub(super) fn clear(&mut self) {
         if !self.pages.is_empty() {
             *self = Self::default();
         }
     }
 
-    /// Forgets everything, as there is no room for more of it.
+    /// Removes all records, because the memory is exhausted.
     pub(super) fn give_up(&mut self) {
         *self = Self { incomplete: true, ..Self::default() };
     }
 
-    /// Calls `visit` for the cells of `bytes` bytes at `address`, with the address of each.
+    /// Calls `visit` for the cells of `bytes` bytes at `address`, each with its address.
     pub(super) fn visit(&mut self, room: &Room, address: u64, bytes: u32, visit: &mut impl FnMut(u64, &mut Cell)) {
         let words = address % 4 == 0 && bytes % 4 == 0;
         let Some(end) = address.checked_add(u64::from(bytes)) else { return };

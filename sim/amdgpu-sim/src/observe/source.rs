@@ -1,15 +1,15 @@
-//! From an instruction's address to the kernel's source, through the debug information of the code object.
+//! Maps instruction addresses to source locations, with a code object's debug information.
 
 use crate::fault::SourceFrame;
 
-/// The source of each address (from the start of the image), innermost inlined function first. `file` is a code object with
-/// debug information; what is malformed, or not there, gives no frames.
+/// The source of each address (from the start of the image), innermost inlined function first. `file` is a code object
+/// with debug information; malformed or missing information gives no frames.
 #[cfg(feature = "profile")]
 pub(crate) fn frames(file: &[u8], addresses: &[u64]) -> Vec<Vec<SourceFrame>> {
     lines::frames(file, addresses).unwrap_or_else(|| vec![Vec::new(); addresses.len()])
 }
 
-/// Without the feature `profile` debug information is not read.
+/// Without the feature `profile`, debug information is not read.
 #[cfg(not(feature = "profile"))]
 pub(crate) fn frames(_: &[u8], addresses: &[u64]) -> Vec<Vec<SourceFrame>> {
     vec![Vec::new(); addresses.len()]
@@ -27,7 +27,7 @@ mod lines {
     pub(super) fn frames(file: &[u8], addresses: &[u64]) -> Option<Vec<Vec<SourceFrame>>> {
         let file = ElfFile64::<object::LittleEndian>::parse(file).ok()?;
         let section = |id: SectionId| {
-            // A section that is compressed, or lies outside the file, is taken for one that is not there.
+            // A compressed section, or one outside the file, is treated as missing.
             let data = file.section_by_name(id.name()).and_then(|s| s.data().ok()).unwrap_or(&[]);
             Ok::<_, addr2line::gimli::Error>(EndianSlice::new(data, LittleEndian))
         };

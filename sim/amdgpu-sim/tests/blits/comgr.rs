@@ -4,7 +4,8 @@ use std::ffi::{CStr, CString, c_char};
 
 use libloading::Library;
 
-/// `amd_comgr_data_t`, `amd_comgr_data_set_t`, `amd_comgr_action_info_t`: structures of one 64-bit handle, passed as that.
+/// `amd_comgr_data_t`, `amd_comgr_data_set_t`, `amd_comgr_action_info_t`: structures of one 64-bit handle, passed as
+/// that.
 type Handle = u64;
 
 const SOURCE: i32 = 1;

@@ -1,4 +1,4 @@
-//! The kernels that copy and fill images. gfx942 has no image instructions, though the compiler writes them all the same.
+//! The kernels that copy and fill images. gfx942 has no image instructions, but the compiler emits them anyway.
 
 use amdgpu_sim::{Arch, ValueKind};
 
@@ -124,13 +124,13 @@ fn between_images(blits: &Blits, data: u32, texel: u32) {
     same(blits, &to.memory.get(), &expected, format_args!("between images of texels of {texel}"));
 }
 
-/// Of arrays of lines the second coordinate is the layer, which the hardware takes from the third, as the kernel has it: it is told by the
-/// fourth number of an origin.
+/// In 1D arrays the second coordinate is the layer, which the hardware takes from the third one, as does the kernel:
+/// the fourth number of an origin tells it.
 fn layers_of_lines(blits: &Blits) {
     let planes = layers(4, UINT, [12, 9, 1]);
     let rows = bytes(60, planes.texels() * 4);
     let (from_origin, to_origin, size) = ([1, 2, 0, 0], [3, 1, 0, 1], [8, 5, 1]);
-    // As arrays of planes of one row, which the instruction takes its layer from.
+    // As 2D arrays with one row, where the instruction takes the layer from.
     let lines = Image { size: [14, 1, 7], ..planes };
     let before = bytes(61, lines.texels() * 4);
     let (from, to) = (Placed::new(blits, planes, 4, &rows), Placed::new(blits, lines, 4, &before));
@@ -164,7 +164,7 @@ fn fills(blits: &Blits) {
         let filling: Vec<u8> = match which {
             0 => floats.map(f32::to_le_bytes).concat(),
             1 => signed.map(|x| (x as i16).to_le_bytes()).concat(),
-            // What is too much for a byte is the most that it can be.
+            // Values too large for a byte are clamped.
             _ => unsigned.map(|x| x.min(255) as u8).to_vec(),
         };
         let mut expected = before;
@@ -181,7 +181,7 @@ fn unknown(blits: &Blits) {
     for kernel in ["fillImage", "copyImage", "copyImage1DA", "copyBufferToImage", "copyImageToBuffer"] {
         let name = format!("__amd_rocclr_{kernel}");
         let found = blits.module.kernel(&name).unwrap_or_else(|| panic!("{}: no {name}", blits.name));
-        // Every pointer is to that memory, and every number is one.
+        // Every pointer refers to that memory, and every number is one.
         let mut args = vec![0; found.info().explicit_size() as usize];
         for arg in found.info().args.iter().filter(|a| !matches!(a.kind, ValueKind::Hidden(_))) {
             let pointer = !matches!(arg.kind, ValueKind::ByValue);

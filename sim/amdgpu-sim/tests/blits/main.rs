@@ -1,7 +1,7 @@
-//! The kernels with which ROCm's runtime itself copies and fills memory and waits, run on the software GPU.
+//! The kernels with which ROCm's runtime copies and fills memory and waits, run on the software GPU.
 //!
-//! Their source, OpenCL C, is text inside `libamdhip64`. It is read out of the library that was fetched and compiled by that
-//! release's own Comgr, so that nothing of it is kept here.
+//! Their source, OpenCL C, is text inside `libamdhip64`. It is extracted from the fetched library and compiled with
+//! that release's own Comgr, so that no copy of it is kept here.
 
 #![allow(missing_docs, reason = "a test")]
 
@@ -24,10 +24,10 @@ fn source(library: &Path) -> String {
     let texts =
         bytes.split(|b| *b == 0).filter(|t| t.len() > 100 && t.is_ascii() && has(t, b"__kernel void __amd_rocclr_"));
     let texts: Vec<&str> = texts.map(|t| std::str::from_utf8(t).unwrap()).collect();
-    // One is kept twice, with a kernel more: the longer one counts. The scheduler is of OpenCL's device queues, not HIP's.
+    // One occurs twice, with an additional kernel: the longer one is used. The scheduler is for OpenCL's device queues, not for HIP.
     let contained = |text: &&str| texts.iter().any(|other| other.len() > text.len() && other.starts_with(*text));
     let chosen: Vec<&str> = texts.iter().copied().filter(|t| !contained(t) && !t.contains("scheduler")).collect();
-    // Declarations of the device library's functions come first, wherever they stand.
+    // Declarations of the device library's functions come first, wherever they are in the text.
     let (declarations, rest): (Vec<&str>, Vec<&str>) =
         chosen.iter().partition(|t| t.trim_start().starts_with("extern"));
     [declarations, rest].concat().join("\n")
@@ -130,8 +130,8 @@ fn copies(blits: &Blits) {
         let data = bytes(1, size);
         let (from, to) = (upload(gpu, &data), zeros::<u8>(gpu, size + 16));
         match blits.arguments("copyBuffer") {
-            // Source, destination, origins in bytes, items, and what items copy: 8 stands for a byte each; else a word each,
-            // and one more item the so many bytes that are left over.
+            // Source, destination, origins in bytes, items, and the amount that items copy: 8 means a byte each; otherwise a word each, and
+            // one more item copies the remaining bytes.
             6 => {
                 for (items, last) in [(size, 8), (size / 4 + 1, size % 4)] {
                     gpu.memory().fill(to.address, &[0], size as u64 + 16).unwrap();
@@ -141,8 +141,8 @@ fn copies(blits: &Blits) {
                     same(blits, &to.get()[..size], &data, format_args!("{size}, the last item {last}"));
                 }
             }
-            // Source, destination, bytes, bytes left over, width, end of the rest, items, and the workgroup's size where it
-            // is not asked of the dispatch.
+            // Source, destination, bytes, remaining bytes, width, end of the rest, items, and the workgroup size if the kernel does not
+            // query it from the dispatch.
             arguments => {
                 for width in [16_usize, 4] {
                     gpu.memory().fill(to.address, &[0], size as u64 + 16).unwrap();
@@ -178,7 +178,7 @@ fn fills(blits: &Blits) {
         let (source, to) = (upload(gpu, &pattern), zeros::<u8>(gpu, 8192));
         let repeats = 90;
         let by_type = |offset: u64| {
-            // One pointer a type of element; those that are not used are null.
+            // One pointer per element type; unused ones are null.
             let pointers = [1, 2, 4, 8].map(|w| if w == width { to.address } else { 0 });
             let args = pointers.into_iter().fold(Args::default(), Args::value);
             args.pointer(&source).value(elements as u32).value(offset)
@@ -192,7 +192,7 @@ fn fills(blits: &Blits) {
                 let args = by_type(4).value(repeats as u64);
                 blits.run("fillBufferAligned", [repeats as u32, 1, 1], [64, 1, 1], &args);
             }
-            // With the end of what is to be filled, and how many elements all items fill at a time.
+            // With the end of the filled range, and the number of elements that all items fill at a time.
             arguments => {
                 let args = Args::default().pointer(&to).pointer(&source).value(elements as u32).value(width as u32);
                 let args = args.value(to.address + (repeats * width * elements) as u64).value(64 * elements as u32);
@@ -249,7 +249,7 @@ fn waits(blits: &Blits) {
     let cells = upload(gpu, &[0_u64, u64::MAX]);
     let write = |narrow: u64, wide: u64, value: u64| {
         let args = Args::default().value(narrow).value(wide).value(value);
-        // 5.7 says the size too.
+        // 5.7 has an additional size argument.
         let sized = blits.arguments("streamOpsWrite") == 4;
         let args = if sized { args.value(if narrow != 0 { 4_u64 } else { 8 }) } else { args };
         blits.run("streamOpsWrite", [1; 3], [1; 3], &args);
@@ -259,7 +259,8 @@ fn waits(blits: &Blits) {
     write(0, cells.address + 8, 0x1234_5678_9abc_def0);
     assert_eq!(cells.get(), [0x9abc_def0, 0x1234_5678_9abc_def0], "{}", blits.name);
 
-    // Flags: at least, equal, any bit of, not all bits of. What holds ends at once; what does not is cut off.
+    // Flags: at least, equal, any bit of, not all bits of. A condition that holds ends the wait at once; for another one the kernel is
+    // stopped.
     let wait = |wide: bool, value: u64, flags: u64, mask: u64| {
         let (narrow, wide) = if wide { (0, cells.address + 8) } else { (cells.address, 0) };
         let args = Args::default().value(narrow).value(wide).value(value).value(flags).value(mask);
@@ -305,10 +306,11 @@ fn waits(blits: &Blits) {
     assert_eq!(cells.get(), [77, 1 << 40], "{}", blits.name);
 }
 
-/// The device heap of `malloc` in kernels: 256 items clear its head, then the first notes where the first blocks of 2 MiB lie.
+/// The device heap of `malloc` in kernels: 256 items clear its head, then the first one stores the address of the first
+/// 2 MiB blocks.
 ///
-/// 5.7's kernel has no barrier in between, so that a later wave may clear the note: a second launch, told that nothing is to
-/// be cleared, writes it for certain.
+/// 5.7's kernel has no barrier in between, so a later wave may clear that address again: a second launch, with clearing
+/// disabled, stores it reliably.
 fn heap(blits: &Blits) {
     let gpu = &blits.gpu;
     let (head, blocks) = (upload(gpu, &vec![0xee_u8; 128 << 10]), zeros::<u8>(gpu, 4 << 21));

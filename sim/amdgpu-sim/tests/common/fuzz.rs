@@ -1,12 +1,12 @@
-//! What runs numbered cases: a fixed number of them in a test, or as many as a given time allows (`cargo xtask fuzz`).
+//! Runs numbered cases: a fixed number of them in a test, or as many as fit in a given time (`cargo xtask fuzz`).
 //!
-//! A case is made from its number alone, so that a number is all it takes to have it again. The environment:
-//! * `ROCM_RS_FUZZ_COUNT`: so many cases;
-//! * `ROCM_RS_FUZZ_SHARE`: the usual number divided by this;
-//! * `ROCM_RS_FUZZ_SECONDS`: go on for so long;
-//! * `ROCM_RS_FUZZ_START`: from this case on, not from 0;
-//! * `ROCM_RS_FUZZ_CASE`: only the case of this number;
-//! * `ROCM_RS_FUZZ_TRACE`: a file where each thread keeps the number of the case that it is at, for when the process dies.
+//! A case depends only on its number, so the number is enough to reproduce it. The environment:
+//! * `ROCM_RS_FUZZ_COUNT`: the number of cases;
+//! * `ROCM_RS_FUZZ_SHARE`: divides the default number of cases;
+//! * `ROCM_RS_FUZZ_SECONDS`: runs for this time;
+//! * `ROCM_RS_FUZZ_START`: the first case (default 0);
+//! * `ROCM_RS_FUZZ_CASE`: runs only this case;
+//! * `ROCM_RS_FUZZ_TRACE`: a file in which each thread records its current case, for the case that the process crashes.
 
 use std::io::Write as _;
 use std::ops::RangeInclusive;
@@ -14,8 +14,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
-/// A case that takes longer hangs: the slowest take some milliseconds. It is named. Where the cases go on for a given
-/// time, it also ends the process, for `cargo xtask fuzz` to go on; in tests the watchdog of the step does that.
+/// The time after which a case is considered to hang: the slowest take some milliseconds. It is reported by number. If
+/// the cases run for a given time, the process is also ended, so that `cargo xtask fuzz` continues; in tests the step's
+/// watchdog does that.
 const HANGS: Duration = Duration::from_secs(180);
 
 fn number(name: &str) -> Option<u64> {
@@ -23,7 +24,7 @@ fn number(name: &str) -> Option<u64> {
     Some(text.parse().unwrap_or_else(|_| panic!("{name}={text:?} is no number")))
 }
 
-/// Where the threads note what they are at.
+/// The file in which the threads record their current cases.
 struct Trace(Option<std::fs::File>);
 
 impl Trace {
@@ -37,14 +38,15 @@ impl Trace {
         if let Some(file) = &self.0 {
             use std::os::unix::fs::FileExt;
             let line = format!("{:<63}\n", format!("{name} {case}"));
-            // A trace that cannot be written is only missed when the process dies.
+            // An unwritable trace is missed only if the process crashes.
             let _ = file.write_all_at(line.as_bytes(), 64 * thread as u64);
         }
         let _ = (thread, name, case);
     }
 }
 
-/// Runs `work` on cases of the target `name`: `count` of them, unless the environment says otherwise. Returns how many.
+/// Runs `work` on cases of the target `name`: `count` of them, unless the environment overrides that. Returns their
+/// number.
 pub(crate) fn cases(name: &str, count: u64, work: impl Fn(u64) + Sync) -> u64 {
     if let Some(case) = number("ROCM_RS_FUZZ_CASE") {
         work(case);
@@ -57,7 +59,7 @@ pub(crate) fn cases(name: &str, count: u64, work: impl Fn(u64) + Sync) -> u64 {
     let more = |done: u64| time.map_or(done < count, |time| begun.elapsed() < time);
     let threads = std::thread::available_parallelism().map_or(2, usize::from);
     let (next, stop, trace) = (AtomicU64::new(0), AtomicBool::new(false), Trace::open());
-    // What each thread is at, and since when, in milliseconds.
+    // The current case of each thread, and its start in milliseconds.
     let at: Vec<(AtomicU64, AtomicU64)> = (0..threads).map(|_| (AtomicU64::new(0), AtomicU64::new(u64::MAX))).collect();
     let watch = || {
         let mut named = None;
@@ -68,7 +70,7 @@ pub(crate) fn cases(name: &str, count: u64, work: impl Fn(u64) + Sync) -> u64 {
                 let case = case.load(Relaxed);
                 if now.saturating_sub(since.load(Relaxed)) > HANGS.as_millis() as u64 && named != Some(case) {
                     named = Some(case);
-                    // Past libtest's capture.
+                    // Bypasses libtest's capture.
                     let _ = writeln!(std::io::stderr(), "fuzz {name}: case {case} hangs");
                     if time.is_some() {
                         std::process::abort();
@@ -117,7 +119,7 @@ fn share() -> u64 {
     number("ROCM_RS_FUZZ_SHARE").unwrap_or(1).max(1)
 }
 
-/// Whether another number of cases was asked for than the usual one or a share of it.
+/// Returns whether the environment sets the number of cases otherwise than by a share.
 fn is_other_number() -> bool {
     let names = ["ROCM_RS_FUZZ_COUNT", "ROCM_RS_FUZZ_SECONDS", "ROCM_RS_FUZZ_CASE"];
     names.iter().any(|name| std::env::var_os(name).is_some())
@@ -129,7 +131,8 @@ pub(crate) fn is_usual() -> bool {
     share() == 1 && !is_other_number()
 }
 
-/// How often an outcome is expected that the usual number of cases has in `usual`: as often as the share, and anything for another number.
+/// The expected number of an outcome that occurs `usual` times in the default number of cases: scaled by the share; any
+/// number if the number of cases was set.
 #[allow(dead_code, reason = "not every test program asks for it")]
 pub(crate) fn expected(usual: RangeInclusive<u64>) -> RangeInclusive<u64> {
     if is_other_number() { 0..=u64::MAX } else { usual.start() / share()..=usual.end().div_ceil(share()) }

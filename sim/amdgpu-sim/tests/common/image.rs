@@ -1,4 +1,4 @@
-//! Image and sampler descriptors, as a runtime for gfx90a makes them: linear, with one level.
+//! Image and sampler descriptors as made by a runtime for gfx90a: linear, with one level.
 #![allow(dead_code, reason = "each test file uses a part of it")]
 
 /// Types of images.
@@ -21,12 +21,12 @@ pub(crate) struct Image {
     pub(crate) kind: u32,
     /// Width, height, and depth or layers.
     pub(crate) size: [u32; 3],
-    /// Texels of a row, with those that fill it up.
+    /// Row pitch in texels.
     pub(crate) pitch: u32,
-    /// Data format: how the bits are parted.
+    /// Data format: the widths of the components.
     pub(crate) data: u32,
     pub(crate) number: u32,
-    /// What HSA calls the components' type and their order: kernels ask for it.
+    /// HSA's numbers for the channel type and order, which kernels query.
     pub(crate) hsa: [u32; 2],
 }
 
@@ -35,7 +35,7 @@ impl Image {
     pub(crate) fn descriptor(&self, base: u64) -> [u32; 12] {
         assert_eq!(base % 256, 0);
         let [width, height, depth] = self.size.map(|s| s - 1);
-        // A cube's six faces are not counted.
+        // A cube's six faces are not included.
         let depth = if self.kind == CUBE { 0 } else { depth };
         [
             (base >> 8) as u32,
@@ -54,7 +54,7 @@ impl Image {
         ]
     }
 
-    /// Where a texel lies, counted in texels.
+    /// The position of a texel, in texels.
     pub(crate) fn texel(&self, [x, y, z]: [u32; 3]) -> usize {
         ((z * self.size[1] + y) * self.pitch + x) as usize
     }
@@ -65,7 +65,8 @@ impl Image {
     }
 }
 
-/// A sampler: how coordinates outside of the image are clamped, whether texels are blended, whether coordinates are normalised.
+/// A sampler: how coordinates outside of the image are clamped, whether texels are blended, whether coordinates are
+/// normalised.
 pub(crate) fn sampler(clamp: u32, linear: bool, normalized: bool) -> [u32; 4] {
     let filter = u32::from(linear);
     [(clamp * 0o111) | (u32::from(!normalized) << 15), 0xfff << 12, (filter << 20) | (filter << 22), 0]

@@ -1,4 +1,4 @@
-//! What the tests of whole kernels share.
+//! Shared by the tests of whole kernels.
 #![allow(dead_code, reason = "each test file uses a part of it")]
 
 pub(crate) mod fuzz;
@@ -11,14 +11,13 @@ use std::sync::Arc;
 
 use amdgpu_sim::{AllocKind, CodeObject, Config, Dispatch, Fault, Gpu, Module, Stats};
 
-/// Runs a test of this program again in a process that it has to itself: the address space is its own there. False in
-/// that process.
+/// Runs a test of this program again in a separate process with an address space of its own. False in that process.
 pub(crate) fn in_own_process(test: &str) -> bool {
     const INSIDE: &str = "AMDGPU_SIM_TEST_ALONE";
     if std::env::var_os(INSIDE).is_some() {
         return false;
     }
-    // Not `current_exe`: under a runner that is a loader, that would be the loader.
+    // Not `current_exe`: if the program runs under an explicit loader, that returns the loader.
     let mut command = std::process::Command::new(std::env::args_os().next().unwrap());
     let output = command.args(["--exact", test, "--nocapture"]).env(INSIDE, "1").output().unwrap();
     let text = [output.stdout, output.stderr].map(|text| String::from_utf8_lossy(&text).into_owned()).concat();
@@ -99,13 +98,13 @@ impl Args {
     }
 }
 
-/// Keeps a code object in a folder of this test's name, if `ROCM_RS_KEEP_CODE` says where: `cargo xtask coverage` wants to know which
-/// instructions tests run.
+/// Keeps a code object in a folder with this test's name, if `ROCM_RS_KEEP_CODE` is set: `cargo xtask coverage`
+/// collects the instructions that tests run.
 fn keep(bytes: &[u8]) {
     let Some(folder) = std::env::var_os("ROCM_RS_KEEP_CODE") else { return };
     let program = std::env::args().next().unwrap_or_default();
     let name = std::path::Path::new(&program).file_stem().map(|s| s.to_string_lossy().into_owned()).unwrap_or_default();
-    // Cargo adds a hash.
+    // Cargo appends a hash.
     let folder = std::path::Path::new(&folder).join(name.split('-').next().unwrap_or_default());
     std::fs::create_dir_all(&folder).unwrap();
     let hash = bytes.iter().fold(0xcbf2_9ce4_8422_2325_u64, |h, b| (h ^ u64::from(*b)).wrapping_mul(0x100_0000_01b3));
@@ -133,12 +132,12 @@ pub(crate) fn launch_1d(gpu: &Gpu, module: &Module, name: &str, blocks: u32, thr
     launch(gpu, module, name, [blocks, 1, 1], [threads, 1, 1], args).unwrap_or_else(|fault| panic!("{fault}"))
 }
 
-/// A GPU whose kernels are cut off rather than hang a test.
+/// A GPU with an instruction budget, so that a kernel cannot hang a test.
 pub(crate) fn gpu() -> Gpu {
     Gpu::new(Config { instruction_budget: Some(400_000_000), ..Config::default() })
 }
 
-/// A small generator of test data: the same every time.
+/// A deterministic generator of test data.
 pub(crate) struct Random(pub(crate) u64);
 
 impl Random {

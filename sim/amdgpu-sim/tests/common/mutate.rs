@@ -2,7 +2,7 @@
 
 use super::Random;
 
-/// Where the parts of a code object lie: header, program headers, notes, symbols, descriptors, relocations, section headers.
+/// The parts of a code object: header, program headers, notes, symbols, descriptors, relocations, section headers.
 pub(crate) fn parts(seed: &[u8]) -> Vec<std::ops::Range<usize>> {
     let u64_at = |at: usize| u64::from_le_bytes(seed[at..at + 8].try_into().unwrap()) as usize;
     let (headers, sections) = (u64_at(32), u64_at(40));
@@ -18,7 +18,7 @@ pub(crate) fn parts(seed: &[u8]) -> Vec<std::ops::Range<usize>> {
     parts
 }
 
-/// One to six changes: bits, numbers that are at some edge, moved pieces, a cut.
+/// Applies one to six changes: flipped bits, edge-case numbers, moved pieces, truncation.
 pub(crate) fn mutate(bytes: &mut Vec<u8>, parts: &[std::ops::Range<usize>], r: &mut Random) {
     for _ in 0..1 + r.next() % 6 {
         if bytes.is_empty() {

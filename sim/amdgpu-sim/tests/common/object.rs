@@ -1,6 +1,6 @@
-//! Code objects made by hand: machine code that no compiler would make, and files that no linker would.
+//! Handmade code objects: machine code that no compiler generates, and files that no linker generates.
 
-/// A kernel's own code and what its descriptor and metadata say.
+/// A kernel's code, and the contents of its descriptor and metadata.
 #[derive(Clone)]
 pub(crate) struct Kernel {
     pub(crate) name: String,
@@ -12,12 +12,13 @@ pub(crate) struct Kernel {
     /// `compute_pgm_rsrc1`, 2 and 3, and the kernel code properties.
     pub(crate) rsrc: [u32; 3],
     pub(crate) properties: u16,
-    /// More of the metadata, as MessagePack: keys and values.
+    /// Additional metadata as MessagePack: keys and values.
     pub(crate) more: Vec<Vec<u8>>,
 }
 
 impl Kernel {
-    /// s[0:1] has the arguments' address, s2 the workgroup's number, v0 the work-item's; v0 to v31, a0 to a31 and all scalar registers, denormals kept.
+    /// Arguments' address in s[0:1], workgroup number in s2, work-item number in v0; allocates v0 to v31, a0 to a31 and
+    /// all scalar registers, keeps denormals.
     pub(crate) fn new(name: &str, text: &[u32]) -> Self {
         Self {
             name: name.into(),
@@ -82,7 +83,7 @@ pub(crate) fn number(number: u32) -> Vec<u8> {
     [vec![0xce], number.to_be_bytes().to_vec()].concat()
 }
 
-/// A relocation: place, type, number of the symbol, addend.
+/// A relocation: position, type, symbol index, addend.
 pub(crate) type Relocation = (u64, u32, u32, i64);
 
 /// A code object. Code is at [`TEXT`], data at [`DATA`].
@@ -91,16 +92,17 @@ pub(crate) struct Object {
     pub(crate) kernels: Vec<Kernel>,
     /// `e_flags` other than plain gfx90a's.
     pub(crate) flags: Option<u32>,
-    /// Metadata other than what the kernels make.
+    /// Metadata that replaces the kernels'.
     pub(crate) metadata: Option<Vec<u8>>,
     /// Writable data; the variable `data`.
     pub(crate) data: Vec<u8>,
     pub(crate) relocations: Vec<Relocation>,
     /// Section headers for the relocations.
     pub(crate) relocation_sections: usize,
-    /// Program headers beside the usual ones: type, flags, file offset, address, bytes in the file and in memory.
+    /// Program headers in addition to the default ones: type, flags, file offset, address, bytes in the file and in
+    /// memory.
     pub(crate) headers: Vec<[u64; 6]>,
-    /// Symbols beside the usual ones: offset of the name in `strings`, value, section.
+    /// Symbols in addition to the default ones: offset of the name in `strings`, value, section.
     pub(crate) symbols: Vec<(u32, u64, u16)>,
     pub(crate) strings: Vec<u8>,
 }
@@ -154,7 +156,7 @@ impl Object {
             code.extend(kernel.text.iter().flat_map(|w| w.to_le_bytes()));
             code.resize(code.len().next_multiple_of(256), 0);
         }
-        // The own names come first, so that those of `symbols` are offset by a known number: none.
+        // Our own names come first, so that those of `symbols` have a known offset: none.
         let mut strings = if self.strings.is_empty() { vec![0] } else { self.strings.clone() };
         let mut symbols = vec![0; 24];
         let mut symbol = |name: u32, kind: u8, section: u16, value: u64, size: u64| {
@@ -212,7 +214,7 @@ impl Object {
             out[at + 4..at + 8].copy_from_slice(&(*flags as u32).to_le_bytes());
             out[at + 8..at + 56].copy_from_slice(&bytes);
         }
-        // None, symbols, strings, relocations.
+        // A null section, symbols, strings, relocations.
         let mut sections =
             vec![[0; 9], [11, 2, 0, symbols.0, symbols.1, 2, 1, 8, 24], [3, 2, 0, strings.0, strings.1, 0, 0, 1, 0]];
         let relocation = [4, 2, 0, relocations.0, relocations.1, 1, 0, 8, 24];
@@ -236,7 +238,7 @@ impl Object {
         put(56, &(headers.len() as u16).to_le_bytes());
         put(58, &[64, 0]);
         put(60, &(sections.len() as u16).to_le_bytes());
-        // The names of sections: those of the symbols do.
+        // The section names: those of the symbols are reused.
         put(62, &[2, 0]);
         out
     }

@@ -2,7 +2,7 @@
 
 use amdgpu_sim::isa::{Arch, Flags, Format, Inst, Op, Type, decode};
 
-/// A field of an encoding: lowest bit, bits, and what is worth trying in it.
+/// A field of an encoding: lowest bit, number of bits, and the kind of values to try.
 #[derive(Clone, Copy)]
 struct Field(u32, u32, Kind);
 
@@ -14,7 +14,7 @@ enum Kind {
     Source,
     /// A scalar source or register.
     Scalar,
-    /// Flags and numbers; half of the time mostly zero.
+    /// Flags and numbers; half of the time mostly zero bits.
     Bits,
 }
 use Kind::*;
@@ -138,21 +138,22 @@ fn forms_of(op: Op, arch: Arch) -> Vec<Form> {
 }
 
 impl Form {
-    /// Words of the instruction with random fields: those of it that are used, and how it is decoded. `None` where the fields
-    /// contradict each other.
+    /// The words of the instruction with random fields: the used ones, and the decoded instruction. `None` if the
+    /// fields contradict each other.
     pub(crate) fn words(&self, arch: Arch, random: &mut dyn FnMut() -> u64) -> Option<(Vec<u32>, Inst)> {
         let mut bits = self.fixed;
         for &Field(low, width, kind) in &self.fields {
             let any = random();
             let few = random() % 4 != 0;
             let value = match kind {
-                // Few registers, so that one instruction's result is another's operand; the last ones, whose operands reach over.
+                // Few registers, so that one instruction's result is another's operand; occasionally the last ones, which wide operands
+                // exceed.
                 Vector if few => any % 12,
                 Vector if any % 3 == 0 => 255 - any / 3 % 4,
                 Vector => any,
                 Source if few => [256 + any % 12, any % 24, 128 + any % 80, 240 + any % 8][(any >> 32) as usize % 4],
                 Source => any,
-                // Register numbers that most operands allow: multiples of four.
+                // Register numbers that most operands accept: multiples of four.
                 Scalar if few => any % 6 * 4,
                 Scalar => any,
                 Bits if few => any & random() & random(),

@@ -1,4 +1,4 @@
-//! `atomicrmw` and `cmpxchg`: every operation and type in every address space, orderings and scopes in turn.
+//! `atomicrmw` and `cmpxchg`: every operation and type in every address space, with orderings and scopes in rotation.
 
 use std::fmt::Write as _;
 
@@ -44,7 +44,7 @@ const INTEGERS: [&str; 15] = [
 ];
 const FLOATS: [&str; 5] = ["xchg", "fadd", "fsub", "fmax", "fmin"];
 
-/// Where a cell is, and how it is pointed to.
+/// The address space of a cell, and of the pointer to it.
 const PLACES: [&str; 5] = ["global", "flat to global", "local", "flat to local", "private"];
 
 #[derive(Clone, Copy)]
@@ -68,7 +68,7 @@ fn cases() -> Vec<Case> {
 }
 
 impl Case {
-    /// The kernel: every lane has a cell of its own, so that what is found and what is left are known.
+    /// The kernel: every lane has its own cell, so that the old and the new value are known.
     fn ir(self, n: usize) -> String {
         let (ty, bits) = (self.element.name(), self.element.bits());
         let mut text = format!(
@@ -94,7 +94,7 @@ impl Case {
         };
         text += setup;
         let _ = writeln!(text, "  store {ty} %start, ptr {space}%cell, align 8");
-        // Ten scopes and five orderings, each with each sooner or later.
+        // Ten scopes and five orderings: eventually all combinations.
         let scope = match SCOPES[n % 10] {
             "" => String::new(),
             scope => format!("syncscope(\"{scope}\") "),
@@ -112,7 +112,7 @@ impl Case {
             );
             let _ = writeln!(text, "  %o = extractvalue {{ {ty}, i1 }} %both, 0");
         } else {
-            // With these a float's operation may be one instruction; without, it is a loop.
+            // With these attributes a float's operation may be one instruction; otherwise it is a loop.
             let promises = if matches!(self.element, Element::Float(_)) && n % 2 == 0 {
                 ", !amdgpu.no.fine.grained.memory !0, !amdgpu.no.remote.memory !0, !amdgpu.ignore.denormal.mode !0"
             } else {
@@ -132,7 +132,7 @@ impl Case {
         text + &format!("  store {ty} %o, ptr addrspace(1) %old.to\n  ret void\n}}\n")
     }
 
-    /// What is left in the cell.
+    /// The final value of the cell.
     fn result(self, lane: usize, old: u64, x: u64) -> u64 {
         let bits = self.element.bits();
         let sign = |v: u64| (v << (64 - bits)) as i64 >> (64 - bits);
@@ -182,7 +182,7 @@ impl Case {
                 }
             }
             "usub_sat" => old.saturating_sub(x),
-            // Odd lanes expect the operand, which is not there as a rule.
+            // Odd lanes expect the operand, which the cell usually does not contain.
             _ => {
                 if lane % 2 == 0 || old == x {
                     x
@@ -197,7 +197,7 @@ impl Case {
 fn element(random: &mut Random, element: Element) -> u64 {
     match element {
         Element::Int(bits) => random.integer() as u64 & (u64::MAX >> (64 - bits)),
-        // Normal numbers: what becomes of others depends on the memory's denormal mode.
+        // Normal numbers only: the treatment of denormals depends on the memory's mode.
         Element::Float(bits) => {
             narrow(bits, random.between(1.0, 30.0) * if random.next() % 2 == 0 { 1.0 } else { -1.0 }) as u64
         }

@@ -1,4 +1,4 @@
-//! The code generator of the LLVM that rustc brings along, through LLVM-C, and the linker beside it.
+//! The code generator of rustc's LLVM, through LLVM-C, and the linker next to it.
 
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::path::{Path, PathBuf};
@@ -35,12 +35,12 @@ macro_rules! call {
 
 /// The text that LLVM left as a message.
 fn message(text: *mut c_char) -> String {
-    // SAFETY: LLVM ends its messages with NUL. It is not given back: a test that gets one ends.
+    // SAFETY: LLVM terminates its messages with NUL. The message is leaked: a test that gets one fails.
     if text.is_null() { String::new() } else { unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned() }
 }
 
 impl Compiler {
-    /// `None`, and why on the standard output, where rustc came without what is needed.
+    /// `None`, after reporting the reason on standard output, if rustc lacks what is needed.
     pub(crate) fn new() -> Option<Self> {
         let made = Self::open();
         if let Err(reason) = &made {
@@ -75,7 +75,7 @@ impl Compiler {
         Ok(compiler)
     }
 
-    /// Compiles IR text at `-O0` to `-O3` (the passes over IR too) and links it to a code object.
+    /// Compiles IR at `-O0` to `-O3` (including the IR passes) and links it to a code object.
     pub(crate) fn compile(&self, ir: &str, arch: Arch, level: u8) -> Vec<u8> {
         let object = self.object(ir, arch, level);
         let folder = tempfile::tempdir().unwrap();
@@ -94,7 +94,7 @@ impl Compiler {
             self, b"LLVMCreateMemoryBufferWithMemoryRangeCopy", (*const c_char, usize, *const c_char) -> Pointer,
             ir.as_ptr().cast(), ir.len(), c"kernels.ll".as_ptr()
         );
-        // It takes the buffer over.
+        // It takes ownership of the buffer.
         let failed = call!(
             self, b"LLVMParseIRInContext", (Pointer, Pointer, *mut Pointer, *mut *mut c_char) -> c_int,
             context, text, &mut module, &mut error
@@ -133,7 +133,7 @@ impl Compiler {
         assert_eq!(failed, 0, "{}", message(error));
         let start = call!(self, b"LLVMGetBufferStart", (Pointer) -> *const u8, buffer);
         let size = call!(self, b"LLVMGetBufferSize", (Pointer) -> usize, buffer);
-        // SAFETY: the buffer has so many bytes, and lives until it is disposed of below.
+        // SAFETY: the buffer has that many bytes, and lives until it is disposed of below.
         let object = unsafe { std::slice::from_raw_parts(start, size) }.to_vec();
         call!(self, b"LLVMDisposeMemoryBuffer", (Pointer), buffer);
         call!(self, b"LLVMDisposeTargetData", (Pointer), layout);

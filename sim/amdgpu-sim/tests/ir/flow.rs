@@ -1,9 +1,9 @@
-//! Random control flow: every lane goes its own way through nested branches, loops and switches, and must end where an
-//! interpreter ends that goes alone.
+//! Random control flow: every lane takes its own path through nested branches, loops and switches, and must reach the
+//! same result as a scalar interpreter.
 //!
-//! At `-O0` and `-O1` only: from `-O2` on LLVM 22's code generator itself got one of sixty such programs wrong. (Its
-//! machine code, for a single lane, was followed with an interpreter of its own: it computes what the software GPU
-//! computes, and not what the IR says, while the same optimised IR with code generation at `-O1` is right.)
+//! At `-O0` and `-O1` only: from `-O2` on LLVM 22's code generator miscompiled one of sixty such programs. (Its machine
+//! code, for a single lane, was executed with a separate interpreter: the result is that of the software GPU and not
+//! that of the IR, while the same optimised IR with code generation at `-O1` is correct.)
 
 use std::fmt::Write as _;
 
@@ -14,7 +14,7 @@ use crate::compiler::Compiler;
 
 const PROGRAMS: usize = 20;
 const LANES: usize = 128;
-/// Variables of 32 bits; the first ones start as the lane's inputs.
+/// 32-bit variables; the first ones are initialised with the lane's inputs.
 const VARIABLES: usize = 5;
 
 enum Statement {
@@ -24,11 +24,11 @@ enum Statement {
     Set(usize, u32),
     /// `if a < b` (unsigned)
     If(usize, usize, Vec<Statement>, Vec<Statement>),
-    /// `for` as many turns as the low 3 bits of a variable say when it starts.
+    /// A `for` loop with as many iterations as the low 3 bits of a variable say at its start.
     Loop(usize, Vec<Statement>),
     /// `switch a & 3`
     Switch(usize, [Vec<Statement>; 4]),
-    /// Out of the innermost loop, or on with its next turn, `if a & 3 == 1`.
+    /// `break` or `continue` of the innermost loop, `if a & 3 == 1`.
     Break(usize),
     Continue(usize),
     /// The end, `if a & 31 == 7`.
@@ -126,7 +126,7 @@ fn interpret(block: &[Statement], v: &mut [u32; VARIABLES]) -> End {
     End::Through
 }
 
-/// Writes IR: variables are memory of the lane, which the optimiser turns into registers.
+/// Writes IR: variables are stack slots of the lane, which the optimiser turns into registers.
 struct Writer {
     text: String,
     /// For names.
@@ -149,14 +149,14 @@ impl Writer {
         n
     }
 
-    /// Goes to `label` if the low bits of a variable are so, and on behind if not.
+    /// Branches to `label` if the low bits of a variable have this value; otherwise continues.
     fn leave(&mut self, variable: usize, mask: u32, value: u32, label: &str) {
         let (x, n) = (self.read(variable), self.fresh());
         self.line(format_args!("  %m{n} = and i32 %x{x}, {mask}\n  %c{n} = icmp eq i32 %m{n}, {value}"));
         self.line(format_args!("  br i1 %c{n}, label %{label}, label %on{n}\non{n}:"));
     }
 
-    /// `exits`: where the innermost loop's `break` and `continue` go.
+    /// `exits`: the targets of the innermost loop's `break` and `continue`.
     fn block(&mut self, block: &[Statement], exits: Option<(&str, &str)>) {
         for statement in block {
             match statement {
@@ -189,7 +189,7 @@ impl Writer {
                     ));
                     self.block(body, Some((&format!("after{n}"), &format!("head{n}"))));
                     self.line(format_args!("  br label %head{n}\nafter{n}:"));
-                    // Its place in memory belongs to the function's start.
+                    // Its stack slot is allocated at the start of the function.
                     let place = format!("  %loop{n} = alloca i32, addrspace(5)\n");
                     let start = self.text.find("start:\n").map_or(0, |at| at + "start:\n".len());
                     self.text.insert_str(start, &place);

@@ -1,4 +1,4 @@
-//! What IR means: an interpreter for the instructions whose results the language reference defines to the last bit.
+//! The semantics of IR: an interpreter for the instructions whose results the language reference defines exactly.
 
 use half::f16;
 
@@ -117,8 +117,8 @@ pub(crate) const INTEGER_COMPARES: &[&str] = &["eq", "ne", "ult", "ule", "ugt", 
 pub(crate) const FLOAT_COMPARES: &[&str] =
     &["oeq", "one", "olt", "ole", "ogt", "oge", "ueq", "une", "ult", "ule", "ugt", "uge", "ord", "uno"];
 
-/// The integer operation `op` on elements of `bits` bits. A shift's amount is taken modulo the width and a divisor made odd and
-/// positive, as the program does before it.
+/// The integer operation `op` on elements of `bits` bits. The program reduces a shift's amount modulo the width and
+/// makes a divisor odd and positive before the operation.
 pub(crate) fn integer(op: &str, bits: u32, a: u128, b: u128, c: u128) -> u128 {
     let m = mask(bits);
     let (sa, sb) = (signed(a, bits), signed(b, bits));
@@ -209,7 +209,7 @@ pub(crate) fn narrow(bits: u32, x: f64) -> u128 {
 /// The operation `op` on floats of `bits` bits.
 pub(crate) fn float(op: &str, bits: u32, a: u128, b: u128, c: u128) -> u128 {
     let (x, y, z) = (wide(bits, a), wide(bits, b), wide(bits, c));
-    // For the narrow formats the result is exact in double, or rounded there so that rounding again does no harm.
+    // For the narrow formats the result is exact in double, or rounded to odd so that rounding again is harmless.
     let sum = |x: f64, y: f64| if bits == 64 { x + y } else { sum_to_odd(x, y) };
     let nan = x.is_nan() || y.is_nan();
     let less = |a: f64, b: f64| a < b || a == b && a.is_sign_negative();
@@ -281,7 +281,7 @@ pub(crate) fn compare_floats(predicate: &str, bits: u32, a: u128, b: u128) -> bo
     }
 }
 
-/// A conversion between element types; to integers it saturates, and takes NaN to zero.
+/// A conversion between element types; to integers it saturates, and NaN becomes zero.
 pub(crate) fn convert(from: Element, to: Element, is_signed: bool, x: u128) -> u128 {
     match (from, to) {
         (Element::Int(n), Element::Int(m)) => {
@@ -292,7 +292,7 @@ pub(crate) fn convert(from: Element, to: Element, is_signed: bool, x: u128) -> u
             }
         }
         (Element::Int(n), Element::Float(m)) => {
-            // Integers of 64 bits do not fit a double: to odd first, so that the next rounding is the only one.
+            // 64-bit integers do not fit a double: rounded to odd first, so that only the next rounding counts.
             let (magnitude, negative) =
                 if is_signed { (signed(x, n).unsigned_abs(), signed(x, n) < 0) } else { (x, false) };
             let near = magnitude as f64;

@@ -1,4 +1,4 @@
-//! `llvm.amdgcn.*` intrinsics, each a function of three words a lane, against models by AMD's manuals.
+//! `llvm.amdgcn.*` intrinsics, each a function of three words per lane, compared with models that follow AMD's manuals.
 
 use std::fmt::Write as _;
 
@@ -9,7 +9,7 @@ use crate::compiler::Compiler;
 
 const LANES: usize = 64;
 
-/// The operands of all lanes, and the lane that asks.
+/// The operands of all lanes, and the current lane.
 struct Operands<'a> {
     a: &'a [u32],
     b: &'a [u32],
@@ -23,7 +23,7 @@ impl Operands<'_> {
     }
 }
 
-/// IR that makes `i32 %r` of `i32 %a, %b, %c, %lane`, and what it must be.
+/// IR that computes `i32 %r` from `i32 %a, %b, %c, %lane`, and the expected value.
 type Case = (&'static str, fn(&Operands<'_>) -> u32);
 
 fn bytes(x: u32) -> [u8; 4] {
@@ -64,7 +64,7 @@ const CASES: &[Case] = &[
         let (a, b, c) = o.get();
         perm(a, b, c)
     }),
-    // Selectors that mean something.
+    // Valid selectors.
     ("%s = and i32 %c, 252645135\n %r = call i32 @llvm.amdgcn.perm(i32 %a, i32 %b, i32 %s)", |o| {
         let (a, b, c) = o.get();
         perm(a, b, c & 0x0f0f_0f0f)
@@ -89,7 +89,7 @@ const CASES: &[Case] = &[
         let (a, b, c) = o.get();
         sum_of(2, |k| part(a, 16, k).abs_diff(part(b, 16, k))).wrapping_add(c)
     }),
-    // Bytes of the second operand that are zero do not count.
+    // Bytes of the second operand that are zero are ignored.
     ("%r = call i32 @llvm.amdgcn.msad.u8(i32 %a, i32 %b, i32 %c)", |o| {
         let (a, b, c) = o.get();
         sum_of(4, |k| if part(b, 8, k) == 0 { 0 } else { part(a, 8, k).abs_diff(part(b, 8, k)) }).wrapping_add(c)
@@ -110,7 +110,7 @@ const CASES: &[Case] = &[
         let (a, b, c) = o.get();
         (0..4).fold(0, |r, k| r | (part(a, 8, k) + part(b, 8, k) + (part(c, 8, k) & 1) >> 1) << (8 * k))
     }),
-    // The place of the first bit that differs from the sign, from the top; -1 if none does.
+    // The position of the first bit that differs from the sign, from the top; -1 if none does.
     ("%r = call i32 @llvm.amdgcn.sffbh.i32(i32 %a)", |o| {
         let (a, ..) = o.get();
         let flipped = if a >> 31 == 1 { !a } else { a };
@@ -141,7 +141,7 @@ const CASES: &[Case] = &[
         "%u = call i32 @llvm.amdgcn.readfirstlane.i32(i32 %c)\n %l = and i32 %u, 63\n %v = call i32 @llvm.amdgcn.readfirstlane.i32(i32 %b)\n %r = call i32 @llvm.amdgcn.writelane.i32(i32 %v, i32 %l, i32 %a)",
         |o| if o.lane == o.c[0] as usize % LANES { o.b[0] } else { o.a[o.lane] },
     ),
-    // row_shr:2, lanes without a source keep the old value; banks 0 and 2 of all rows.
+    // row_shr:2; lanes without a source keep the old value; banks 0 and 2 of all rows.
     ("%r = call i32 @llvm.amdgcn.update.dpp.i32(i32 %b, i32 %a, i32 274, i32 15, i32 5, i1 false)", |o| {
         let column = o.lane % 16;
         if column < 2 || column / 4 % 2 == 1 { o.b[o.lane] } else { o.a[o.lane - 2] }
@@ -178,7 +178,7 @@ const CASES: &[Case] = &[
         let (a, b, _) = o.get();
         a.min(0xffff) | b.min(0xffff) << 16
     }),
-    // Whole numbers of few bits, as floats: exact.
+    // Integers of few bits, as floats: exact.
     (
         "%m = and i32 %a, 255\n %f = uitofp i32 %m to float\n %n = and i32 %b, 3\n %r = call i32 @llvm.amdgcn.cvt.pk.u8.f32(float %f, i32 %n, i32 %c)",
         |o| {

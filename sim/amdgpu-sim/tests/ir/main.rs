@@ -1,4 +1,4 @@
-//! Kernels from LLVM IR, for what HIP C++ hardly reaches, compiled on the spot by rustc's own LLVM.
+//! Kernels from LLVM IR, for instructions that HIP C++ rarely reaches, compiled at run time by rustc's own LLVM.
 
 #![allow(missing_docs, reason = "a test")]
 #![allow(clippy::precedence, clippy::type_complexity, reason = "tables of short formulas")]

@@ -27,7 +27,8 @@ fn neighbour(bits: u32, x: u64, up: bool) -> u64 {
     }
 }
 
-/// `exact` (perhaps rounded to odd) in a narrower format, in a mode as `llvm.set.rounding` counts them: to zero, nearest, up, down.
+/// `exact` (possibly rounded to odd) in a narrower format, in a mode as `llvm.set.rounding` numbers them: to zero,
+/// nearest, up, down.
 fn directed(bits: u32, exact: f64, mode: u32) -> u64 {
     let near = crate::interpret::narrow(bits, exact) as u64;
     let order = wide(bits, near.into()).partial_cmp(&exact).unwrap_or(Ordering::Equal);
@@ -129,7 +130,7 @@ fn all_four_ways_of_rounding() {
 fn agree(bits: u32, got: u64, exact: f64, mode: u32, what: std::fmt::Arguments<'_>) {
     let expected = directed(bits, exact, mode);
     let nan = |x: u64| wide(bits, x.into()).is_nan();
-    // A sum that is exactly zero has the sign that the mode gives it: minus only when rounding down.
+    // The mode determines the sign of an exact zero sum: minus only when rounding down.
     let zero = exact == 0.0 && got & !(1 << (bits - 1)) == 0;
     assert!(got == expected || nan(got) && nan(expected) || zero, "{what}, mode {mode}: {got:#x}, not {expected:#x}");
 }

@@ -1,5 +1,5 @@
-//! Instructions with SDWA, DPP, operand selection, clamping and signs, as assembly within IR: random modifiers and operands
-//! against a model of the modifiers and one of the operation, both by AMD's manuals.
+//! Instructions with SDWA, DPP, operand selection, clamping and signs, as inline assembly in IR: random modifiers and
+//! operands, compared with a model of the modifiers and one of the operation, both following AMD's manuals.
 
 use std::fmt::Write as _;
 
@@ -14,17 +14,17 @@ const LANES: usize = 64;
 /// Random variants of each operation.
 const VARIANTS: usize = 6;
 
-/// How an operation sees its operands.
+/// The interpretation of operands.
 #[derive(Clone, Copy, PartialEq)]
 enum Kind {
-    /// An integer of 16 or 32 bits: a selected part may be extended by its sign.
+    /// An integer of 16 or 32 bits: a selected part may be sign-extended.
     Int,
-    /// Floats take absolute values and negations.
+    /// Floats support absolute value and negation.
     F16,
     F32,
 }
 
-/// An operation: its name, the kind and width of operands, how many (1 or 2), and what it makes of them.
+/// An operation: its name, the kind and width of operands, their number (1 or 2), and its result.
 struct Op(&'static str, Kind, u32, usize, fn(u32, u32) -> u32);
 
 fn f16(f: impl Fn(f64, f64) -> f64, a: u32, b: u32) -> u32 {
@@ -109,7 +109,7 @@ fn mask(width: u32) -> u32 {
     u32::MAX >> (32 - width)
 }
 
-/// Signs that are changed before the operation.
+/// Sign modifiers that are applied before the operation.
 #[derive(Clone, Copy, Default)]
 struct Sign {
     abs: bool,
@@ -134,7 +134,7 @@ impl Sign {
     }
 }
 
-/// What a DPP control reads: the lane to read from, if it is there.
+/// A DPP control: the lane that it reads, if that exists.
 #[derive(Clone, Copy)]
 struct Control(&'static str, fn(usize) -> Option<usize>);
 
@@ -154,7 +154,7 @@ const CONTROLS: &[Control] = &[
     Control("row_newbcast:9", |l| Some(l & !15 | 9)),
 ];
 
-/// One instruction with modifiers: its text, and the result of a lane from all lanes' operands and what the register held.
+/// One instruction with modifiers: its text, and a lane's result from all lanes' operands and the register's old value.
 struct Variant {
     text: String,
     result: Box<dyn Fn(usize, &[u32], &[u32], u32) -> u32>,
@@ -221,7 +221,7 @@ fn dpp(op: &'static Op, random: &mut Random) -> Variant {
     Variant { text, result: Box::new(result) }
 }
 
-/// An operation on two halves: three operands, and whether they are floats.
+/// An operation on two halves: the number of operands, and whether they are floats.
 struct Pair(&'static str, usize, bool, fn(u32, u32, u32) -> u32);
 
 const PAIRS: &[Pair] = &[
@@ -268,7 +268,7 @@ fn packed(pair: &'static Pair, random: &mut Random) -> Variant {
     Variant { text, result: Box::new(result) }
 }
 
-/// Integer results that do not fit are the nearest that does.
+/// Integer results that do not fit are clamped.
 const CLAMPED: &[(&str, usize, fn(u32, u32, u32) -> u32)] = &[
     ("v_add_u32_e64 $0, $1, $2 clamp", 2, |a, b, _| a.saturating_add(b)),
     ("v_sub_u32_e64 $0, $1, $2 clamp", 2, |a, b, _| a.saturating_sub(b)),
@@ -335,7 +335,7 @@ const CLAMPED: &[(&str, usize, fn(u32, u32, u32) -> u32)] = &[
     ("v_pack_b32_f16 $0, $1, $2 op_sel:[1,0,0]", 2, |a, b, _| a >> 16 | b << 16),
 ];
 
-/// A variant of each kind, whose third operand is what the register holds.
+/// A variant of each kind, whose third operand is the register's old value.
 fn variants(random: &mut Random) -> Vec<Variant> {
     let mut all = Vec::new();
     for _ in 0..VARIANTS {
@@ -350,7 +350,7 @@ fn variants(random: &mut Random) -> Vec<Variant> {
     all
 }
 
-/// Two halves, neither infinite nor not a number, so that no result is: their bits as a single are neither.
+/// Two finite halves, so that no result is infinite or NaN; as a single, their bits are finite too.
 fn finite(random: &mut Random) -> u32 {
     let half = |random: &mut Random| {
         let bits = match random.next() % 3 {
@@ -366,7 +366,7 @@ fn finite(random: &mut Random) -> u32 {
 fn ir(variants: &[Variant]) -> String {
     let mut text = String::new();
     for (n, variant) in variants.iter().enumerate() {
-        // A register that is written right before must settle before DPP and SDWA read it.
+        // A register that was just written needs a delay before DPP and SDWA read it.
         let _ = writeln!(
             text,
             "define amdgpu_kernel void @m{n}(ptr addrspace(1) %in, ptr addrspace(1) %out) {{

@@ -8,12 +8,12 @@ use crate::common::{Args, Random, launch_1d, load, upload, zeros};
 use crate::compiler::Compiler;
 use crate::interpret::*;
 
-/// Programs of one seed, instructions of each, and lanes that run them.
+/// The number of programs per seed, of instructions per program, and of lanes.
 const PROGRAMS: usize = 60;
 const INSTRUCTIONS: usize = 30;
 const LANES: usize = 64;
 
-/// Inputs and results take so many bytes each.
+/// The bytes of an input or result.
 const CELL: usize = 16;
 
 const SCALARS: [Element; 8] = [
@@ -43,7 +43,7 @@ enum Step {
 }
 
 struct Program {
-    /// Of the inputs, then of the steps.
+    /// The types of the inputs, then of the steps.
     types: Vec<Type>,
     inputs: usize,
     steps: Vec<Step>,
@@ -58,7 +58,7 @@ impl Program {
         let mut program = Program { types: types(), inputs: types().len(), steps: Vec::new() };
         for _ in 0..INSTRUCTIONS {
             let ty = pick(random, &types());
-            // Of those of the type, rather a late one.
+            // Of the values with that type, preferably a late one.
             let operand = |random: &mut Random, types: &[Type], ty: Type| {
                 let all: Vec<usize> = (0..types.len()).filter(|i| types[*i] == ty).collect();
                 let half = all.len() / 2 * (random.next() as usize % 2);
@@ -86,7 +86,7 @@ impl Program {
                 }
                 _ => {
                     let op = pick(random, if is_float { FLOATS } else { INTEGERS });
-                    // LLVM 22 cannot select code where a quotient and a remainder of 16 bits or less have the same operands.
+                    // LLVM 22 cannot select code if a quotient and a remainder of 16 bits or less have the same operands.
                     if matches!(op, "urem" | "srem") && ty.element.bits() < 32 {
                         continue;
                     }
@@ -99,8 +99,8 @@ impl Program {
         program
     }
 
-    /// A kernel with a row of inputs and results for each item; or, if it is `uniform`, for each workgroup, so that all is done
-    /// in scalar registers as far as there are scalar instructions.
+    /// A kernel with a row of inputs and results for each item; if it is `uniform`, for each workgroup, so that
+    /// everything is computed in scalar registers as far as scalar instructions exist.
     fn ir(&self, name: &str, uniform: bool) -> String {
         let (space, id) = if uniform { (4, "workgroup") } else { (1, "workitem") };
         let mut text = format!(

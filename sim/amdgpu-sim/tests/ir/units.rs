@@ -1,4 +1,4 @@
-//! Where workgroups lie: kernels that ask for it find the compute units that their queue may use.
+//! The location of workgroups: kernels that query it find the compute units that their queue may use.
 
 use std::collections::BTreeSet;
 
@@ -22,7 +22,7 @@ define amdgpu_kernel void @where(ptr addrspace(1) %out) {
 }
 ";
 
-/// The units on which 1000 workgroups found themselves: die, shader engine, unit of the engine.
+/// The units on which 1000 workgroups ran: die, shader engine, unit of the engine.
 fn found(gpu: &Gpu, code: &[u8], units: ComputeUnits) -> BTreeSet<[u32; 3]> {
     const GROUPS: u32 = 1000;
     let module = load(gpu, code);

@@ -1,4 +1,4 @@
-//! The disassembler of the LLVM that rustc brings along, through LLVM-C.
+//! The disassembler of rustc's LLVM, through LLVM-C.
 
 use amdgpu_sim::isa::Arch;
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
@@ -35,7 +35,7 @@ pub(crate) struct Disassembler {
     _library: libloading::Library,
 }
 
-/// The LLVM whose text we print; other releases word some operands differently.
+/// The LLVM release whose text we print; other releases word some operands differently.
 const MAJOR: u32 = 22;
 
 /// The release in a name like `libLLVM.so.22.1-rust-1.95.0-stable` or `libLLVM-19-rust-1.85.1-stable.so`.
@@ -44,7 +44,7 @@ fn major(path: &Path) -> Option<u32> {
     name.split(|c: char| !c.is_ascii_digit()).find(|part| !part.is_empty())?.parse().ok()
 }
 
-/// rustc's libLLVM; `None` where rustc was linked without a shared one.
+/// rustc's libLLVM; `None` if rustc was not linked with a shared one.
 fn library() -> Option<PathBuf> {
     let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
     let output = Command::new(rustc).args(["--print", "sysroot"]).output().ok()?;
@@ -61,17 +61,17 @@ fn library() -> Option<PathBuf> {
 }
 
 impl Disassembler {
-    /// `None`, and why on the standard error stream, when there is no LLVM to compare with.
+    /// `None`, after reporting the reason on standard output, if there is no LLVM to compare with.
     pub(crate) fn new(arch: Arch) -> Option<Self> {
         let made = Self::open(arch);
         if let Err(reason) = &made {
-            // Not eprintln: the test harness would swallow it.
+            // Not eprintln: the test harness would capture it.
             let _ = writeln!(std::io::stdout(), "SKIPPED: the comparison with LLVM: {reason}");
         }
         made.ok()
     }
 
-    /// An error says what is missing.
+    /// Returns an error that states what is missing.
     pub(crate) fn open(arch: Arch) -> Result<Self, String> {
         let path = library().ok_or("this rustc has no shared libLLVM")?;
         match major(&path) {
@@ -84,7 +84,7 @@ impl Disassembler {
     fn load(arch: Arch, path: &Path) -> Option<Self> {
         // SAFETY: LLVM's initialisers have no preconditions.
         let library = unsafe { libloading::Library::new(path) }.ok()?;
-        // They add to lists that every thread shares.
+        // They modify lists that all threads share.
         static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
         let _one = ONE_AT_A_TIME.lock();
         for name in ["TargetInfo", "Target", "TargetMC", "Disassembler"] {
@@ -107,9 +107,9 @@ impl Disassembler {
         (!context.is_null()).then_some(Disassembler { context, instruction, dispose, _library: library })
     }
 
-    /// The bytes and the text of the instruction at the start of `words`, with single spaces.
+    /// The size and the text of the instruction at the start of `words`, with single spaces.
     ///
-    /// `None` when LLVM says that the words are no instruction, or prints one with an error in it.
+    /// `None` if LLVM rejects the words, or prints an instruction with an error in it.
     pub(crate) fn disassemble(&self, words: &[u32]) -> Option<(usize, String)> {
         self.disassemble_at(words, 0)
     }

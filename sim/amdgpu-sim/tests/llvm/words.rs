@@ -2,7 +2,7 @@
 
 use amdgpu_sim::isa::{Arch, Flags, Format, Op, Type};
 
-/// The shape of a field, which decides what values are worth trying in it.
+/// The kind of a field, which determines the values to try in it.
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) enum Shape {
     /// Vector register number.
@@ -196,13 +196,13 @@ fn encodings_of(op: Op, arch: Arch) -> Vec<(Encoding, u32)> {
             fields.extend(sampler);
             add("MIMG", 0x3c << 26, 18, code, false, fields);
         }
-        // No instruction of these architectures is native to the other encodings.
+        // No instruction of these architectures has another native encoding.
         _ => {}
     }
     all
 }
 
-/// Literals: ordinary ones, and those that an inline constant of some type could have said.
+/// Literals: ordinary ones, and those that equal an inline constant of some type.
 const LITERALS: [u32; 24] = [
     0x1234_5678,
     0x9122_3344,
@@ -258,8 +258,9 @@ fn with(word: u64, (low, bits, _): (u32, u32, Shape), value: u64) -> u64 {
     word & !mask | value << low & mask
 }
 
-/// Whether LLVM 22's disassembler reads out of bounds or runs into an "unreachable" on these words, and so cannot be asked:
-/// a literal in a 64-bit encoding (a source, or the scalar destination of a compare), a matrix product with a scalar source, SDWA selections that do not exist.
+/// Returns whether LLVM 22's disassembler reads out of bounds or runs into an "unreachable" on these words, so that it
+/// cannot be used: a literal in a 64-bit encoding (a source, or the scalar destination of a compare), a matrix product
+/// with a scalar source, invalid SDWA selections.
 pub(crate) fn llvm_crashes(words: [u32; 2]) -> bool {
     let (low, high) = (words[0], words[1]);
     let sources = [high & 511, high >> 9 & 511, high >> 18 & 511];
@@ -280,8 +281,8 @@ pub(crate) fn llvm_crashes(words: [u32; 2]) -> bool {
     }
 }
 
-/// Calls `each` with words of every encoding of `op`: every bit flipped, every interesting source and literal in turn, and
-/// `random` pseudo-random ones.
+/// Calls `each` with words of every encoding of `op`: every bit flipped, every interesting source and literal in turn,
+/// and `random` pseudo-random ones.
 pub(crate) fn words_of(
     op: Op,
     arch: Arch,

@@ -1,7 +1,8 @@
-//! A second interpreter, as plain as can be: it shares the decoder with the software GPU and nothing else. One lane after the
-//! other, a match on the opcode for each. It knows the instructions of `kernels/lanes.hip` only, for gfx90a.
+//! A second, very simple interpreter, which shares only the decoder with the software GPU. It executes one lane after
+//! the other, with a match on the opcode for each. It supports only the instructions of `kernels/lanes.hip`, for
+//! gfx90a.
 //!
-//! Tests hold the software GPU to it; the bench `targets` measures how many times faster the software GPU is.
+//! Tests compare the software GPU with it; the bench `targets` measures how much faster the software GPU is.
 
 #![allow(dead_code, reason = "the test and the bench each use a part of it")]
 
@@ -19,7 +20,7 @@ pub(crate) struct Memory {
 }
 
 impl Memory {
-    /// Takes `bytes` in; their address.
+    /// Adds a block and returns its address.
     pub(crate) fn add(&mut self, bytes: Vec<u8>) -> u64 {
         let address = (self.blocks.len() as u64 + 1) << 32;
         self.blocks.push((address, bytes));
@@ -53,14 +54,14 @@ impl Memory {
 /// A kernel's instructions, decoded once.
 pub(crate) struct Program {
     code: Vec<Inst>,
-    /// Where each instruction is in `code`, by its distance from the first in words.
+    /// The index of each instruction in `code`, by its offset from the first in words.
     index: HashMap<i64, usize>,
-    /// And the other way round.
+    /// The inverse of `index`.
     places: Vec<i64>,
 }
 
 impl Program {
-    /// Decodes a kernel that was loaded to `gpu`, up to its last `s_endpgm`: the one that no branch goes beyond.
+    /// Decodes a kernel that was loaded to `gpu`, up to its last `s_endpgm`, which no branch passes.
     pub(crate) fn of(gpu: &Gpu, kernel: &Kernel) -> Self {
         let entry =
             kernel.descriptor_address().wrapping_add_signed(kernel.info().descriptor.kernel_code_entry_byte_offset);
@@ -86,7 +87,7 @@ impl Program {
     }
 }
 
-/// How far a wave has come.
+/// The state of a wave.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum State {
     Runs,
@@ -146,7 +147,7 @@ impl Wave {
             Operand::Vgpr(n) => self.vectors[usize::from(n + word)][lane],
             other if word == 0 => self.scalar(other),
             Operand::Sgpr(n) => self.scalars[usize::from(n + word)],
-            // Small constants, zero-extended here: none of the kernels has a negative one.
+            // Small constants, zero-extended here: no kernel has a negative one.
             _ => 0,
         }
     }
@@ -298,7 +299,7 @@ fn step(program: &Program, wave: &mut Wave, memory: &mut Memory, lds: &mut [u8])
         _ => {
             let exec = wave.pair(EXEC);
             if inst.op.mnemonic().starts_with("v_cmp") {
-                // Lanes that are off have a zero.
+                // Disabled lanes get a zero.
                 wave.set_pair(if inst.dst == Operand::None { VCC } else { number(inst.dst).expect("a mask") }, 0);
             }
             for lane in 0..LANES {
@@ -310,7 +311,7 @@ fn step(program: &Program, wave: &mut Wave, memory: &mut Memory, lds: &mut [u8])
     }
 }
 
-/// Carries out a vector instruction in one lane.
+/// Executes a vector instruction in one lane.
 #[inline(never)]
 fn one_lane(inst: &Inst, w: &mut Wave, memory: &mut Memory, lds: &mut [u8], lane: usize) {
     let [a, b, c] = [inst.src[0], inst.src[1], inst.src[2]];

@@ -65,7 +65,7 @@ fn look_back(level: Level, gpu: &Gpu, module: &Module) {
     }
 }
 
-/// The sums run in the same order on both sides, and nothing is fused: the same bits.
+/// Both sides add in the same order, without fusing: the results are bit-identical.
 fn product<T: Plain + PartialEq + Debug>(
     level: Level,
     gpu: &Gpu,
@@ -137,7 +137,7 @@ fn systems(level: Level, gpu: &Gpu, module: &Module) {
         assert!((got - expected).abs() < 1e-9, "{level}: {got}, not {expected}");
     }
 
-    // L times its transpose, whose factor is L again.
+    // L times its transpose, which is factorised to L again.
     let n = 20;
     let factor: Vec<f64> = (0..n * n)
         .map(|i| match (i % n).cmp(&(i / n)) {

@@ -1,4 +1,4 @@
-//! Atomic operations in all types, scopes and orders: results that do not depend on whose turn it is.
+//! Atomic operations in all types, scopes and orders: results that do not depend on the order of threads.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -53,7 +53,7 @@ macro_rules! integers {
                 "{}",
                 $level
             );
-            // Every value was put in once and taken out once, but for the last one in.
+            // Every value was written once and read once, except the last one.
             let mut seen = counts(of(7).chain([after[7]]));
             input.iter().chain([&start[7]]).for_each(|x| *seen.get_mut(x).unwrap() -= 1);
             assert!(seen.values().all(|n| *n == 0), "{} {kernel}: exchanges {seen:?}", $level);
@@ -130,7 +130,7 @@ fn halves(level: Level, gpu: &Gpu, module: &Module) {
 fn counters(level: Level, gpu: &Gpu, module: &Module) {
     let (cells, ticket) = (upload(gpu, &[0_u32, 70, 0]), zeros::<u32>(gpu, 3 * COUNT));
     launch_1d(gpu, module, "counters", 3, 128, &Args::default().pointer(&cells).pointer(&ticket).value(COUNT as u32));
-    // Up to 99 and round: three times; down from 70, which is above 49 and so goes there at once, then 50 numbers round.
+    // Up to 99 with wrap-around: three times; down from 70, which is above 49 and so wraps there at once, then through 50 numbers.
     assert_eq!(cells.get(), [0, 50 - 1 - (COUNT as u32 - 1) % 50, COUNT as u32], "{level}");
     let ticket = ticket.get();
     let of = |which: usize| counts(ticket.iter().skip(which).step_by(3).copied());

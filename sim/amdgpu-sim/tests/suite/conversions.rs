@@ -1,4 +1,4 @@
-//! Conversions between all number formats, and those that saturate.
+//! Conversions between all number formats, including saturating ones.
 
 use std::sync::Arc;
 
@@ -19,13 +19,13 @@ fn run<F: Plain, T: Plain>(gpu: &Gpu, module: &Module, kernel: &str, input: &[F]
     out.get()
 }
 
-/// From and to every integer: truncated, for what fits (all else is undefined in C++); and rounded to nearest.
+/// From and to every integer type: truncated, if the value fits (otherwise undefined in C++); and rounded to nearest.
 macro_rules! integers {
     ($level:ident, $gpu:ident, $module:ident, $name:literal, $float:ty, $($int:ident)*) => {$({
         let mut random = Random(61);
         let fits = |x: &$float| {
             let whole = x.wide().trunc();
-            // The upper limit itself is no double for 64 bits.
+            // For 64 bits, the upper limit itself is not a double.
             whole >= $int::MIN as f64 && whole <= $int::MAX as f64 && whole < power($int::BITS as i32 - i32::from($int::MIN != 0))
         };
         let edges = [$int::MIN as f64, $int::MAX as f64, $int::MAX as f64 / 2.0, 0.5, -0.5, 1.5, 2.5].map(<$float>::narrow);
@@ -49,7 +49,7 @@ macro_rules! integers {
     })*};
 }
 
-/// What an integer becomes as it is; kept apart for `f64`, for which rounding to odd first would be wrong.
+/// The direct conversion of an integer; separate for `f64`, for which rounding to odd first would be wrong.
 fn whole<T: Number>(direct: f64, expected: T, _: Level) -> T {
     if T::DIGITS == 53 { T::narrow(direct) } else { expected }
 }
@@ -150,7 +150,8 @@ fn bytes(level: Level, gpu: &Gpu, module: &Module) {
     }
 }
 
-/// A format of 8 bits of gfx942, the "FNUZ" kind: no infinities, one zero, and one NaN, 0x80; by bits of the fraction and bias.
+/// A format of 8 bits of gfx942, the "FNUZ" kind: no infinities, one zero, and one NaN, 0x80; by bits of the fraction
+/// and bias.
 #[derive(Clone, Copy)]
 struct Eight {
     fraction: i32,
@@ -175,14 +176,14 @@ impl Eight {
         if bits & 0x80 != 0 { -value } else { value }
     }
 
-    /// The nearest of all 256, ties to even; what is too large, by half a step or more, is no number.
+    /// The nearest of all 256 values, ties to even; values too large by half a step or more become NaN.
     fn nearest(self, x: f64) -> u8 {
         if x.is_nan() || x.is_infinite() {
             return 0x80;
         }
         let largest = self.value(0x7f);
         let step = power(exponent(largest) - self.fraction);
-        // In the gap above the largest its neighbour would be even, and infinite.
+        // Above the largest value, the even neighbour would be infinite.
         if x.abs() >= largest + step / 2.0 {
             return 0x80;
         }

@@ -1,4 +1,5 @@
-//! Where data lies: registers, scratch, constant and global variables, structures by value, vectors; and the grid's geometry.
+//! Where data lies: registers, scratch, constant and global variables, structures by value, vectors; and the grid's
+//! geometry.
 
 use std::sync::Arc;
 

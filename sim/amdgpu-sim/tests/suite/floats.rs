@@ -30,8 +30,8 @@ fn check(level: Level, gpu: &Gpu, module: &Arc<Module>) {
     parts::<f64>(level, gpu, module, "parts_f64", (3000, 1500));
 }
 
-/// An operation on the values, rounded once. For `f64` the operation itself rounds; for the others it is exact, or so much
-/// wider than the result that rounding twice does no harm (sums are rounded to odd first).
+/// An operation on the values, rounded once. For `f64` the operation itself rounds; for the others it is exact, or so
+/// much wider than the result that double rounding is harmless (sums are rounded to odd first).
 fn rounded<T: Number>(value: f64) -> T {
     T::narrow(value)
 }
@@ -67,7 +67,7 @@ fn arithmetic<T: Number + std::fmt::Debug>(
             sum(rounded::<T>(x * y).wide(), z),
         ];
         for (which, (got, expected)) in got.iter().zip(expected).enumerate() {
-            // The sign of a NaN is nobody's business, except for the sign's own operations.
+            // The sign of a NaN is unspecified, except for operations on the sign.
             assert!(same(*got, expected), "{level} {name}: {which} of {x:e} {y:e} {z:e}: {got:?}, not {expected:?}");
         }
     }
@@ -97,7 +97,7 @@ fn arithmetic<T: Number + std::fmt::Debug>(
         ];
         let expected = conditions.iter().enumerate().fold(0, |bits, (n, condition)| bits | u32::from(*condition) << n);
         assert_eq!(flags[i], expected, "{level} {name}: compare {x:e} and {y:e}: {:#x}, not {expected:#x}", flags[i]);
-        // Which zero is the lesser is left open.
+        // Which zero is the smaller one is unspecified.
         for (got, expected) in [(extremes[2 * i], x.min(y)), (extremes[2 * i + 1], x.max(y))] {
             let zeros = x == 0.0 && y == 0.0 && got.wide() == 0.0;
             assert!(zeros || same(got, T::narrow(expected)), "{level} {name}: extremes of {x:e} and {y:e}: {got:?}");
@@ -111,7 +111,7 @@ fn brain(level: Level, gpu: &Gpu, module: &Module) {
     let results: Vec<Brain> = run(gpu, module, "arithmetic_bf16", &[&a, &b], 6);
     for (i, got) in results.chunks_exact(6).enumerate() {
         let (x, y) = (a[i].wide(), b[i].wide());
-        // bfloat16 is widened to f32, which may be a subnormal or an infinity on the way, and rounded twice.
+        // bfloat16 is widened to f32, which may be subnormal or infinite in between, and rounded twice.
         let narrow = |exact: f64| Brain::narrow(f64::from(exact as f32));
         let expected = [
             narrow(sum_to_odd(x, y)),
@@ -127,7 +127,7 @@ fn brain(level: Level, gpu: &Gpu, module: &Module) {
     }
 }
 
-/// `x - n * y` with a whole `n`, exactly: `n` is the quotient cut off, or rounded to nearest, ties to even.
+/// `x - n * y` with an integer `n`, exactly: `n` is the quotient truncated, or rounded to nearest, ties to even.
 fn remainder(x: f64, y: f64, nearest: bool) -> f64 {
     if x.is_nan() || y.is_nan() || x.is_infinite() || y == 0.0 {
         return f64::NAN;
@@ -141,9 +141,9 @@ fn remainder(x: f64, y: f64, nearest: bool) -> f64 {
         return rest;
     }
     let (r, d) = (rest.abs(), y.abs());
-    // Whether the cut-off quotient is odd, for ties.
+    // Whether the truncated quotient is odd, for ties.
     let odd = (x.abs() % (2.0 * d)) >= d && (2.0 * d).is_finite();
-    // 2 r against d without overflow or loss: d - r is exact when r is at least half of d.
+    // Compares 2 r with d without overflow or loss: d - r is exact if r is at least half of d.
     let beyond = if r < d / 2.0 { false } else { d - r < r || d - r == r && odd };
     if beyond { (r - d).copysign(if x < 0.0 { d - r } else { r - d }) } else { rest }
 }
@@ -163,7 +163,7 @@ fn parts<T: Number + std::fmt::Debug>(
         let (x, y) = (a[i].wide(), b[i].wide());
         let whole = x.is_finite() && x != 0.0;
         let shift = if whole { exponent(x) + 1 } else { 0 };
-        // In two steps, as 2 to the shift may be no number.
+        // In two steps, since 2 to the shift may overflow.
         let fraction = if whole { x / power(shift / 2) / power(shift - shift / 2) } else { x };
         let scale = (b[i].to_bits() % range) as i32 - bias;
         let scaled = if T::DIGITS == 53 {
@@ -218,7 +218,7 @@ fn parts<T: Number + std::fmt::Debug>(
             T::narrow(remainder(x, y, true)),
         ];
         for (which, (got, expected)) in got.iter().zip(expected).enumerate() {
-            // What frexp says of the exponent of an infinity or NaN is not defined.
+            // The result of frexp for the exponent of an infinity or NaN is not defined.
             let open = which == 1 && !x.is_finite();
             assert!(
                 open || same(*got, expected),

@@ -19,12 +19,13 @@ fn check(_: Level, gpu: &Gpu, module: &Arc<Module>) {
     surfaces(gpu, module);
 }
 
-/// What `hipTextureObject_t` points to: descriptor, facts for the kernels, sampler.
+/// The data behind a `hipTextureObject_t`: descriptor, properties for the kernels, sampler.
 fn object<'g>(gpu: &'g Gpu, image: &Image, base: u64, sampler: [u32; 4]) -> Buffer<'g, u32> {
     upload(gpu, &[&image.descriptor(base)[..], &sampler].concat())
 }
 
-/// HSA's names: components that are floats, bytes as 0 to 1, bytes and half words as integers, and words; one, two or four.
+/// HSA's channel types and orders: floats, normalised bytes, bytes and half words as integers, and words; one, two or
+/// four components.
 const HSA_FLOAT: u32 = 15;
 const HSA_UNORM8: u32 = 2;
 const HSA_INT32: u32 = 10;
@@ -38,7 +39,7 @@ fn floats(kind: u32, size: [u32; 3]) -> Image {
     Image { kind, size, pitch: size[0] + 3, data: 14, number: FLOAT, hsa: [HSA_FLOAT, HSA_RGBA] }
 }
 
-/// What a coordinate outside of the image becomes; `None` is the border.
+/// The index for a coordinate outside the image; `None` is the border.
 fn outside(clamp: u32, i: i64, n: i64) -> Option<i64> {
     match clamp {
         // hipAddressModeWrap, Mirror, Clamp and Border.
@@ -126,7 +127,7 @@ fn textures(gpu: &Gpu, module: &Module) {
     }
 }
 
-/// Bytes, as fractions of 255 and as they are.
+/// Bytes, as fractions of 255 and as integers.
 fn other_formats(gpu: &Gpu, module: &Module) {
     let mut random = Random(401);
     let image =
@@ -156,8 +157,8 @@ fn other_formats(gpu: &Gpu, module: &Module) {
     }
 }
 
-/// The texel of a cube that a direction points to, by the manual's faces: +x, -x, +y, -y, +z, -z. AMD's device library divides by the
-/// largest coordinate with its sign.
+/// The texel of a cube in a direction, by the manual's faces: +x, -x, +y, -y, +z, -z. AMD's device library divides by
+/// the signed largest coordinate.
 fn cubes(gpu: &Gpu, module: &Module) {
     let mut random = Random(402);
     let image = floats(CUBE, [8, 8, 6]);
@@ -181,7 +182,7 @@ fn cubes(gpu: &Gpu, module: &Module) {
             (if x < 0.0 { 1 } else { 0 }, if x < 0.0 { z } else { -z }, -y, x)
         };
         let texel = |c: f64| (c / size * 4.0 + 4.0).floor().clamp(0.0, 7.0) as u32;
-        // What rounds to the next texel is left out.
+        // Coordinates that could round to the next texel are left out.
         let near = |c: f64| ((c / size * 4.0) - (c / size * 4.0).round()).abs() < 1e-4;
         if near(s) || near(t) {
             continue;
@@ -244,8 +245,8 @@ fn surfaces(gpu: &Gpu, module: &Module) {
     let objects = [from.address, to.address].map(|base| object(gpu, &layers, base, none));
     let args = Args::default().value(objects[0].address).value(objects[1].address).value(6_i32).value(4_i32);
     launch_1d(gpu, module, "shuffle_layers", 3, 64, &args);
-    // HIP's functions name the layer as a level of the mip chain. There is one level, of which they take the first layer: what is loaded
-    // from another is zero, what is stored to another nowhere.
+    // HIP's functions pass the layer as a mip level. There is one level, of which they access the first layer: loads from other levels
+    // return zero, and stores to them are discarded.
     let mut expected = vec![0xff; 4 * layers.texels()];
     for (x, y) in (0..6).flat_map(|x| (0..6).map(move |y| (x, y))) {
         let at = 4 * layers.texel([x, y, 0]);

@@ -79,7 +79,7 @@ fn from_bit(high: u32, low: u32, shift: u32) -> u64 {
     (u64::from(high) << 32 | u64::from(low)) >> shift
 }
 
-/// Bytes chosen from eight by the low 3 bits of each of four nibbles, as CUDA's `__byte_perm` is defined.
+/// Bytes selected from eight by the low 3 bits of each of four nibbles, as CUDA's `__byte_perm` is defined.
 fn byte_perm(x: u32, y: u32, selector: u32) -> u32 {
     let bytes = (u64::from(y) << 32 | u64::from(x)).to_le_bytes();
     u32::from_le_bytes(std::array::from_fn(|i| bytes[(selector >> (4 * i) & 7) as usize]))
@@ -98,7 +98,7 @@ fn bits(level: Level, gpu: &Gpu, module: &Module) {
         let field = |from: u32, width: u32| u64::from(p) >> from & ((1 << width) - 1);
         let signed = |x: u64, width: u32| if width == 0 { 0 } else { (x as i32) << (32 - width) >> (32 - width) };
         let (from, width) = (q & 31, q >> 5 & 31);
-        // A field that reaches past the word takes its sign from the word's.
+        // A field that exceeds the word takes its sign from the word's.
         let available = width.min(32 - from);
         let low24 = |v: u32| (v << 8) as i32 >> 8;
         let pair = |low: i64, high: u64| u64::from(low as u32) | u64::from(high as u32) << 32;

@@ -9,7 +9,7 @@ use hiprtc::{Options, Program};
 
 use crate::common::load;
 
-/// How a topic's kernels were compiled.
+/// The compilation level of a topic's kernels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Level {
     pub(crate) arch: Arch,
@@ -22,18 +22,18 @@ impl fmt::Display for Level {
     }
 }
 
-/// What the compiler is told besides the level: no fusing of `a * b + c`, so that every result is defined to the last bit.
-/// `cargo xtask kernels` makes the code that is kept with the same options.
+/// The compiler options besides the level: no fusing of `a * b + c`, so that every result is defined exactly. `cargo
+/// xtask kernels` builds the committed code with the same options.
 const OPTIONS: [&str; 2] = ["-std=c++17", "-ffp-contract=off"];
 
-/// The levels whose code is kept with the sources.
+/// The levels whose code is committed with the sources.
 const KEPT: [Level; 3] = [
     Level { arch: Arch::Gfx90a, optimisation: 0 },
     Level { arch: Arch::Gfx90a, optimisation: 3 },
     Level { arch: Arch::Gfx942, optimisation: 3 },
 ];
 
-/// What a topic does with its kernels.
+/// Runs and checks a topic's kernels.
 pub(crate) type Check = fn(Level, &Gpu, &Arc<Module>);
 
 fn run(level: Level, code: &[u8], check: Check) {
@@ -49,7 +49,8 @@ fn run(level: Level, code: &[u8], check: Check) {
     assert_eq!(gpu.memory().used(), 0, "{level}: memory that was not given back");
 }
 
-/// Runs the code objects kept for a topic (compressed by xz to a sixth), in the order of [`KEPT`]; some have none for gfx942.
+/// Runs the committed code objects of a topic (compressed by xz to a sixth), in the order of [`KEPT`]; some have none
+/// for gfx942.
 pub(crate) fn kept(code: &[&[u8]], check: Check) {
     for (level, compressed) in KEPT.into_iter().zip(code) {
         let mut code = Vec::new();
@@ -58,7 +59,7 @@ pub(crate) fn kept(code: &[&[u8]], check: Check) {
     }
 }
 
-/// Compiles a topic's source at all levels for `architectures` with the HIPRTC that is there, and runs it.
+/// Compiles a topic's source at all levels for `architectures` with the available HIPRTC, and runs it.
 pub(crate) fn compiled(name: &str, source: &str, architectures: &[Arch], check: Check) {
     for arch in architectures.iter().copied() {
         for optimisation in 0..=3 {
@@ -71,11 +72,11 @@ pub(crate) fn compiled(name: &str, source: &str, architectures: &[Arch], check: 
     }
 }
 
-/// What has to be in the fetched tree.
+/// The files that the fetched tree must contain.
 pub(crate) const FILES: [&str; 2] = ["libhiprtc.so.7", "libamd_comgr.so.3"];
 
-/// The tests of a topic: `NAME.hip`, and a function that runs its kernels and checks their results; with a source of its own,
-/// of which no code is kept, where one is given.
+/// Defines the tests of a topic: `NAME.hip`, and a function that runs its kernels and checks their results. Optionally
+/// with a separate source, whose code is not committed.
 macro_rules! topic {
     ($name:literal, $check:path) => {
         #[test]
@@ -104,7 +105,7 @@ macro_rules! topic {
 }
 pub(crate) use topic;
 
-/// Likewise for a topic that gfx942 has no instructions for.
+/// The same for a topic that needs instructions which gfx942 lacks.
 macro_rules! only_gfx90a {
     ($name:literal, $check:path) => {
         #[test]

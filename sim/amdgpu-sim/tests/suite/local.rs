@@ -1,4 +1,4 @@
-//! Local memory: reductions, scans, transposes, patterns of banks, static and dynamic.
+//! LDS: reductions, scans, transposes, bank patterns, static and dynamic.
 
 use std::sync::Arc;
 
@@ -80,7 +80,7 @@ fn patterns(level: Level, gpu: &Gpu, module: &Module, data: &[i32]) {
         gpu.launch(&kernel, &args.0, &dispatch).unwrap_or_else(|fault| panic!("{level}: {fault}"));
         for (t, got) in out.get().chunks_exact(8).enumerate() {
             let other = (t * 5 + 1) % 128;
-            // Who wrote there.
+            // The thread that wrote there.
             let x = input[(0..128).find(|t| t * stride % 128 == other).unwrap()];
             let square = u64::from(x) * u64::from(x);
             let expected = [

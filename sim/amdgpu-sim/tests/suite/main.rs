@@ -1,7 +1,7 @@
-//! Kernels in HIP C++, a file a topic, against references on the CPU.
+//! Kernels in HIP C++, one file per topic, compared with references on the CPU.
 //!
-//! Each topic runs twice: from code objects that are kept beside the sources, so that every machine proves something, and,
-//! where ROCm 7.2 is fetched, compiled on the spot by the real HIPRTC for every architecture at `-O0` to `-O3`.
+//! Each topic runs twice: from committed code objects, so that it is tested on every machine, and, if ROCm 7.2 is
+//! fetched, compiled at run time by the real HIPRTC for every architecture at `-O0` to `-O3`.
 
 #![allow(missing_docs, reason = "a test")]
 #![allow(clippy::precedence, clippy::type_complexity, reason = "tables of short formulas")]

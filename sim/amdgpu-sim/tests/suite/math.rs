@@ -1,4 +1,4 @@
-//! Functions of the device library, and the instructions behind them, against the host's in double precision.
+//! Functions of the device library, and the instructions behind them, compared with the host's in double precision.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ topic!("math", check);
 
 const COUNT: usize = 400;
 
-/// C's functions that Rust's library lacks, or computes with less precision.
+/// C functions that Rust's standard library lacks, or computes with less precision.
 mod c {
     unsafe extern "C" {
         pub(super) safe fn asinh(x: f64) -> f64;
@@ -59,18 +59,18 @@ fn cospi(x: f64) -> f64 {
     }
 }
 
-/// Where a function is tried.
+/// The range of arguments of a function.
 #[derive(Clone, Copy, PartialEq)]
 enum Domain {
     /// All sizes and both signs.
     Any,
-    /// All sizes, no sign, from the least number up.
+    /// All magnitudes, positive, from the smallest number up.
     Positive,
     /// From -1 to 1.
     Unit,
-    /// What an exponential takes: -90 to 90.
+    /// Arguments of exponentials: -90 to 90.
     Small,
-    /// Where gamma is a number: 0 to 30, and below 0 between the poles.
+    /// The domain of gamma: 0 to 30, and below 0 between the poles.
     Gamma,
     /// From 3 on, where the logarithm of gamma has no zeros.
     Beyond,
@@ -101,8 +101,8 @@ impl Domain {
     }
 }
 
-/// A function: how far from the truth it may be is what the OpenCL C specification demands (in units of the last place, single
-/// and double), to which AMD's device library is written.
+/// A function. Its error bound is that of the OpenCL C specification (in units of the last place, single and double),
+/// to which AMD's device library conforms.
 struct Function {
     name: &'static str,
     one: Option<fn(f64) -> f64>,
@@ -180,7 +180,7 @@ fn run<T: Plain>(gpu: &Gpu, module: &Module, kernel: &str, which: usize, x: &[T]
 
 fn check(level: Level, gpu: &Gpu, module: &Arc<Module>) {
     functions::<f32>(level, gpu, module, "functions_f32", |f| f.ulps.0);
-    // The reference has the same precision: its own last place is not certain.
+    // The reference has the same precision: its own last place is uncertain.
     functions::<f64>(level, gpu, module, "functions_f64", |f| f.ulps.1 + u64::from(f.ulps.1 > 0));
     let halves: [fn(f64) -> f64; 9] =
         [f64::sin, f64::cos, f64::exp, f64::exp2, f64::ln, f64::log2, f64::log10, |x| 1.0 / x, |x| 1.0 / x.sqrt()];
@@ -224,7 +224,8 @@ fn functions<T: Number + std::fmt::Debug>(
     }
 }
 
-/// In place of a limit: the error of a sine is absolute, as its argument is a fraction of a turn, cut to the precision.
+/// Replaces a bound: the error of a sine is absolute, since its argument is a fraction of a turn, rounded to the
+/// precision.
 const SINE: u64 = u64::MAX;
 
 /// Functions of one argument from 1/8 to 8.

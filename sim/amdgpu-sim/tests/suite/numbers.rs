@@ -1,10 +1,10 @@
-//! Floating-point numbers of four precisions as test data, and what is right for them.
+//! Floating-point test data in four precisions, and rounding and comparison of results.
 
 use half::{bf16, f16};
 
 use crate::common::{Plain, Random};
 
-/// A precision: how it is kept, and its values as `f64`, which has them all.
+/// A precision: its representation, and its values as `f64`, which can represent all of them.
 pub(crate) trait Number: Plain {
     /// Bits of the significand, the hidden one included.
     const DIGITS: i32;
@@ -78,9 +78,10 @@ number!(
     |x: Brain| u64::from(x.0)
 );
 
-/// `value` rounded to `DIGITS` bits, ties to even, with gradual underflow and overflow to infinity; then `exactly` keeps it.
+/// `value` rounded to `DIGITS` bits, ties to even, with gradual underflow and overflow to infinity; then `exactly`
+/// stores it.
 ///
-/// The rounding is done here, by the definition, so that no library's conversion has to be trusted with it.
+/// The rounding follows its definition, so that no library's conversion must be trusted.
 fn round_to<const DIGITS: i32>(value: f64, least: i32, largest: i32, exactly: fn(f64) -> u16) -> u16 {
     if value == 0.0 || !value.is_finite() {
         return exactly(value);
@@ -91,7 +92,7 @@ fn round_to<const DIGITS: i32>(value: f64, least: i32, largest: i32, exactly: fn
     exactly(if rounded.abs() >= power(largest) * 2.0 { f64::INFINITY.copysign(value) } else { rounded })
 }
 
-/// 2 to an integer power in the range of `f64`, without a library's help.
+/// 2 to an integer power in the range of `f64`, without using a library.
 pub(crate) fn power(exponent: i32) -> f64 {
     if exponent >= -1022 {
         f64::from_bits(((exponent + 1023) as u64) << 52)
@@ -106,7 +107,7 @@ pub(crate) fn exponent(value: f64) -> i32 {
     if bits == 0 { exponent(value * power(64)) - 64 } else { bits as i32 - 1023 }
 }
 
-/// `x + y`, its last bit set if it is not exact: rounding it again to a shorter format gives what rounding once gives.
+/// `x + y`, rounded to odd: rounding it again to a shorter format gives the same as a single rounding.
 pub(crate) fn sum_to_odd(x: f64, y: f64) -> f64 {
     let sum = x + y;
     if !sum.is_finite() || sum.to_bits() & 1 == 1 {
@@ -118,11 +119,12 @@ pub(crate) fn sum_to_odd(x: f64, y: f64) -> f64 {
     if error == 0.0 {
         return sum;
     }
-    // The neighbour on the side of the error: further from zero or nearer to it.
+    // The neighbour in the direction of the error: further from zero or nearer to it.
     f64::from_bits(if (error > 0.0) == (sum > 0.0) { sum.to_bits() + 1 } else { sum.to_bits() - 1 })
 }
 
-/// Numbers of all sizes: normal, subnormal, zeros, infinities, (quiet) NaNs, and small whole numbers, whose results are often exact.
+/// Numbers of all magnitudes: normal, subnormal, zeros, infinities, (quiet) NaNs, and small integers, whose results are
+/// often exact.
 pub(crate) fn numbers<T: Number>(random: &mut Random, count: usize) -> Vec<T> {
     let bits = 8 * size_of::<T>() as u32;
     let quiet = T::narrow(f64::NAN).to_bits();
@@ -138,7 +140,7 @@ pub(crate) fn numbers<T: Number>(random: &mut Random, count: usize) -> Vec<T> {
             ),
             3 => T::narrow((random.next() % 65) as f64 - 32.0),
             4 => T::narrow(((random.next() % 65) as f64 - 32.0) / 2.0),
-            // Neighbours in size: sums cancel, quotients are near one.
+            // Similar magnitudes: sums cancel, quotients are near one.
             5 | 6 => T::narrow(random.between(-4.0, 4.0)),
             _ => {
                 let (least, largest) = T::EXPONENTS;
@@ -154,7 +156,7 @@ pub(crate) fn same<T: Number>(a: T, b: T) -> bool {
     a.to_bits() == b.to_bits() || a.wide().is_nan() && b.wide().is_nan()
 }
 
-/// Distance in units of the last place of the precision; a NaN is at no distance from another and far from all else.
+/// Distance in units of the last place of the precision. Two NaNs have distance 0; a NaN is far from everything else.
 pub(crate) fn ulps<T: Number>(a: T, b: T) -> u64 {
     let sign = 1_u64 << (8 * size_of::<T>() - 1);
     let place = |x: T| {

@@ -1,4 +1,4 @@
-//! What the lanes of a wave do together.
+//! Operations across the lanes of a wave.
 
 use std::sync::Arc;
 
@@ -25,7 +25,7 @@ fn data(seed: u64, count: usize) -> Vec<i32> {
     (0..count).map(|_| (random.next() % 100) as i32).collect()
 }
 
-/// The lanes of thread `t`'s wave, among those that there are.
+/// The existing lanes of thread `t`'s wave.
 fn wave<T: Copy>(data: &[T], t: usize) -> &[T] {
     let start = t & !63;
     &data[start..(start + 64).min(data.len())]
@@ -37,15 +37,15 @@ fn shuffles(level: Level, gpu: &Gpu, module: &Module) {
     launch_1d(gpu, module, "shuffles", 1, 256, &Args::default().pointer(&a).pointer(&out).value(COUNT as u32));
     for (t, got) in out.get().chunks_exact(16).enumerate() {
         let (lanes, lane) = (wave(&input, t), t & 63);
-        // A lane that is switched off has the index in its register, not data: nothing is promised of it.
+        // A disabled lane's register contains the index, not data: its value is unspecified.
         let at = |l: usize| lanes.get(l).copied();
-        // Within groups of `width` lanes; a lane that would leave the group reads itself.
+        // Within groups of `width` lanes; a lane that would read outside its group reads itself.
         let within = |l: isize, width: isize| {
             let group = lane as isize & !(width - 1);
             at(if (group..group + width).contains(&l) { l as usize } else { lane })
         };
         let me = lane as isize;
-        // Who sends to this lane: the highest of those that do.
+        // The sender to this lane: the highest one.
         let sender = (0..lanes.len()).rev().find(|l| (l * 5 + 3) & 63 == lane);
         let expected = [
             at((lane * 7 + 1) & 63),
@@ -95,7 +95,7 @@ fn dpp(level: Level, gpu: &Gpu, module: &Module) {
             when(lane >> 4 & 1 == 1, row.wrapping_sub(1)),
             // Lane 31, in rows 2 and 3.
             when(lane >= 32, 31),
-            // Rows 0 and 2, banks 1 to 3 (a bank: 4 lanes of a row). Zero where there is no lane, which is none here.
+            // Rows 0 and 2, banks 1 to 3 (a bank is 4 lanes of a row). Zero if there is no source lane, which does not occur here.
             when(lane >> 4 & 1 == 0 && column >= 4, lane.wrapping_sub(1)),
             lanes[row | 5],
         ];

@@ -15,12 +15,12 @@ use crate::status::{Outcome, Refusal, ensure};
 
 const NULL: hipStream_t = std::ptr::null_mut();
 
-/// The array that a handle names.
+/// The array behind a handle.
 pub(crate) fn array_of(runtime: &Runtime, handle: hipArray_const_t) -> Result<Arc<Array>, Refusal> {
     runtime.arrays.get(handle.cast()).ok_or_else(|| hipErrorInvalidHandle.into())
 }
 
-/// Makes an array.
+/// Creates an array.
 ///
 /// # Safety
 /// `to` must be null or valid for a write.
@@ -46,7 +46,7 @@ unsafe fn create(to: *mut hipArray_t, channels: Option<Channels>, extent: [usize
     unsafe { put(to, runtime.arrays.insert(array).ok_or(hipErrorOutOfMemory)?.cast()) }
 }
 
-/// Frees an array, after all work on its device.
+/// Frees an array, after all work on its device has completed.
 fn destroy(handle: hipArray_t) -> Outcome {
     let runtime = runtime()?;
     runtime.captures.refuse_unsafe()?;
@@ -59,13 +59,14 @@ fn destroy(handle: hipArray_t) -> Outcome {
         ));
     }
     runtime.drain(Some(array.device));
-    // Another thread may have been faster.
+    // Another thread may have freed it first.
     let array = runtime.arrays.remove(handle.cast()).ok_or(hipErrorInvalidHandle)?;
     super::memory::free(pointer(array.base))
 }
 
 impl Array {
-    /// The side of a copy that begins at a texel, of which there are `extent`. A runtime before 7.0 counts the layers of lines as rows.
+    /// The side of a copy that starts at the texel `first` and covers `extent` texels. Runtimes before 7.0 count the
+    /// layers of 1D arrays as rows.
     pub(crate) fn side(&self, first: [usize; 3], extent: [usize; 3]) -> Result<Side, Refusal> {
         let layout = &self.layout;
         let [width, rows, planes] = layout.size();
@@ -80,14 +81,14 @@ impl Array {
         Ok(Side::new(pointer(self.base + offset as u64), pitch, slice))
     }
 
-    /// The side of a copy of `width` bytes of `height` rows, from a byte of a row on.
+    /// The side of a copy of `width` bytes in `height` rows, starting at a byte of a row.
     fn rows(&self, first: [usize; 2], [width, height]: [usize; 2]) -> Result<Side, Refusal> {
         let texel = self.layout.format().bytes();
         ensure(first[0] % texel == 0 && width % texel == 0, hipErrorInvalidValue)?;
         self.side([first[0] / texel, first[1], 0], [width / texel, height, 1])
     }
 
-    /// The box of `bytes` from a byte of a row on: a part of the row, or whole rows.
+    /// The box that `bytes` cover from a byte of a row on: part of one row, or whole rows. Refuses other spans.
     fn bytes_from(&self, first: [usize; 2], bytes: usize) -> Result<[usize; 2], Refusal> {
         let row = self.layout.size()[0] * self.layout.format().bytes();
         match first[0].checked_add(bytes) {
@@ -102,13 +103,13 @@ impl Array {
     }
 }
 
-/// Where a copy to or from an array goes in the memory on its other side, and how.
+/// The memory side of a copy to or from an array, and how to copy.
 struct Memory {
     ptr: *mut c_void,
-    /// Bytes from row to row.
+    /// The row pitch in bytes.
     pitch: usize,
     kind: hipMemcpyKind,
-    /// The stream, and whether it is waited for.
+    /// The stream, and whether to wait for it.
     stream: hipStream_t,
     wait: bool,
 }
@@ -124,7 +125,7 @@ impl Memory {
     }
 }
 
-/// Copies `extent` (bytes of rows, and rows) between memory and an array.
+/// Copies `extent` (bytes per row, and rows) between memory and an array.
 ///
 /// # Safety
 /// As HIP asks of the pointers.
@@ -140,7 +141,7 @@ unsafe fn transfer(
     super::copy::ensure_kind(memory.kind)?;
     let [width, height] = extent;
     ensure(!memory.ptr.is_null(), hipErrorInvalidValue)?;
-    // The pitch of a copy of whole rows must have room for them, of one row too.
+    // The pitch must have room for a row, even if there is only one.
     ensure(width <= memory.pitch, hipErrorInvalidPitchValue)?;
     let (there, here) = (array.rows(first, extent)?, memory.side(extent)?);
     let (to, from) = if to_array { (there, here) } else { (here, there) };
@@ -149,7 +150,7 @@ unsafe fn transfer(
     unsafe { copy(memory.stream, memory.wait, to.ptr, from.ptr, shape, memory.kind) }
 }
 
-/// Copies `bytes` between memory without gaps and an array, from a byte of a row on.
+/// Copies `bytes` between contiguous memory and an array, starting at a byte of a row.
 ///
 /// # Safety
 /// As HIP asks of the pointers.

@@ -1,4 +1,5 @@
-//! Attributes of streams (since 7.1): how threads wait for them. Here they wait in the one way, and the setting is kept.
+//! Stream attributes (since 7.1): the synchronisation policy. It is stored but has no effect: threads always wait in
+//! the same way.
 
 use std::ffi::{c_int, c_uint};
 
@@ -15,12 +16,12 @@ const PRIORITY: c_uint = 8;
 const POLICIES: std::ops::RangeInclusive<c_uint> = AUTO..=4;
 const AUTO: c_uint = 1;
 
-/// `hipLaunchAttributeValue`: of its 64 bytes each attribute uses its part.
+/// `hipLaunchAttributeValue`: 64 bytes, of which each attribute uses a part.
 #[derive(Clone, Copy)]
 #[repr(C)]
 struct Value([u32; 16]);
 
-/// How threads wait for a stream.
+/// The synchronisation policy of a stream.
 fn policy(runtime: &Runtime, stream: hipStream_t) -> Result<c_uint, crate::status::Refusal> {
     let queue = runtime.target(stream)?.queue;
     Ok(runtime.wait_policies().get(&queue).copied().unwrap_or(AUTO))
@@ -47,7 +48,7 @@ hip_functions! {
             }
             _ => return Err(hipErrorInvalidValue.into()),
         };
-        // The part of both, which may be all that the caller has room for.
+        // Both attributes are this large; the caller may have room for no more.
         to.cast::<c_uint>().write(value);
         Ok(())
     }

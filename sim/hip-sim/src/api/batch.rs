@@ -1,4 +1,4 @@
-//! Many copies in one call (since 7.1).
+//! Batched copies (since 7.1).
 
 use std::ffi::{c_uint, c_ulonglong, c_void};
 
@@ -11,12 +11,13 @@ use crate::queue::Work;
 use crate::runtime::{Runtime, runtime};
 use crate::status::{Outcome, Refusal, ensure};
 
-/// `hipMemcpy3DOperand`: memory, or an array, whose parts are in the same four words.
+/// `hipMemcpy3DOperand`: memory or an array, both stored in the same four words.
 #[derive(Clone, Copy)]
 #[repr(C)]
 struct Operand {
     kind: c_uint,
-    /// Address, elements of a row, rows of a layer and a hint; or the array, and where in it, in texels.
+    /// For memory: address, elements per row, rows per layer, and a hint. For an array: its handle, and the position in
+    /// texels.
     words: [usize; 4],
 }
 
@@ -34,12 +35,14 @@ struct Operation {
 /// `hipMemcpyOperandTypePointer` and `hipMemcpyOperandTypeArray`.
 const POINTER: c_uint = 1;
 const ARRAY: c_uint = 2;
-/// `hipMemcpyFlagExtOpSwap`, `hipMemcpyFlagExtOpIndirectSrc` and `hipMemcpyFlagExtOpIndirectDst`. The others say how fast, not what.
+/// `hipMemcpyFlagExtOpSwap`, `hipMemcpyFlagExtOpIndirectSrc` and `hipMemcpyFlagExtOpIndirectDst`. The other flags are
+/// performance hints.
 const OTHER_COPIES: c_uint = 512 | 1024 | 2048;
-/// What the index of the copy that fails is if it is none alone.
+/// The index that is reported if the failure is not of a single copy.
 const NO_ONE: usize = usize::MAX;
 
-/// Checks all copies, and queues them as one piece of work, or none. What `make` makes none of is left out.
+/// Checks all copies and queues them as one command; if any is refused, queues none. Copies for which `make` returns
+/// `None` are skipped.
 ///
 /// # Safety
 /// As HIP asks of the pointers; `failed` must be valid for a write.
@@ -68,8 +71,8 @@ unsafe fn queue(
     let work = Work::Device(Box::new(move || {
         runtime.devices[target.device].carries_on()?;
         for (at, copy) in copies.iter().enumerate() {
-            // SAFETY: HIP asks that the program leaves the memory alone until the copies are done, and with pageable memory it cannot
-            // but wait.
+            // SAFETY: HIP requires that the program does not access the memory until the copies are done; with pageable memory the call
+            // waits for them.
             unsafe { copy.run(runtime) }.map_err(|error| {
                 Failure::new(hipErrorIllegalAddress, format!("copy {at} of a batch lost its memory: {error}"))
             })?;
@@ -80,14 +83,14 @@ unsafe fn queue(
 }
 
 impl Operand {
-    /// As a copy of one box has it: an array and where in it, or pitched memory, of elements of `unit` bytes.
+    /// The operand in the form of a 3D copy: an array and a position, or pitched memory with elements of `unit` bytes.
     fn parameters(&self, extent: hipExtent, unit: usize) -> Result<(hipArray_t, hipPos, hipPitchedPtr), Refusal> {
         let [first, x, y, z] = self.words;
         if self.kind == ARRAY {
             return Ok((super::graph::handle(first), hipPos { x, y, z }, hipPitchedPtr::default()));
         }
         ensure(self.kind == POINTER && first != 0, hipErrorInvalidValue)?;
-        // None is as much as the box has.
+        // 0 means as large as the box.
         let row = if x == 0 { extent.width } else { x };
         let ysize = if y == 0 { extent.height } else { y };
         let pitch = row.checked_mul(unit).ok_or(hipErrorInvalidValue)?;
@@ -95,7 +98,7 @@ impl Operand {
         Ok((std::ptr::null_mut(), hipPos::default(), hipPitchedPtr { ptr, pitch, xsize: pitch, ysize }))
     }
 
-    /// Bytes of a texel, of an array.
+    /// The bytes of a texel, if the operand is an array.
     fn texel(&self, runtime: &Runtime) -> Result<Option<usize>, Refusal> {
         if self.kind != ARRAY {
             return Ok(None);
@@ -106,9 +109,9 @@ impl Operand {
 }
 
 impl Operation {
-    /// The copy, checked.
+    /// Validates the copy.
     fn check(&self, runtime: &Runtime) -> Result<Option<Copy>, Refusal> {
-        // Copies are done in the order of the stream, which every order of their sources allows.
+        // Copies run in stream order, which every source access order permits.
         let Self { from, to, extent, flags, .. } = self;
         if flags & OTHER_COPIES != 0 {
             return Err(Refusal::new(hipErrorNotSupported, format!("flags {flags:#x} of a copy in a batch")));
@@ -146,7 +149,7 @@ hip_functions! {
     ) {
         let given = !to.is_null() && !from.is_null() && !sizes.is_null() && !failed.is_null();
         ensure(given && count > 0, hipErrorInvalidValue)?;
-        // As the real runtime.
+        // Ignored, as in AMD's runtime.
         let _ = (attributes, starts);
         ensure(attribute_count == 0, hipErrorNotSupported)?;
         queue(stream, count, failed, |runtime, at| {
@@ -170,7 +173,7 @@ mod tests {
 
     #[test]
     fn the_layouts_are_cs() {
-        // As a C compiler lays out the headers of HIP 7.2.
+        // The sizes are those that a C compiler computes from the headers of HIP 7.2.
         assert_eq!((size_of::<Operand>(), size_of::<Operation>()), (40, 112));
         assert_eq!(std::mem::offset_of!(Operation, extent), 80);
     }

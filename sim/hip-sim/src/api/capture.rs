@@ -11,14 +11,14 @@ use crate::graph;
 use crate::runtime::{Runtime, Target, runtime};
 use crate::status::{Outcome, Refusal, ensure};
 
-/// `hipStreamSetCaptureDependencies`: in place of those before.
+/// `hipStreamSetCaptureDependencies`: replaces the previous dependencies.
 const SET: c_uint = 1;
 
 fn is_mode(mode: hipStreamCaptureMode) -> bool {
     [hipStreamCaptureModeGlobal, hipStreamCaptureModeThreadLocal, hipStreamCaptureModeRelaxed].contains(&mode)
 }
 
-/// The stream to capture, and whether that is possible.
+/// The stream to capture. Refused if it cannot be captured.
 fn target(runtime: &Runtime, stream: hipStream_t, mode: hipStreamCaptureMode) -> Result<Target, Refusal> {
     let target = runtime.target(stream)?;
     ensure(is_mode(mode), hipErrorInvalidValue)?;
@@ -26,7 +26,7 @@ fn target(runtime: &Runtime, stream: hipStream_t, mode: hipStreamCaptureMode) ->
     Ok(target)
 }
 
-/// What is told of a stream's capture.
+/// The capture information that is returned to the program.
 struct Told {
     status: hipStreamCaptureStatus,
     view: Option<capture::View>,
@@ -43,7 +43,7 @@ fn told(stream: hipStream_t) -> Result<Told, Refusal> {
     Ok(Told { status, view: view.filter(|view| !view.is_invalid) })
 }
 
-/// Changes what a captured stream's next node comes behind.
+/// Changes the dependencies of a captured stream's next node.
 ///
 /// # Safety
 /// `nodes` must be null or valid for reads of `count` handles.
@@ -107,7 +107,7 @@ hip_functions! {
         if let Some(view) = told.view {
             put_if_wanted(id, view.id);
             put_if_wanted(graph, handle(view.graph));
-            // A handle and its number have the same bytes.
+            // A handle and its number have the same representation.
             put_if_wanted(before, view.last.cast());
             put_if_wanted(count, view.count);
         }
@@ -131,7 +131,7 @@ hip_functions! {
         stream: hipStream_t, graph: hipGraph_t, before: *const hipGraphNode_t, data: *const std::ffi::c_void,
         count: usize, mode: hipStreamCaptureMode,
     ) {
-        // Edges have no data in HIP.
+        // HIP has no edge data.
         let _ = data;
         let runtime = runtime()?;
         runtime.graphs.get(graph.cast()).ok_or(hipErrorInvalidValue)?;

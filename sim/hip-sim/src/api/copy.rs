@@ -19,7 +19,8 @@ use crate::runtime::{Runtime, Target, runtime};
 use crate::status::{Outcome, Refusal, ensure};
 use crate::virtual_memory::ensure_room;
 
-/// What of a box: rows of `width` bytes, `pitch` bytes apart on each side, and planes of `height` rows. A flat copy is one row.
+/// The shape of a copied box: rows of `width` bytes, `pitch` bytes apart on each side, in planes of `height` rows. A
+/// flat copy is one row.
 #[derive(Clone, Copy)]
 pub(crate) struct Shape {
     width: u64,
@@ -32,19 +33,19 @@ pub(crate) struct Shape {
 /// One side of a copy.
 #[derive(Clone, Copy)]
 pub(crate) struct Side {
-    /// Where it begins.
+    /// The start address.
     pub(crate) ptr: *mut c_void,
     strides: Strides,
 }
 
 impl Side {
-    /// What begins at `ptr`, with rows `pitch` and planes `plane` bytes apart.
+    /// The side that starts at `ptr`, with rows `pitch` and planes `plane` bytes apart.
     pub(crate) fn new(ptr: *mut c_void, pitch: usize, plane: usize) -> Self {
         Self { ptr, strides: Strides { pitch: pitch as u64, plane: plane as u64 } }
     }
 }
 
-/// Bytes from row to row and from plane to plane.
+/// The row and plane pitch in bytes.
 #[derive(Clone, Copy)]
 struct Strides {
     pitch: u64,
@@ -52,7 +53,7 @@ struct Strides {
 }
 
 impl Shape {
-    /// Whether there is nothing in it.
+    /// Returns whether the box is empty.
     pub(crate) fn is_empty(&self) -> bool {
         self.width == 0 || self.height == 0 || self.depth == 0
     }
@@ -62,13 +63,13 @@ impl Shape {
         Self { width: bytes as u64, height: 1, depth: 1, to: strides, from: strides }
     }
 
-    /// Planes of rows, as wide as so many bytes, between two sides.
+    /// The shape of a box between two sides. The extent's width is in bytes.
     pub(crate) fn cuboid(extent: [usize; 3], to: Side, from: Side) -> Self {
         let [width, height, depth] = extent.map(|size| size as u64);
         Self { width, height, depth, to: to.strides, from: from.strides }
     }
 
-    /// As C describes it: in three dimensions.
+    /// The copy as C's description of a 3D copy.
     fn parameters(&self, to: *mut c_void, from: *const c_void, kind: hipMemcpyKind) -> hipMemcpy3DParms {
         let side = |ptr: *mut c_void, strides: Strides| {
             let pitch = strides.pitch as usize;
@@ -85,7 +86,7 @@ impl Shape {
         }
     }
 
-    /// Bytes from the first to just past the last.
+    /// The bytes from the first to the end of the last row.
     fn span(&self, strides: Strides) -> Result<u64, Refusal> {
         let planes = strides.plane.checked_mul(self.depth - 1);
         let rows = strides.pitch.checked_mul(self.height - 1);
@@ -98,11 +99,11 @@ impl Shape {
 #[derive(Clone, Copy)]
 struct End {
     address: u64,
-    /// `None`: memory of the program's that HIP knows nothing of.
+    /// `None` for memory of the program that HIP does not know.
     block: Option<Block>,
 }
 
-/// A copy that has been checked.
+/// A validated copy.
 pub(crate) struct Copy {
     to: End,
     from: End,
@@ -110,7 +111,8 @@ pub(crate) struct Copy {
 }
 
 impl Copy {
-    /// Checks a copy as HIP does before it is queued, and beyond: an end that `kind` says is the device's must be so.
+    /// Validates a copy as HIP does before queueing it, and more strictly: if `kind` says that an end is device memory,
+    /// it must be.
     pub(crate) fn check(
         runtime: &Runtime,
         to: *mut c_void,
@@ -140,12 +142,12 @@ impl Copy {
         Ok(Self { to, from, shape })
     }
 
-    /// Whether the host's part must be done with when the call returns: the program's own memory is not pinned.
+    /// Returns whether the call must wait for the copy, because an end is unpinned memory of the program.
     pub(crate) fn is_pageable(&self) -> bool {
         self.to.block.is_none() || self.from.block.is_none()
     }
 
-    /// Carries the copy out.
+    /// Performs the copy.
     ///
     /// # Safety
     /// Ends that are not in HIP's memory must be valid for the access, and not accessed otherwise meanwhile.
@@ -154,7 +156,7 @@ impl Copy {
         for (plane, row) in (0..depth).flat_map(|plane| (0..height).map(move |row| (plane, row))) {
             let to = self.to.address + plane * to.plane + row * to.pitch;
             let from = self.from.address + plane * from.plane + row * from.pitch;
-            // SAFETY: `check` has found the whole box inside the blocks; the rest as the caller vouches.
+            // SAFETY: `check` ensured that the whole box is inside the blocks; the rest is guaranteed by the caller.
             unsafe { self.run_row(runtime, to, from) }?;
         }
         Ok(())
@@ -184,13 +186,13 @@ impl Copy {
     }
 }
 
-/// Whether the host waits for a copy.
+/// Whether the host waits for a copy, and on which stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Wait {
     No,
-    /// On a default stream.
+    /// On the default stream.
     Yes,
-    /// On the stream that was given (`hipMemcpyWithStream`).
+    /// On the given stream (`hipMemcpyWithStream`).
     WithStream,
 }
 
@@ -200,7 +202,7 @@ impl From<bool> for Wait {
     }
 }
 
-/// Checks a copy, queues it, and waits for it if `wait`, or if memory takes part that is not pinned.
+/// Validates and queues a copy. Waits for it if `wait` says so, or if an end is pageable memory.
 ///
 /// # Safety
 /// As HIP asks of the pointers.
@@ -216,7 +218,7 @@ pub(crate) unsafe fn copy(
     unsafe { described_copy(stream, wait.into(), to, from, shape, kind, None) }
 }
 
-/// As [`copy`], of what C has described as `parameters`, if it has.
+/// As [`copy`]; `parameters` is C's description of the copy, if the program passed one.
 ///
 /// # Safety
 /// As of [`copy`].
@@ -234,7 +236,7 @@ unsafe fn described_copy(
     match (wait, &target) {
         (Wait::No, _) | (_, Err(_)) => {}
         (Wait::Yes, Ok(target)) => refuse_captured(runtime, target)?,
-        // HIP lets the default stream through.
+        // HIP does not refuse the default stream here.
         (Wait::WithStream, Ok(target)) if target.is_null => {}
         (Wait::WithStream, Ok(target)) => {
             runtime.captures.refuse_use(target.queue)?;
@@ -242,7 +244,7 @@ unsafe fn described_copy(
         }
     }
     let wait = wait != Wait::No;
-    // One that waits looks at size and addresses first.
+    // A waiting copy validates sizes and addresses before it checks for captures.
     if !wait {
         ensure_kind(kind)?;
     }
@@ -252,7 +254,7 @@ unsafe fn described_copy(
     }
     ensure(!to.is_null() && !from.is_null(), hipErrorInvalidValue)?;
     ensure_kind(kind)?;
-    // Of a stream that is none and memory that is none, the memory is told of.
+    // If both the stream and the memory are invalid, the memory's status is returned.
     let copy = Copy::check(runtime, to, from, shape, kind)?;
     let target = target?;
     if runtime.captures.is_captured(target.queue) {
@@ -263,20 +265,20 @@ unsafe fn described_copy(
     let wait = wait || copy.is_pageable();
     let work = Work::Device(Box::new(move || {
         runtime.devices[target.device].carries_on()?;
-        // SAFETY: HIP asks that the program leaves the memory alone until the copy is done, and with pageable memory it cannot
-        // but wait.
+        // SAFETY: HIP requires that the program does not access the memory until the copy is done; with pageable memory the call waits for
+        // it.
         unsafe { copy.run(runtime) }
             .map_err(|error| Failure::new(hipErrorIllegalAddress, format!("a queued copy lost its memory: {error}")))
     }));
     enqueue(runtime, target, work, wait)
 }
 
-/// Refuses what waits for a stream that is captured, or for one that waits for such.
+/// Refuses to wait for a captured stream, or for a stream that waits for a captured one.
 pub(crate) fn refuse_captured(runtime: &Runtime, target: &Target) -> Outcome {
     if target.is_null { runtime.captures.refuse_legacy() } else { runtime.captures.refuse_use(target.queue) }
 }
 
-/// Puts device work on a stream and, if asked, waits for it as a synchronisation of the stream would.
+/// Submits device work to a stream and, with `wait`, waits for it like a synchronisation of the stream.
 pub(crate) fn enqueue(runtime: &Runtime, target: Target, work: Work, wait: bool) -> Outcome {
     let left_out = LeftOut::default();
     let work = match work {
@@ -287,7 +289,7 @@ pub(crate) fn enqueue(runtime: &Runtime, target: Target, work: Work, wait: bool)
     if wait {
         runtime.scheduler.wait(&[point]);
         runtime.failure(target.scope(runtime))?;
-        // Another thread may have been told of the failure before it, and no word is left for this one.
+        // Another thread may have received the failure first, so that none is left to take here.
         if let Some(failure) = left_out.get() {
             return Err(Refusal::from(&**failure));
         }
@@ -295,18 +297,18 @@ pub(crate) fn enqueue(runtime: &Runtime, target: Target, work: Work, wait: bool)
     Ok(())
 }
 
-/// Whether memory of a device was at an address, or may yet be.
+/// Returns whether an address belonged to a device's memory, or may still.
 fn is_gone(runtime: &Runtime, address: u64) -> bool {
     runtime.virtual_memory.is_reserved(address)
         || runtime.devices.iter().any(|device| device.gpu.memory().is_device_range(address))
 }
 
-/// Whether there is such a kind of copy.
+/// Refuses an invalid copy kind.
 pub(crate) fn ensure_kind(kind: hipMemcpyKind) -> Outcome {
     ensure(kind.0 <= hipMemcpyDefault.0 || kind == NO_CU, hipErrorInvalidMemcpyDirection)
 }
 
-/// The shape of a two-dimensional copy, whose rows must fit their pitches.
+/// The shape of a two-dimensional copy. Its rows must fit the pitches.
 fn rectangle(
     to_pitch: usize,
     from_pitch: usize,
@@ -321,7 +323,8 @@ fn rectangle(
     Ok(Shape { width: width as u64, height: height as u64, depth: 1, to, from })
 }
 
-/// A three-dimensional copy between memory and arrays: both ends, and the shape. Of an array, positions and widths count texels.
+/// The ends and the shape of a three-dimensional copy between memory and arrays. If an array takes part, positions and
+/// widths are in texels.
 pub(crate) fn cuboid(
     runtime: &Runtime,
     parameters: &hipMemcpy3DParms,
@@ -356,7 +359,7 @@ pub(crate) fn cuboid(
     Ok((to.ptr, from.ptr, Shape::cuboid([width, extent.height, extent.depth], to, from)))
 }
 
-/// `hipMemcpyDeviceToDeviceNoCU`, which came with HIP 6.
+/// `hipMemcpyDeviceToDeviceNoCU`, added in HIP 6.
 const NO_CU: hipMemcpyKind = hipMemcpyKind(1024);
 const NULL: hipStream_t = std::ptr::null_mut();
 

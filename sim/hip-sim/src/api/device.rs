@@ -1,4 +1,4 @@
-//! Devices: which there are, what they are, which is current.
+//! Devices: enumeration, properties and the current device.
 
 use std::ffi::{CStr, c_char, c_int, c_uint};
 use std::sync::atomic::Ordering;
@@ -16,17 +16,17 @@ use crate::queue::Scope;
 use crate::runtime::{Runtime, runtime};
 use crate::status::ensure;
 
-/// The release that this runtime is like.
+/// The HIP release that this runtime implements.
 pub(crate) const RELEASE: (u32, u32) = hip_sys::rocm_7_2::API_LEVEL;
 /// Its version as HIP writes it.
 pub(crate) const VERSION: c_int = (RELEASE.0 * 10_000_000 + RELEASE.1 * 100_000) as c_int;
 
-/// `HSA_AMD_LINK_INFO_TYPE_XGMI`: what joins any two devices.
+/// `HSA_AMD_LINK_INFO_TYPE_XGMI`: the link between any two devices.
 const LINK_TYPE: u32 = 4;
-/// Scheduling, mapped memory, local memory.
+/// The flags for scheduling, mapped memory and local memory.
 const KNOWN_DEVICE_FLAGS: c_uint = 0x7 | 0x8 | 0x10;
 
-/// Copies `text` to a buffer of `len` bytes, cut off to fit, with its NUL.
+/// Copies `text`, truncated to fit, to a buffer of `len` bytes, with a terminating NUL.
 ///
 /// # Safety
 /// `to` must be valid for writes of `len` bytes, and `len` at least 1.
@@ -117,7 +117,7 @@ hip_functions! {
     fn hipDeviceGetAttribute(value: *mut c_int, attribute: hipDeviceAttribute_t, device: c_int) {
         ensure(!value.is_null(), hipErrorInvalidValue)?;
         let device = runtime()?.device(device)?;
-        // It is in no properties.
+        // The properties do not contain this attribute.
         if attribute == hipDeviceAttributeImageSupport {
             return put(value, c_int::from(device.has_images()));
         }
@@ -152,9 +152,9 @@ hip_functions! {
         let (from, to) = (runtime.device(from)?, runtime.device(to)?);
         ensure(from.ordinal != to.ordinal, hipErrorInvalidDevice)?;
         put(value, match attribute.0 {
-            // How fast: as the link is, which is told of as xGMI.
+            // Performance rank: that of the link, which is reported as xGMI.
             0 => LINK_TYPE as c_int,
-            // Access, atomic operations, arrays.
+            // Access, atomic operations and array access are supported.
             1..=3 => 1,
             _ => return Err(hipErrorInvalidValue.into()),
         })
@@ -272,12 +272,12 @@ hip_functions! {
     }
 }
 
-/// A device's primary context as a handle: its number, never followed.
+/// A device's primary context as a handle: its number, which is never dereferenced.
 fn context_of(ordinal: usize) -> hipCtx_t {
     std::ptr::without_provenance_mut((ordinal + 1) << 8 | 0xd)
 }
 
-/// Waits for the device, then ends everything that is on it.
+/// Waits for the device, then destroys everything on it.
 fn reset(runtime: &Runtime, ordinal: usize) {
     runtime.drain(Some(ordinal));
     for stream in runtime.streams.remove_where(|stream| stream.device == ordinal) {
@@ -310,10 +310,10 @@ fn reset(runtime: &Runtime, ordinal: usize) {
     runtime.scheduler.forgive(ordinal);
 }
 
-/// Gives a block that is out of the address map back to where it came from.
+/// Frees a block that has been removed from the address map, according to its kind.
 pub(crate) fn release(runtime: &Runtime, block: &Block) {
     match block.kind {
-        // The memory of the map and the GPU's own table change together, so this cannot fail.
+        // The address map and the GPU's own table change together, so this cannot fail.
         Kind::Device => {
             drop(runtime.memory().free(block.base));
             if let Some((share, pool)) = block.share.and_then(|share| Some((share, runtime.pool(share.pool)?))) {
@@ -322,18 +322,18 @@ pub(crate) fn release(runtime: &Runtime, block: &Block) {
         }
         Kind::Host | Kind::Managed => {
             drop(runtime.memory().unregister_host(block.base));
-            // SAFETY: blocks of these kinds come from `allocate_host`; the block has left the map, so that this is the one release, and
-            // nothing that runs uses it: every caller has waited for the devices.
+            // SAFETY: blocks of these kinds come from `allocate_host`. The block has left the map, so this is the only release. Nothing
+            // that runs uses it, since every caller has waited for the devices.
             unsafe { release_host(block.base, block.size) };
         }
         Kind::Opened | Kind::Imported { .. } => drop(runtime.memory().free(block.allocation())),
         Kind::Registered => drop(runtime.memory().unregister_host(block.base)),
-        // It goes with its nodes, its module, its handle.
+        // Freed with the graph node, the module or the handle that owns it.
         Kind::Graph | Kind::Global | Kind::Mapped { .. } => {}
     }
 }
 
-/// The value of an attribute; `None` for one that HIP does not know.
+/// The value of an attribute; `None` for an unknown one.
 fn attribute_of(p: &R0600, attribute: hipDeviceAttribute_t) -> Option<c_int> {
     let clamp = |size: usize| c_int::try_from(size).unwrap_or(c_int::MAX);
     macro_rules! table {
@@ -426,7 +426,7 @@ fn attribute_of(p: &R0600, attribute: hipDeviceAttribute_t) -> Option<c_int> {
         hipDeviceAttributeMaxTexture3DDepth => p.textures[TEXTURE_3D + 2],
         hipDeviceAttributeMaxSurface1D => p.textures[SURFACE_1D],
     }
-    // Attributes that came after the lowest API level, by number.
+    // Attributes newer than the lowest API level, by number.
     let host_register_supported = hipDeviceAttributeVirtualMemoryManagementSupported.0 + 1;
     let pool_handle_types = host_register_supported + 1;
     match attribute.0 {

@@ -1,4 +1,4 @@
-//! Errors: the last one of the thread, names, descriptions.
+//! Errors: the thread's last error, names and descriptions.
 
 #![allow(non_snake_case)] // the names are HIP's
 

@@ -13,12 +13,13 @@ use crate::runtime::{Event, Record, Runtime, Target, runtime};
 use crate::shared_event::SharedEvent;
 use crate::status::{Outcome, Refusal, ensure};
 
-/// Blocking synchronisation, no timing, interprocess, no system fence, release to device, release to system.
+/// The flags for blocking synchronisation, no timing, interprocess, no system fence, release to device, release to
+/// system.
 const KNOWN_FLAGS: c_uint = 0x1 | 0x2 | 0x4 | 0x2000_0000 | 0x4000_0000 | 0x8000_0000;
 const RELEASES: c_uint = 0x2000_0000 | 0x4000_0000 | 0x8000_0000;
 pub(crate) const INTERPROCESS: c_uint = 0x4;
 
-/// Makes an event for the current device.
+/// Creates an event for the current device.
 ///
 /// # Safety
 /// `to` must be null or valid for a write.
@@ -28,7 +29,7 @@ unsafe fn create(to: *mut hipEvent_t, flags: c_uint) -> Outcome {
     ensure(flags & !KNOWN_FLAGS == 0 && (flags & RELEASES).count_ones() <= 1, hipErrorInvalidValue)?;
     ensure(flags & INTERPROCESS == 0 || flags & hipEventDisableTiming != 0, hipErrorInvalidValue)?;
     let device = runtime.live_current()?.ordinal;
-    // Where there is no such memory, the event is there all the same, and has no handle.
+    // If no shared memory is available, the event is created anyway, without an interprocess handle.
     let shared = (flags & INTERPROCESS != 0).then(|| SharedEvent::new(runtime, device, None).ok()).flatten();
     let event = Event { device, flags, record: Mutex::default(), shared, mark: Mutex::default() };
     // SAFETY: not null, hence valid, as the caller vouches.
@@ -39,7 +40,7 @@ fn event(runtime: &Runtime, handle: hipEvent_t) -> Result<Arc<Event>, Refusal> {
     runtime.events.get(handle.cast()).ok_or_else(|| hipErrorInvalidHandle.into())
 }
 
-/// Records `handle` on `stream`: the time is when the command comes up.
+/// Records `handle` on `stream`. The time is taken when the stream reaches the command.
 pub(crate) fn record(runtime: &Runtime, handle: hipEvent_t, stream: hipStream_t) -> Outcome {
     let event = event(runtime, handle)?;
     let target = runtime.live_target(stream)?;
@@ -52,19 +53,19 @@ pub(crate) fn record(runtime: &Runtime, handle: hipEvent_t, stream: hipStream_t)
     record_event(runtime, &event, &target).map(drop)
 }
 
-/// Records the event with handle `handle`, as a number, on a stream.
+/// Records the event with this handle, as a number, on a stream.
 pub(crate) fn record_on(runtime: &Runtime, handle: usize, target: &Target) -> Result<Point, Refusal> {
     let event = event(runtime, std::ptr::without_provenance_mut(handle))?;
     record_event(runtime, &event, target)
 }
 
-/// What a wait for the event with this handle, as a number, waits for.
+/// The point that a wait for this event waits for. `handle` is a number.
 pub(crate) fn point_of(runtime: &Runtime, handle: usize) -> Result<Option<Point>, Refusal> {
     let event = event(runtime, std::ptr::without_provenance_mut(handle))?;
     Ok(event.latest(runtime).map(|record| record.point))
 }
 
-/// Whether the event with this handle, as a number, is there.
+/// Returns whether an event with this handle, as a number, exists.
 pub(crate) fn exists(runtime: &Runtime, handle: usize) -> bool {
     event(runtime, std::ptr::without_provenance_mut(handle)).is_ok()
 }
@@ -79,7 +80,7 @@ fn record_event(runtime: &Runtime, event: &Event, target: &Target) -> Result<Poi
     Ok(point)
 }
 
-/// An event that is asked whether it is done, or waited for.
+/// The recording of an event that the program queries or waits for.
 fn asked(runtime: &Runtime, handle: hipEvent_t) -> Result<Option<Record>, Refusal> {
     let event = event(runtime, handle)?;
     let mark = event.mark.lock().unwrap_or_else(PoisonError::into_inner).clone();
@@ -88,7 +89,7 @@ fn asked(runtime: &Runtime, handle: hipEvent_t) -> Result<Option<Record>, Refusa
     Ok(event.latest(runtime))
 }
 
-/// The time that a recording has got, if the event can be asked for it.
+/// The time of an event's recording, if the event has timing.
 fn time_of(runtime: &Runtime, event: &Event) -> Result<Instant, Refusal> {
     let record = event.latest(runtime).filter(|_| event.flags & hipEventDisableTiming == 0);
     let record = record.ok_or(hipErrorInvalidHandle)?;
@@ -136,7 +137,7 @@ hip_functions! {
         ensure(!milliseconds.is_null(), hipErrorInvalidValue)?;
         let (start, stop) = (event(runtime, start)?, event(runtime, stop)?);
         ensure(start.device == stop.device, hipErrorInvalidHandle)?;
-        // Both are looked at before either's readiness counts: an event that was never recorded is no matter of time.
+        // Both are checked before either's completion matters: an event that was never recorded is an error in any case.
         let (start, stop) = match (time_of(runtime, &start), time_of(runtime, &stop)) {
             (Ok(start), Ok(stop)) => (start, stop),
             (Err(a), Err(b)) => return Err(if a.is(hipErrorNotReady) { b } else { a }),

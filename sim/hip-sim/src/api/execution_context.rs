@@ -1,4 +1,4 @@
-//! Device resources and execution contexts, of HIP 10.0.
+//! Device resources and execution contexts of HIP 10.0.
 
 use std::ffi::{c_int, c_uint, c_ulonglong, c_void};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -26,16 +26,16 @@ const IGNORE_COSCHEDULING: c_uint = 1;
 /// `hipDevSmResourceSplitMaxPotentialClusterSize`.
 const LARGEST_CLUSTERS: c_uint = 2;
 
-/// The streams of a device that are expected to work at a time: the hardware queues that the real runtime uses at most.
+/// The default number of concurrently active streams: the maximum number of hardware queues that AMD's runtime uses.
 const HARDWARE_QUEUES: u32 = 4;
 
-/// A number that no other split has, nor a device's own resource.
+/// A number that is unique to a split. A device's own resource has none.
 fn new_family() -> u32 {
     static LAST: AtomicU32 = AtomicU32::new(0);
     LAST.fetch_add(1, Ordering::Relaxed).wrapping_add(1).max(1)
 }
 
-/// The units that `resource` names, all of a device that there is.
+/// The units that `resource` describes. Refused if the device does not have them.
 ///
 /// # Safety
 /// `resource` must be null or valid for a read.
@@ -46,7 +46,7 @@ unsafe fn units(runtime: &Runtime, resource: *const DevResource) -> Result<Units
     checked(runtime, units)
 }
 
-/// `units`, if its device has them.
+/// Returns `units` if its device has them.
 fn checked(runtime: &Runtime, units: Units) -> Result<Units, Refusal> {
     let device = runtime.devices.get(units.device).ok_or(hipErrorInvalidDevice)?;
     let all = units_of_device(runtime, device.ordinal).set;
@@ -54,10 +54,10 @@ fn checked(runtime: &Runtime, units: Units) -> Result<Units, Refusal> {
     Ok(units)
 }
 
-/// Writes what a split gave to where the caller wants it.
+/// Writes the parts of a split for the caller.
 ///
 /// # Safety
-/// `result` must be valid for as many resources as there are groups, `remainder` null or valid for a write.
+/// `result` must be valid for writes of one resource per group, `remainder` null or valid for a write.
 unsafe fn put_split(split: &Split, result: *mut DevResource, remainder: *mut DevResource) {
     for (index, group) in split.groups.iter().enumerate() {
         // SAFETY: there is room for each group, as the caller vouches.
@@ -68,7 +68,7 @@ unsafe fn put_split(split: &Split, result: *mut DevResource, remainder: *mut Dev
     unsafe { super::put_if_wanted(remainder, rest) };
 }
 
-/// The resources of a context, from those that the program has put together.
+/// The resources of a context, from a program's list.
 fn describe(runtime: &Runtime, resources: &[DevResource]) -> Result<Descriptor, Refusal> {
     let refused = |text: &str| Refusal::new(INVALID_RESOURCE_CONFIGURATION, text);
     let mut all: Option<Units> = None;
@@ -97,7 +97,7 @@ fn describe(runtime: &Runtime, resources: &[DevResource]) -> Result<Descriptor, 
     Ok(Descriptor { units, work_queues })
 }
 
-/// The context that `handle` names.
+/// The context behind `handle`.
 fn context(runtime: &Runtime, handle: ContextHandle) -> Result<Arc<Context>, Refusal> {
     ensure(!handle.is_null(), hipErrorInvalidValue)?;
     runtime.contexts.get(handle).ok_or_else(|| hipErrorContextIsDestroyed.into())
@@ -107,7 +107,7 @@ fn event(runtime: &Runtime, handle: hipEvent_t) -> Result<Arc<Event>, Refusal> {
     runtime.events.get(handle.cast()).ok_or_else(|| hipErrorInvalidHandle.into())
 }
 
-/// The handle of the context that a device has by itself, the same for every call.
+/// The handle of the device's primary context, the same in every call.
 fn primary(runtime: &Runtime, device: usize) -> Result<ContextHandle, Refusal> {
     let mut known = runtime.primary_contexts.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some((_, handle)) = known.iter().find(|(other, _)| *other == device) {
@@ -120,7 +120,7 @@ fn primary(runtime: &Runtime, device: usize) -> Result<ContextHandle, Refusal> {
     Ok(handle)
 }
 
-/// What a device has by itself.
+/// A device's own resource.
 fn resource_of_device(runtime: &Runtime, device: usize, kind: c_uint) -> Result<DevResource, Refusal> {
     match kind {
         TYPE_UNITS => Ok(units_of_device(runtime, device).write()),
@@ -129,7 +129,7 @@ fn resource_of_device(runtime: &Runtime, device: usize, kind: c_uint) -> Result<
     }
 }
 
-/// Ends all contexts of a device, for its reset.
+/// Destroys all contexts of a device, on its reset.
 pub(crate) fn reset(runtime: &Runtime, device: usize) {
     runtime.primary_contexts.lock().unwrap_or_else(PoisonError::into_inner).retain(|(other, _)| *other != device);
     for context in runtime.contexts.remove_where(|context| context.device == device) {
@@ -138,7 +138,7 @@ pub(crate) fn reset(runtime: &Runtime, device: usize) {
     runtime.descriptors.remove_where(|descriptor| descriptor.units.device == device);
 }
 
-/// The mask of the units that a stream's kernels run on.
+/// Writes the mask of the units that a stream's kernels run on.
 ///
 /// # Safety
 /// `mask` must be valid for a write of `words` words.
@@ -169,7 +169,7 @@ hip_functions! {
         ensure(words > 0 && !mask.is_null(), hipErrorInvalidValue)?;
         let all = units_of_device(runtime, runtime.live_current()?.ordinal).set;
         let set = all.masked(std::slice::from_raw_parts(mask, words as usize));
-        // A mask that leaves none is none.
+        // A mask that selects no unit is ignored.
         super::stream::create(to, hipStreamDefault, 0, Some(set).filter(|set| set.count() > 0))
     }
 
@@ -196,7 +196,7 @@ hip_functions! {
         let runtime = runtime()?;
         ensure(!groups.is_null() && !input.is_null(), hipErrorInvalidValue)?;
         ensure(flags & !(IGNORE_COSCHEDULING | LARGEST_CLUSTERS) == 0, hipErrorInvalidValue)?;
-        // As the real runtime. There are no clusters, so that the largest are of one.
+        // As in AMD's runtime. There are no clusters, so the largest cluster size is 1.
         ensure(flags & IGNORE_COSCHEDULING == 0, hipErrorNotSupported)?;
         let input = units(runtime, input)?;
         if result.is_null() {
@@ -239,7 +239,7 @@ hip_functions! {
         let device = runtime.device(device)?;
         let resources = runtime.descriptors.get(descriptor).ok_or(hipErrorInvalidValue)?;
         ensure(resources.units.device == device.ordinal, hipErrorInvalidDevice)?;
-        // The context has the descriptor from now on: the real runtime frees it with the context.
+        // The context owns the descriptor from now on: AMD's runtime frees it with the context.
         let resources = runtime.descriptors.remove(descriptor).ok_or(hipErrorInvalidValue)?;
         let context = Context::new(runtime, device.ordinal, false, &resources);
         put(to, runtime.contexts.insert(context).ok_or(hipErrorOutOfMemory)?)
@@ -263,7 +263,7 @@ hip_functions! {
         let runtime = runtime()?;
         ensure(!to.is_null(), hipErrorInvalidValue)?;
         let context = context(runtime, handle)?;
-        // Both are non-blocking here.
+        // Both create a non-blocking stream here.
         ensure(flags == hipStreamDefault || flags == hipStreamNonBlocking, hipErrorInvalidValue)?;
         put(to, open_in_context(runtime, &context, priority)?)
     }

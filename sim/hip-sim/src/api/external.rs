@@ -1,4 +1,4 @@
-//! Memory and semaphores of other APIs, by file descriptor. Linux alone has it.
+//! Memory and semaphores of other APIs, by file descriptor. Linux only.
 
 #![allow(non_upper_case_globals, reason = "HIP's names in patterns")]
 
@@ -18,26 +18,26 @@ use crate::runtime::{Runtime, runtime};
 use crate::semaphore::{Semaphore, What};
 use crate::status::{Outcome, Refusal, ensure};
 
-/// What a `hipExternalMemory_t` names.
+/// The memory behind a `hipExternalMemory_t`.
 pub(crate) struct ExternalMemory {
     physical: Arc<Physical>,
     device: usize,
-    /// Bytes, as the program has said.
+    /// The size in bytes that the program passed.
     size: u64,
 }
 
-/// `hipExternalSemaphoreHandleTypeTimelineSemaphoreFd`, which came with 6.2.
+/// `hipExternalSemaphoreHandleTypeTimelineSemaphoreFd`, added in HIP 6.2.
 const TIMELINE_FD: hipExternalSemaphoreHandleType = hipExternalSemaphoreHandleType(9);
 
-/// Imports memory for the current device. The descriptor stays the caller's.
+/// Imports memory for the current device. The caller keeps the descriptor.
 fn import(runtime: &Runtime, descriptor: i32, size: u64) -> Result<*mut c_void, Refusal> {
     let device = runtime.live_current()?;
     let refused = |why: String| {
-        // The real runtime's status for it.
+        // AMD's runtime returns this status.
         Refusal::new(hipErrorOutOfMemory, format!("descriptor {descriptor} is no memory that can be imported: {why}"))
     };
     ensure(descriptor >= 0, hipErrorOutOfMemory)?;
-    // SAFETY: borrowed for the one call, which says so if it is not open.
+    // SAFETY: borrowed for one call, which fails if the descriptor is not open.
     let copy = unsafe { BorrowedFd::borrow_raw(descriptor) }.try_clone_to_owned();
     let copy = copy.map_err(|error| refused(error.to_string()))?;
     let physical = runtime.memory().import_physical(copy, Some(device.gpu.agent()));
@@ -49,7 +49,7 @@ fn import(runtime: &Runtime, descriptor: i32, size: u64) -> Result<*mut c_void, 
     Ok(runtime.external_memory.insert(memory).ok_or(hipErrorOutOfMemory)?)
 }
 
-/// Gives a part of imported memory an address.
+/// Maps a part of imported memory to an address.
 fn map(runtime: &Runtime, memory: &ExternalMemory, offset: u64, size: u64) -> Result<*mut c_void, Refusal> {
     let inside = offset.checked_add(size).is_some_and(|end| end <= memory.size);
     if size == 0 || !inside {
@@ -67,7 +67,7 @@ fn map(runtime: &Runtime, memory: &ExternalMemory, offset: u64, size: u64) -> Re
     Ok(pointer(base))
 }
 
-/// Semaphores by their handles, with what `value` finds in the parameters of each.
+/// Looks semaphores up, and pairs each with the value that `value` reads from its parameters.
 ///
 /// # Safety
 /// Both must be null or valid for reads of `count`.
@@ -94,7 +94,7 @@ unsafe fn fences<P: Copy>(
     Ok(Arc::new(SemaphoreNode { fences, handles, parameters }))
 }
 
-/// Signals of semaphores, with a value for each.
+/// The operation that signals semaphores, with a value for each.
 ///
 /// # Safety
 /// Both must be null or valid for reads of `count`.
@@ -109,7 +109,7 @@ pub(super) unsafe fn signals(
     node.map(Operation::SignalSemaphores)
 }
 
-/// Waits for semaphores, with a value for each.
+/// The operation that waits for semaphores, with a value for each.
 ///
 /// # Safety
 /// Both must be null or valid for reads of `count`.
@@ -124,7 +124,7 @@ pub(super) unsafe fn waits(
     node.map(Operation::WaitSemaphores)
 }
 
-/// Queues what is done with semaphores, or puts it into the graph of a capture.
+/// Queues a semaphore operation, or adds it to the graph of a capture.
 fn queue(runtime: &'static Runtime, stream: hipStream_t, operation: Operation) -> Outcome {
     let target = runtime.live_target(stream)?;
     if runtime.captures.is_captured(target.queue) {
@@ -162,7 +162,7 @@ hip_functions! {
     }
 
     fn hipDestroyExternalMemory(memory: hipExternalMemory_t) {
-        // What is mapped keeps the memory.
+        // Mappings keep the memory alive.
         runtime()?.external_memory.remove(memory).ok_or(hipErrorInvalidValue)?;
         Ok(())
     }
@@ -185,7 +185,7 @@ hip_functions! {
     }
 
     fn hipDestroyExternalSemaphore(semaphore: hipExternalSemaphore_t) {
-        // What is queued has it until it is done.
+        // Queued operations keep the semaphore alive.
         runtime()?.semaphores.remove(semaphore).ok_or(hipErrorInvalidValue)?;
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! Memory and events that processes share, by handles. Linux alone has it.
+//! Interprocess memory and events, shared by handles. Linux only.
 
 use std::ffi::{c_uint, c_void};
 use std::sync::{Arc, Mutex};
@@ -16,23 +16,23 @@ use crate::runtime::{Event, Runtime, runtime};
 use crate::shared_event::SharedEvent;
 use crate::status::{Refusal, ensure};
 
-/// `hipIpcMemLazyEnablePeerAccess`: HIP takes nothing else.
+/// `hipIpcMemLazyEnablePeerAccess`: the only flag that HIP accepts.
 const LAZY_PEER_ACCESS: c_uint = 1;
 
-/// A handle for the memory of `hipMalloc` around `at`.
+/// Creates a handle for the `hipMalloc` memory that contains `at`.
 fn share(runtime: &Runtime, at: u64) -> Result<Handle, Refusal> {
     let block = runtime.memory.find(at).filter(|block| block.kind == Kind::Device && block.share.is_none());
     let block = block.ok_or_else(|| {
         Refusal::new(hipErrorInvalidValue, format!("{at:#x} is not in live memory of hipMalloc's, of this process"))
     })?;
-    // Its bytes may move to where others find them, and nothing may write them meanwhile.
+    // Sharing may move the bytes to a shared file, so nothing may write them meanwhile.
     runtime.drain(None);
     let refused = |error: MemoryError| Refusal::new(hipErrorInvalidValue, error.to_string());
     let name = runtime.memory().share(block.base).and_then(|physical| physical.name()).map_err(refused)?;
     Ok(Handle { what: What::Memory, name, device: block.device as u32, size: block.size, offset: at - block.base })
 }
 
-/// The memory of another process that a handle names.
+/// The memory of another process behind a handle.
 fn import(runtime: &Runtime, handle: &Handle, owner: Option<Agent>) -> Result<Arc<Physical>, Refusal> {
     ensure(handle.name.process() != std::process::id(), hipErrorInvalidContext)?;
     let physical = handle.name.open().and_then(|file| runtime.memory().import_physical(file, owner).ok());
@@ -40,16 +40,16 @@ fn import(runtime: &Runtime, handle: &Handle, owner: Option<Agent>) -> Result<Ar
         .ok_or_else(|| Refusal::new(hipErrorInvalidDevicePointer, "the memory, or the process whose it is, is gone"))
 }
 
-/// The handle of these bytes.
+/// Decodes a handle of kind `what`.
 fn read<T>(handle: &T, what: What) -> Result<Handle, Refusal> {
     const { assert!(size_of::<T>() == size_of::<[u32; WORDS]>()) };
-    // SAFETY: as many bytes, any of which are a value.
+    // SAFETY: the sizes are equal, and any bytes are a valid value.
     let words = unsafe { std::ptr::from_ref(handle).cast::<[[u8; 4]; WORDS]>().read_unaligned() };
     let refused = || Refusal::new(hipErrorInvalidValue, format!("no handle of {what:?}, or damaged"));
     Handle::read(&words.map(u32::from_le_bytes), what).ok_or_else(refused)
 }
 
-/// Opens the memory of another process, for the current device; where it begins.
+/// Opens the memory of another process on the current device and returns its address.
 fn open(runtime: &Runtime, handle: &Handle) -> Result<u64, Refusal> {
     let Handle { size, offset, .. } = *handle;
     let device = runtime.live_current()?;
@@ -83,7 +83,7 @@ hip_functions! {
         let opened = |block: &Block| block.kind == Kind::Opened;
         let block = runtime.memory.find(address(ptr)).filter(opened).ok_or(hipErrorInvalidValue)?;
         runtime.drain(None);
-        // Another thread may have been faster.
+        // Another thread may have closed it first.
         let block = runtime.memory.remove(block.base, opened).ok_or(hipErrorInvalidValue)?;
         release(runtime, &block);
         Ok(())

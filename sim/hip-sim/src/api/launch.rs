@@ -18,14 +18,14 @@ use crate::queue::{Point, QueueKey, Work};
 use crate::runtime::{Device, Runtime, Target, runtime};
 use crate::status::{Outcome, Refusal, ensure};
 
-/// The marks in the `extra` array of a launch.
+/// The markers in a launch's `extra` array.
 const PARAM_END: usize = 3;
 const PARAM_BUFFER: usize = 1;
 const PARAM_SIZE: usize = 2;
-/// Entries of `extra` that are looked at before its end mark is given up.
+/// The number of `extra` entries that are searched for the end marker.
 const MOST_EXTRA: usize = 16;
 
-/// The explicit arguments as bytes, from an array with a pointer to each.
+/// Collects the explicit arguments as bytes, from an array with a pointer to each.
 ///
 /// # Safety
 /// `params` must have a pointer for each explicit argument, null or valid for reads of the argument's size.
@@ -48,7 +48,7 @@ unsafe fn gather(info: &KernelInfo, params: *const *mut c_void) -> Result<Vec<u8
     Ok(bytes)
 }
 
-/// The explicit arguments as bytes, from the buffer that `extra` describes.
+/// Copies the explicit arguments as bytes, from the buffer that `extra` describes.
 ///
 /// # Safety
 /// `extra` must be an array as HIP describes it, ended by its mark, and its buffer valid for reads.
@@ -57,7 +57,7 @@ unsafe fn take_buffer(info: &KernelInfo, extra: *const *mut c_void) -> Result<Ve
     let mut at = 0;
     loop {
         ensure(at < MOST_EXTRA, hipErrorInvalidValue)?;
-        // SAFETY: the end mark has not come yet, so the entry is in the array; the value follows its mark.
+        // SAFETY: the end marker has not been reached, so the entry is in the array; each value follows its marker.
         let mark = unsafe { extra.add(at).read() }.addr();
         if mark == PARAM_END {
             break;
@@ -68,7 +68,7 @@ unsafe fn take_buffer(info: &KernelInfo, extra: *const *mut c_void) -> Result<Ve
         ensure(!value.is_null(), hipErrorInvalidValue)?;
         match mark {
             PARAM_BUFFER => buffer = value.cast(),
-            // SAFETY: HIP asks for a pointer to the size here.
+            // SAFETY: HIP requires a pointer to the size here.
             _ => size = Some(unsafe { value.cast::<usize>().read_unaligned() }),
         }
         at += 2;
@@ -85,18 +85,18 @@ unsafe fn take_buffer(info: &KernelInfo, extra: *const *mut c_void) -> Result<Ve
     Ok(unsafe { std::slice::from_raw_parts(buffer, needed) }.to_vec())
 }
 
-/// What a launch asks for.
+/// The size and options of a launch.
 #[derive(Clone, Copy)]
 pub(crate) struct Launch {
-    /// Work-items.
+    /// Grid size in work-items.
     pub(crate) grid: [u32; 3],
     pub(crate) block: [u32; 3],
     pub(crate) lds: u32,
-    /// Whether all workgroups are to run at a time, so that they can wait for each other.
+    /// Whether all workgroups must run at the same time, so that they can wait for each other.
     pub(crate) is_cooperative: bool,
 }
 
-/// A launch that has been checked, with its arguments.
+/// A validated launch with its arguments.
 pub(crate) struct Prepared {
     pub(crate) device: usize,
     pub(crate) kernel: Kernel,
@@ -105,7 +105,7 @@ pub(crate) struct Prepared {
 }
 
 impl Prepared {
-    /// Checks a launch, and takes its arguments.
+    /// Validates a launch and copies its arguments.
     ///
     /// # Safety
     /// As HIP asks of the parameters.
@@ -134,11 +134,11 @@ impl Prepared {
         Ok(Self { device: function.device, kernel: function.kernel.clone(), launch, arguments })
     }
 
-    /// Runs it, here and now.
+    /// Runs the launch immediately.
     pub(crate) fn run(&self, runtime: &Runtime) -> Result<(), Failure> {
         let device = &runtime.devices[self.device];
         let Launch { grid, block, lds, is_cooperative } = self.launch;
-        // What fails in another launch leaves nothing behind that matters here: the barrier is made anew.
+        // A failed launch leaves nothing behind that matters here: each launch makes a new barrier.
         let _barrier = is_cooperative.then(|| device.cooperative.lock().unwrap_or_else(PoisonError::into_inner));
         if is_cooperative {
             device.gpu.init_grid_barrier(self.launch.blocks().try_into().unwrap_or(u32::MAX));
@@ -154,7 +154,7 @@ impl Prepared {
 }
 
 impl Launch {
-    /// From blocks, as HIP launches are given.
+    /// The launch for a grid size in blocks, as HIP launches specify it.
     pub(crate) fn from_blocks(blocks: [u32; 3], block: [u32; 3], lds: u32) -> Result<Self, Refusal> {
         for (blocks, most) in blocks.into_iter().zip(MAX_GRID) {
             ensure(blocks <= most, hipErrorInvalidValue)?;
@@ -167,18 +167,18 @@ impl Launch {
         Ok(Self { grid, block, lds, is_cooperative: false })
     }
 
-    /// Whether it is of as many workgroups, as large and with as much LDS.
+    /// Returns whether both have the same number of workgroups, workgroup size and LDS.
     fn is_like(&self, other: &Self) -> bool {
         (self.grid, self.block, self.lds) == (other.grid, other.block, other.lds)
     }
 
-    /// How many workgroups there are.
+    /// The number of workgroups.
     fn blocks(&self) -> u64 {
         let axes = self.grid.iter().zip(self.block);
         axes.map(|(grid, block)| u64::from(grid.div_ceil(block.max(1)))).fold(1, u64::saturating_mul)
     }
 
-    /// Whether all its workgroups run at a time, if they have to.
+    /// Refuses a cooperative launch whose workgroups cannot all run at the same time.
     fn check_cooperative(&self, device: &Device, kernel: &Kernel) -> Outcome {
         if !self.is_cooperative {
             return Ok(());
@@ -197,7 +197,7 @@ impl Launch {
         Ok(())
     }
 
-    /// As C describes it, without the arguments.
+    /// The launch as C's node parameters, without the arguments.
     fn parameters(&self, function: hipFunction_t) -> hipKernelNodeParams {
         let dim = |[x, y, z]: [u32; 3]| dim3 { x, y, z };
         let blocks = [0, 1, 2].map(|axis| self.grid[axis] / self.block[axis].max(1));
@@ -211,7 +211,7 @@ impl Launch {
         }
     }
 
-    /// The checks of the real runtime, in its order.
+    /// Performs the checks of AMD's runtime, in its order.
     fn check(&self, info: &KernelInfo) -> Outcome {
         ensure(!self.block.contains(&0) && !self.grid.contains(&0), hipErrorInvalidValue)?;
         ensure(self.lds <= LDS_BYTES, hipErrorInvalidValue)?;
@@ -239,7 +239,7 @@ impl Launch {
     }
 }
 
-/// The status that HIP has for a fault.
+/// The HIP status of a fault.
 fn status_of(fault: &Fault) -> hipError_t {
     match &fault.kind {
         FaultKind::Memory { why: Denied::Misaligned(_), .. } => hipErrorLaunchFailure,
@@ -250,7 +250,7 @@ fn status_of(fault: &Fault) -> hipError_t {
     }
 }
 
-/// Checks a launch and queues it, between its events if there are any.
+/// Validates and queues a launch, between its start and stop events if given.
 ///
 /// # Safety
 /// As HIP asks of the parameters.
@@ -297,7 +297,8 @@ unsafe fn launch(
 const NO_PRE_SYNC: c_uint = 1;
 const NO_POST_SYNC: c_uint = 2;
 
-/// Checks a cooperative launch on several devices, and queues it: behind what is on the streams of all, and in front of what comes on any.
+/// Validates and queues a cooperative launch on several devices: after earlier work on all of its streams, and before
+/// later work on any of them.
 ///
 /// # Safety
 /// As HIP asks of the parameters.
@@ -309,7 +310,7 @@ unsafe fn launch_on_devices(parts: &[hipFunctionLaunchParams], flags: c_uint) ->
         let block = [part.blockDimX, part.blockDimY, part.blockDimZ];
         ensure(!grid.contains(&0) && !block.contains(&0), hipErrorInvalidConfiguration)?;
         let handle = part.hStream.addr();
-        // Their own streams alone: no default stream can be of several devices.
+        // Only streams that the program created: the default stream cannot belong to several devices.
         ensure(handle > 2, hipErrorInvalidHandle)?;
         let target = runtime.live_target(part.hStream)?;
         runtime.captures.refuse_use(target.queue)?;
@@ -354,7 +355,7 @@ const NO_EXTRA: *mut *mut c_void = std::ptr::null_mut();
 /// `hipLaunchAttributeCooperative`.
 const COOPERATIVE: u32 = 2;
 
-/// `HIP_LAUNCH_CONFIG`, which came with 7.0.
+/// `HIP_LAUNCH_CONFIG`, added in HIP 7.0.
 #[derive(Clone, Copy)]
 #[repr(C)]
 struct LaunchConfig {
@@ -366,7 +367,7 @@ struct LaunchConfig {
     attribute_count: c_uint,
 }
 
-/// `hipLaunchAttribute`, which came with 7.0: what it is, and 64 bytes of which each kind uses its part.
+/// `hipLaunchAttribute`, added in HIP 7.0: its kind, and 64 bytes of which each kind uses a part.
 #[derive(Clone, Copy)]
 #[repr(C)]
 struct Attribute {
@@ -415,7 +416,7 @@ hip_functions! {
         ensure(attribute_count == 0 || !attributes.is_null(), hipErrorInvalidValue)?;
         let mut size = Launch::from_blocks(grid, block, lds)?;
         for at in 0..attribute_count as usize {
-            // The others say how fast, not what.
+            // The other attributes are performance hints.
             let Attribute { id, value, .. } = *attributes.add(at);
             if id == COOPERATIVE {
                 size.is_cooperative = value[0] as i32 != 0;

@@ -1,4 +1,4 @@
-//! Libraries: code that is loaded on each device when it is first used there (HIP 7.1, and more of it in 10.0).
+//! Libraries: code that is loaded on each device at its first use there (since HIP 7.1, extended in 10.0).
 
 use std::ffi::{CStr, CString, c_char, c_int, c_uint, c_void};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -19,47 +19,47 @@ type LibraryHandle = *mut c_void;
 /// A `hipKernel_t`, likewise.
 type KernelHandle = *mut c_void;
 
-/// What a `hipLibrary_t` names.
+/// The library behind a `hipLibrary_t`.
 pub(crate) struct Library {
     code: CodeObject,
-    /// What was made of it so far.
+    /// The modules and kernels made from it so far.
     made: Mutex<Made>,
 }
 
 #[derive(Default)]
 struct Made {
-    /// The code on devices, with their numbers.
+    /// The loaded modules, with their devices' ordinals.
     modules: Vec<(usize, Arc<amdgpu_sim::Module>)>,
-    /// Handles of kernels, as numbers.
+    /// Kernel handles by name, as numbers.
     kernels: Vec<(String, usize)>,
     managed: ManagedVariables,
 }
 
-/// What a `hipKernel_t` names.
+/// The kernel behind a `hipKernel_t`.
 pub(crate) struct LibraryKernel {
     name: CString,
     info: KernelInfo,
-    /// The library's handle, as a number: the kernel ends with it.
+    /// The library's handle, as a number. The kernel is destroyed with the library.
     library: usize,
     made: Mutex<OnDevices>,
 }
 
-/// What a kernel is on devices, by their numbers.
+/// A kernel's state on each device, by device ordinal.
 #[derive(Default)]
 struct OnDevices {
-    /// Handles, as numbers.
+    /// Function handles, as numbers.
     functions: Vec<(usize, usize)>,
-    /// What was set of attributes.
+    /// The attributes that the program has set.
     attributes: Vec<(usize, hipFunction_attribute, c_int)>,
 }
 
 impl Library {
     fn lock(&self) -> MutexGuard<'_, Made> {
-        // The lists are whole after every statement.
+        // The lists are consistent after every statement.
         self.made.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The code on a device, loaded if it is not there yet.
+    /// The module on a device, loaded on first use.
     fn module(&self, runtime: &Runtime, device: &Device) -> Result<Arc<amdgpu_sim::Module>, Refusal> {
         let mut made = self.lock();
         if let Some((_, module)) = made.modules.iter().find(|(ordinal, _)| *ordinal == device.ordinal) {
@@ -73,7 +73,7 @@ impl Library {
     }
 }
 
-/// Loads `bytes` for all devices, which are of one architecture.
+/// Loads `bytes` for all devices, which have the same architecture.
 ///
 /// # Safety
 /// `to` must be null or valid for a write.
@@ -106,7 +106,7 @@ fn kernel(runtime: &Runtime, handle: KernelHandle) -> Result<Arc<LibraryKernel>,
     runtime.library_kernels.get(handle).ok_or_else(|| hipErrorInvalidHandle.into())
 }
 
-/// The handle of a library's kernel, the same for every call.
+/// The handle of a library's kernel, the same in every call.
 fn kernel_of(
     runtime: &Runtime,
     handle: LibraryHandle,
@@ -124,7 +124,7 @@ fn kernel_of(
     Ok(kernel)
 }
 
-/// The handle of a kernel on the current device, the same for every call.
+/// The function handle of a kernel on the current device, the same in every call.
 fn function(runtime: &Runtime, kernel: &LibraryKernel) -> Result<hipFunction_t, Refusal> {
     let device = runtime.current();
     let mut made = kernel.made.lock().unwrap_or_else(PoisonError::into_inner);
@@ -140,7 +140,7 @@ fn function(runtime: &Runtime, kernel: &LibraryKernel) -> Result<hipFunction_t, 
     Ok(function.cast())
 }
 
-/// Ends what libraries have on a device, for its reset. They are loaded there again when they are used again.
+/// Unloads libraries from a device, on its reset. Their next use loads them again.
 pub(crate) fn reset(runtime: &Runtime, device: usize) {
     for kernel in runtime.library_kernels.values() {
         let mut made = kernel.made.lock().unwrap_or_else(PoisonError::into_inner);
@@ -161,7 +161,7 @@ hip_functions! {
         to: *mut LibraryHandle, code: *const c_void, jit: *mut hipJitOption, jit_values: *mut *mut c_void,
         jit_count: c_uint, options: *mut c_void, values: *mut *mut c_void, count: c_uint,
     ) {
-        // Options are the compiler's, and about keeping the bytes: they are copied.
+        // The options concern the compiler, or the lifetime of the bytes, which are copied anyway.
         let _ = (jit, jit_values, jit_count, options, values, count);
         ensure(!to.is_null() && !code.is_null(), hipErrorInvalidValue)?;
         let bytes = image::read(code).map_err(|text| Refusal::new(hipErrorInvalidImage, text))?;
@@ -183,7 +183,7 @@ hip_functions! {
         let runtime = runtime()?;
         ensure(!handle.is_null(), hipErrorInvalidValue)?;
         let unloaded = runtime.libraries.remove(handle).ok_or(hipErrorInvalidHandle)?;
-        // Kernels that are queued hold on to the code until they have run.
+        // Queued kernels keep the code alive until they have run.
         runtime.library_kernels.remove_where(|kernel| kernel.library == handle.addr());
         runtime.functions.remove_where(|function| function.module == handle.addr());
         unloaded.lock().managed.free(runtime);
@@ -246,7 +246,7 @@ hip_functions! {
     }
 
     fn hipKernelGetName(name: *mut *const c_char, handle: KernelHandle) {
-        // It stays where it is as long as the library is loaded.
+        // The name's address is stable while the library is loaded.
         put(name, kernel(runtime()?, handle)?.name.as_ptr())
     }
 
@@ -280,7 +280,7 @@ hip_functions! {
         let most = match which {
             HIP_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES => LDS_BYTES.saturating_sub(kernel.info.lds_size),
             HIP_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT => 100,
-            // The others say what the kernel is.
+            // The other attributes are read-only properties of the kernel.
             _ => return Err(hipErrorInvalidValue.into()),
         };
         if !u32::try_from(value).is_ok_and(|value| value <= most) {

@@ -1,4 +1,4 @@
-//! Limits on what kernels may use, and what fast memory is rather used for.
+//! Limits on kernel resources, and cache preferences.
 
 use std::sync::atomic::Ordering;
 
@@ -8,18 +8,18 @@ use super::{hip_functions, put};
 use crate::runtime::{Device, runtime};
 use crate::status::{Refusal, ensure};
 
-/// Stack of a thread at first, in bytes, which is the real runtime's.
+/// The initial stack size of a thread in bytes, as in AMD's runtime.
 pub(crate) const STACK: usize = 1024;
-/// The most that the real runtime takes.
+/// The largest stack size that AMD's runtime accepts.
 const MOST_STACK: usize = (128 << 10) - 16;
 
-/// Sets the stack of kernels for which the compiler does not know how deep calls go.
+/// Sets the stack size for kernels whose call depth the compiler does not know.
 pub(crate) fn set_stack(device: &Device, bytes: usize) {
     device.stack.store(bytes, Ordering::Relaxed);
     device.gpu.set_dynamic_stack(u32::try_from(bytes).unwrap_or(u32::MAX));
 }
 
-/// Refuses what kernels do not have here, by what they have it for.
+/// The refusal of a limit on a feature that kernels do not support here; the text names the feature.
 fn unsupported(limit: hipLimit_t) -> Refusal {
     let text = format!("{limit:?}: kernels have neither `printf` nor `malloc` here, and no other limit");
     Refusal::new(hipErrorUnsupportedLimit, text)
@@ -44,7 +44,7 @@ hip_functions! {
             let text = format!("{value} bytes of stack a thread, of which there are at most {MOST_STACK}");
             return Err(Refusal::new(hipErrorInvalidValue, text));
         }
-        // As the real runtime rounds it.
+        // Rounded as in AMD's runtime.
         set_stack(runtime.current(), value.next_multiple_of(16));
         Ok(())
     }
@@ -56,7 +56,7 @@ hip_functions! {
 
     fn hipDeviceSetCacheConfig(preference: hipFuncCache_t) {
         runtime()?.captures.deny_concerned()?;
-        // A hint that AMD's devices have no use for.
+        // A hint that AMD's devices ignore.
         ensure(preference.0 <= hipFuncCachePreferEqual.0, hipErrorInvalidValue)
     }
 
@@ -67,7 +67,7 @@ hip_functions! {
 
     fn hipDeviceSetSharedMemConfig(width: hipSharedMemConfig) {
         runtime()?;
-        // AMD's devices have one width.
+        // AMD's devices have a fixed bank width.
         ensure(width.0 <= hipSharedMemBankSizeEightByte.0, hipErrorInvalidValue)
     }
 }

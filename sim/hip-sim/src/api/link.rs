@@ -1,4 +1,4 @@
-//! Linking at run time (since 6.4), as far as that needs no compiler.
+//! Runtime linking (since 6.4), limited to inputs that need no compiler.
 
 use std::ffi::{CStr, c_char, c_uint, c_void};
 use std::sync::{Mutex, PoisonError};
@@ -9,16 +9,16 @@ use super::{hip_functions, put};
 use crate::runtime::runtime;
 use crate::status::{Outcome, Refusal, ensure};
 
-/// What a `hipLinkState_t` names: a code object or a bundle, which linking leaves as it is.
+/// The linker behind a `hipLinkState_t`: one code object or bundle, which linking returns unchanged.
 #[derive(Default)]
 pub(crate) struct Linker(Mutex<Option<Vec<u8>>>);
 
-/// Adds what HIP says is of a kind.
+/// Adds an input of a HIP input kind.
 fn add(state: *mut c_void, kind: c_uint, bytes: &[u8]) -> Outcome {
     let runtime = runtime()?;
     let linker = runtime.linkers.get(state).ok_or(hipErrorInvalidValue)?;
     match kind {
-        // Cubin, fat binary, object.
+        // Cubin, fat binary and object: accepted as code objects or bundles.
         0 | 2 | 3 => {}
         100..=103 => {
             let text =
@@ -48,7 +48,7 @@ hip_functions! {
         count: c_uint, options: *mut c_uint, values: *mut *mut c_void, state: *mut *mut c_void,
     ) {
         let runtime = runtime()?;
-        // They are for a compiler.
+        // The options are for a compiler.
         let _ = (count, options, values);
         ensure(!state.is_null(), hipErrorInvalidValue)?;
         put(state, runtime.linkers.insert(Linker::default()).ok_or(hipErrorOutOfMemory)?)
@@ -80,7 +80,7 @@ hip_functions! {
         ensure(!to.is_null() && !size.is_null(), hipErrorInvalidValue)?;
         let linker = runtime.linkers.get(state).ok_or(hipErrorInvalidValue)?;
         let linked = linker.0.lock().unwrap_or_else(PoisonError::into_inner);
-        // They stay as long as the linker, which nothing changes any more. Of nothing comes nothing.
+        // The bytes live as long as the linker, which does not change them any more. Without inputs, the result is null.
         put(to, linked.as_ref().map_or(std::ptr::null_mut(), |bytes| bytes.as_ptr().cast_mut().cast()))?;
         put(size, linked.as_ref().map_or(0, Vec::len))
     }

@@ -1,4 +1,4 @@
-//! Managed memory: advice, prefetches and discards, one at a time and in batches.
+//! Managed memory: advice, prefetches and discards, single and batched.
 
 use std::ffi::{c_int, c_uint, c_ulonglong, c_void};
 
@@ -13,10 +13,10 @@ use crate::queue::Work;
 use crate::runtime::{Runtime, runtime};
 use crate::status::{Outcome, Refusal, ensure};
 
-/// `hipInvalidDeviceId`: no place, or not one for all bytes.
+/// `hipInvalidDeviceId`: no location, or not the same one for all bytes.
 const NOWHERE: c_int = -2;
 
-/// What memory holds after it was discarded: something that nobody asked for.
+/// The fill value of discarded memory, so that a use of it is noticed.
 const DISCARDED: u8 = 0xdd;
 
 /// `hipMemLocation`, the same in all releases.
@@ -32,18 +32,18 @@ const _: () = {
 };
 
 impl Location {
-    /// As the older functions have it: a device's number, or the host.
+    /// Converts to the older form: a device ordinal, or the host.
     fn place(self, runtime: &Runtime) -> Result<c_int, Refusal> {
         match self.kind {
             1 => known(runtime, self.id),
-            // The host, one of its nodes, the nearest of them.
+            // The host, a NUMA node of it, or the nearest node.
             2..=4 => Ok(HOST),
             _ => Err(hipErrorInvalidValue.into()),
         }
     }
 }
 
-/// A place, if it is a device's number or the host.
+/// Checks that a location is a device ordinal or the host.
 fn known(runtime: &Runtime, place: c_int) -> Result<c_int, Refusal> {
     if place != HOST {
         runtime.device(place)?;
@@ -51,7 +51,7 @@ fn known(runtime: &Runtime, place: c_int) -> Result<c_int, Refusal> {
     Ok(place)
 }
 
-/// First byte and the one after the last of managed memory.
+/// The start and end of a range, which must be managed memory.
 fn range(runtime: &Runtime, start: *const c_void, bytes: usize) -> Result<(u64, u64), Refusal> {
     let start = start.expose_provenance() as u64;
     let refused = |text: String| Refusal::new(hipErrorInvalidValue, text);
@@ -95,7 +95,7 @@ fn advise(start: *const c_void, bytes: usize, advice: hipMemoryAdvise, place: c_
     Ok(())
 }
 
-/// An attribute of a range: the numbers that it has, of which there are `room` at most.
+/// The values of an attribute of a range, at most `room` numbers.
 #[allow(non_upper_case_globals)]
 fn attribute(
     start: *const c_void,
@@ -118,7 +118,7 @@ fn attribute(
             by.resize(room, NOWHERE);
             by
         }
-        // Fine-grained is 0, coarse-grained 1, of both kinds 2.
+        // Fine-grained is 0, coarse-grained 1, a mix 2.
         hipMemRangeAttributeCoherencyMode => {
             vec![placements.common(start, end, |p| p.coarse_grained).map_or(2, c_int::from)]
         }
@@ -126,15 +126,15 @@ fn attribute(
     })
 }
 
-/// Discards and moves ranges, in the order of the stream: all of them, or nothing is queued. Refused of a captured stream, as graphs have no
-/// nodes for it.
+/// Discards and prefetches ranges in stream order. All ranges are validated before any is queued. Refused for a
+/// captured stream, since graphs have no nodes for it.
 fn act(stream: hipStream_t, ranges: Vec<((u64, u64), Option<c_int>)>, discard: bool) -> Outcome {
     let runtime = runtime()?;
     runtime.captures.refuse_use(runtime.live_target(stream)?.queue)?;
     act_captured_or_not(stream, ranges, discard)
 }
 
-/// As [`act`], and done at once of a captured stream, too, as HIP does it.
+/// As [`act`], except that for a captured stream it acts immediately, as HIP does.
 fn act_captured_or_not(stream: hipStream_t, ranges: Vec<((u64, u64), Option<c_int>)>, discard: bool) -> Outcome {
     let runtime = runtime()?;
     let target = runtime.live_target(stream)?;
@@ -155,7 +155,7 @@ fn act_captured_or_not(stream: hipStream_t, ranges: Vec<((u64, u64), Option<c_in
     enqueue(runtime, target, work, false)
 }
 
-/// The ranges of a batch.
+/// Reads the ranges of a batch.
 ///
 /// # Safety
 /// `starts` and `sizes` must be null or have `count` entries.
@@ -173,7 +173,7 @@ unsafe fn batch(
     starts.iter().zip(sizes).map(|(start, size)| range(runtime, *start, *size)).collect()
 }
 
-/// Where each range of a batch goes: place k is that of the ranges from `indices[k]` up to the next place's.
+/// The location of each range of a batch. Location k applies to the ranges from `indices[k]` up to `indices[k + 1]`.
 ///
 /// # Safety
 /// `locations` and `indices` must be null or have `count` entries.
@@ -215,7 +215,7 @@ unsafe fn discard(
     act(stream, ranges.into_iter().map(|range| (range, None)).collect(), true)
 }
 
-/// The arrays of a batch with places.
+/// The arrays of a batch with locations.
 struct Batch {
     starts: *const *mut c_void,
     sizes: *const usize,
@@ -226,7 +226,7 @@ struct Batch {
     flags: c_ulonglong,
 }
 
-/// `hipMemPrefetchBatchAsync`, and with a discard before.
+/// `hipMemPrefetchBatchAsync`, optionally with a discard before it.
 ///
 /// # Safety
 /// As for [`batch`] and [`places`].
@@ -259,13 +259,13 @@ hip_functions! {
         let block = runtime.memory.find(at).ok_or_else(|| {
             Refusal::new(hipErrorInvalidValue, format!("{at:#x} is not in live memory of HIP's"))
         })?;
-        // All of it or, as that, nothing said.
+        // The size must be that of the whole allocation, or 0 for the same.
         ensure(bytes == 0 || bytes as u64 == block.size, hipErrorInvalidValue)?;
-        // No default stream has memory for itself.
+        // A default stream cannot own memory.
         ensure(flags != hipMemAttachSingle || stream.addr() > 2, hipErrorInvalidValue)?;
         let target = runtime.live_target(stream)?;
         runtime.captures.refuse_use(target.queue)?;
-        // Host and devices use managed memory at the same time here, so that there is nobody to be kept from it.
+        // Host and devices may use managed memory concurrently here, so attaching has no effect.
         let nothing = Work::Always(Box::new(|| {}));
         runtime.scheduler.submit(target.queue, nothing, &[]).ok_or(hipErrorContextIsDestroyed)?;
         Ok(())

@@ -1,4 +1,4 @@
-//! Allocation: device, pinned, managed and registered memory, and questions about pointers.
+//! Allocation of device, pinned, managed and registered memory, and pointer queries.
 
 use std::ffi::{c_int, c_uint, c_void};
 
@@ -14,11 +14,11 @@ use crate::properties::PITCH_ALIGN;
 use crate::runtime::{Device, Runtime, runtime};
 use crate::status::{Outcome, Refusal, ensure};
 
-/// Flags of `hipHostMalloc` that exclude each other: coherent, non-coherent.
+/// The mutually exclusive flags of `hipHostMalloc`: coherent and non-coherent.
 const COHERENT: c_uint = 0x4000_0000 | 0x8000_0000;
 /// `hipMemAttachGlobal` and `hipMemAttachHost`.
 const ATTACH_FLAGS: [c_uint; 2] = [1, 2];
-/// `hipMemoryTypeUnregistered`, which came with HIP 6.
+/// `hipMemoryTypeUnregistered`, added in HIP 6.
 const UNREGISTERED: hipMemoryType = hipMemoryType(0);
 const DEVICE_NONE: c_int = -2;
 
@@ -30,8 +30,8 @@ pub(crate) fn pointer(address: u64) -> *mut c_void {
     std::ptr::with_exposed_provenance_mut(address as usize)
 }
 
-/// Sees to it that a device has `size` bytes that nobody holds, if it can: waits for what `hipFreeAsync` is still to free, and takes
-/// what memory pools keep back.
+/// Tries to make `size` bytes of a device's memory available: waits for pending `hipFreeAsync` calls, and trims memory
+/// pools.
 pub(crate) fn make_room(runtime: &Runtime, device: &Device, size: u64) {
     if runtime.free_bytes(device) < size {
         runtime.drain(Some(device.ordinal));
@@ -43,7 +43,7 @@ pub(crate) fn make_room(runtime: &Runtime, device: &Device, size: u64) {
     }
 }
 
-/// Allocates device memory, of a pool or not.
+/// Allocates device memory, from a pool if given.
 pub(crate) fn allocate(
     runtime: &Runtime,
     device: &Device,
@@ -79,7 +79,7 @@ unsafe fn malloc(to: *mut *mut c_void, size: usize) -> Outcome {
     unsafe { malloc_unrefused(to, size) }
 }
 
-/// As [`malloc`], whatever is captured.
+/// As [`malloc`], but allowed during captures.
 ///
 /// # Safety
 /// As of [`malloc`].
@@ -97,13 +97,13 @@ unsafe fn malloc_unrefused(to: *mut *mut c_void, size: usize) -> Outcome {
     unsafe { put(to, pointer(base)) }
 }
 
-/// Managed memory that is a variable of code.
+/// Allocates managed memory for a module's managed variable.
 pub(crate) fn managed(runtime: &Runtime, size: u64) -> Result<u64, Refusal> {
     ensure(size > 0, hipErrorInvalidValue)?;
     host(runtime, size, ATTACH_FLAGS[0], Kind::Managed)
 }
 
-/// Gives back what [`managed`] gave, unless the program has freed it, which it should not.
+/// Frees memory of [`managed`], unless the program has freed it, which is an error of the program.
 pub(crate) fn free_managed(runtime: &Runtime, base: u64) {
     runtime.drain(None);
     if let Some(block) = runtime.memory.remove(base, |block| block.kind == Kind::Managed) {
@@ -111,15 +111,15 @@ pub(crate) fn free_managed(runtime: &Runtime, base: u64) {
     }
 }
 
-/// Host memory that every device can reach.
+/// Allocates host memory that every device can access.
 fn host(runtime: &Runtime, size: u64, flags: c_uint, kind: Kind) -> Result<u64, Refusal> {
     let base = allocate_host(size).ok_or(hipErrorOutOfMemory)?;
-    // Memory that the allocator has just given is registered with nobody, unless the program has freed what it had registered.
+    // New memory cannot be registered, except by a program that freed it without unregistering it.
     runtime.memory().forget_registrations(base, size);
-    // SAFETY: the memory stays until `release`, which waits for the devices first. Races between host and kernel are the
-    // program's own, as they are on a GPU.
+    // SAFETY: the memory lives until `release`, which waits for the devices first. Races between host and kernel are the program's
+    // responsibility, as on a GPU.
     if let Err(error) = unsafe { runtime.memory().register_host(pointer(base).cast(), size) } {
-        // SAFETY: just allocated with this size; no kernel has been told of it.
+        // SAFETY: just allocated with this size; no kernel knows its address.
         unsafe { release_host(base, size) };
         return Err(Refusal::new(hipErrorOutOfMemory, error.to_string()));
     }
@@ -129,7 +129,7 @@ fn host(runtime: &Runtime, size: u64, flags: c_uint, kind: Kind) -> Result<u64, 
     Ok(base)
 }
 
-/// Pinned or managed memory.
+/// Allocates pinned or managed memory.
 ///
 /// # Safety
 /// `to` must be null or valid for a write.
@@ -148,7 +148,7 @@ unsafe fn malloc_host(to: *mut *mut c_void, size: usize, flags: c_uint, kind: Ki
     unsafe { put(to, pointer(base)) }
 }
 
-/// Waits for all that may use the block that starts at `ptr`, and frees it.
+/// Waits for all work that may use the block that starts at `ptr`, and frees it.
 pub(crate) fn free(ptr: *mut c_void) -> Outcome {
     let runtime = runtime()?;
     runtime.captures.refuse_unsafe()?;
@@ -165,7 +165,7 @@ pub(crate) fn free(ptr: *mut c_void) -> Outcome {
         return Ok(());
     }
     runtime.drain((!block.is_shared()).then_some(block.device));
-    // Another thread may have been faster; then this is a second free.
+    // Another thread may have freed it first; then this is a double free.
     let block = runtime.memory.remove(base, |b| b.kind == block.kind && !b.freeing).ok_or(hipErrorInvalidValue)?;
     if let Some(pool) = block.share.and_then(|share| runtime.pool(share.pool)) {
         pool.freed(block.size);
@@ -174,7 +174,7 @@ pub(crate) fn free(ptr: *mut c_void) -> Outcome {
     Ok(())
 }
 
-/// The block around `ptr`, a module's variables included.
+/// The block that contains `address`, including module variables.
 pub(crate) fn find(runtime: &Runtime, address: u64) -> Option<Block> {
     runtime.memory.find(address).or_else(|| {
         let found = runtime.memory().find(address)?;
@@ -190,7 +190,7 @@ pub(crate) fn find(runtime: &Runtime, address: u64) -> Option<Block> {
     })
 }
 
-/// Pitch and bytes of rows of `width` bytes.
+/// The pitch and total size for rows of `width` bytes.
 fn pitched(width: usize, height: usize) -> Result<(usize, usize), Refusal> {
     let pitch = width.checked_next_multiple_of(PITCH_ALIGN).ok_or(hipErrorInvalidValue)?;
     Ok((pitch, pitch.checked_mul(height).ok_or(hipErrorOutOfMemory)?))
@@ -203,7 +203,7 @@ fn pitched(width: usize, height: usize) -> Result<(usize, usize), Refusal> {
 unsafe fn malloc_pitch(to: *mut *mut c_void, pitch: *mut usize, width: usize, height: usize) -> Outcome {
     ensure(!to.is_null() && !pitch.is_null(), hipErrorInvalidValue)?;
     if width == 0 || height == 0 {
-        // SAFETY: as below. The pitch stays as it is.
+        // SAFETY: as below. `pitch` is not written.
         return unsafe { put(to, std::ptr::null_mut()) };
     }
     let (row, bytes) = pitched(width, height)?;
@@ -214,7 +214,7 @@ unsafe fn malloc_pitch(to: *mut *mut c_void, pitch: *mut usize, width: usize, he
     }
 }
 
-/// `hipPointerAttribute_t` in its layout of all releases.
+/// `hipPointerAttribute_t`, whose layout is the same in all releases.
 #[repr(C)]
 struct PointerAttributes {
     kind: hipMemoryType,
@@ -235,14 +235,14 @@ hip_functions! {
     }
 
     fn hipExtMallocWithFlags(ptr: *mut *mut c_void, size: usize, flags: c_uint) {
-        // Default, fine-grained, uncached, contiguous: all the same memory here.
+        // Default, fine-grained, uncached and contiguous are the same memory here.
         ensure([0, 1, hipMallocSignalMemory, 3, 4].contains(&flags), hipErrorInvalidValue)?;
         if flags == hipMallocSignalMemory {
-            // The host touches it too, while devices do.
+            // Signal memory is shared with the host, which accesses it while devices do.
             ensure(size == 8, hipErrorInvalidValue)?;
             return malloc_host(ptr, size, flags, Kind::Host);
         }
-        // HIP does not look at captures here.
+        // HIP does not check for captures here.
         malloc_unrefused(ptr, size)
     }
 
@@ -277,7 +277,7 @@ hip_functions! {
     }
 
     fn hipHostMalloc(ptr: *mut *mut c_void, size: usize, flags: c_uint) {
-        // Flags that nobody knows are let through.
+        // Unknown flags are ignored.
         ensure(size == 0 || flags & COHERENT != COHERENT, hipErrorInvalidValue)?;
         malloc_host(ptr, size, flags, Kind::Host)
     }

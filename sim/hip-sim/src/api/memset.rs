@@ -14,7 +14,7 @@ use crate::runtime::{Runtime, runtime};
 use crate::status::{Outcome, Refusal, ensure};
 use crate::virtual_memory::ensure_room;
 
-/// A fill that has been checked: rows of elements of 1, 2 or 4 bytes.
+/// A validated fill: rows of elements of 1, 2 or 4 bytes.
 #[derive(Clone, Copy)]
 pub(crate) struct Fill {
     address: u64,
@@ -23,13 +23,13 @@ pub(crate) struct Fill {
     count: usize,
     pitch: usize,
     rows: usize,
-    /// Whether the host has the memory too.
+    /// Whether the host can access the memory.
     is_shared: bool,
 }
 
 impl Fill {
-    /// `rows` rows of `count` elements each, `pitch` bytes apart, with `pattern`, whose first `element` bytes count.
-    /// There is one row at least.
+    /// Validates a fill of `rows` rows of `count` elements each, `pitch` bytes apart. The first `element` bytes of
+    /// `pattern` are used. `rows` is at least 1.
     pub(crate) fn check(
         runtime: &Runtime,
         to: *mut c_void,
@@ -49,7 +49,7 @@ impl Fill {
         Ok(Self { address, pattern, element, count, pitch, rows, is_shared: block.is_shared() })
     }
 
-    /// Carries it out.
+    /// Performs the fill.
     pub(crate) fn run(&self, runtime: &Runtime) -> Result<(), Failure> {
         let (memory, pattern) = (runtime.memory(), &self.pattern[..self.element]);
         (0..self.rows as u64)
@@ -58,7 +58,8 @@ impl Fill {
     }
 }
 
-/// Fills `rows` rows of `count` elements each, `pitch` bytes apart, with `pattern`. Filling the host's memory waits, as HIP does.
+/// Fills `rows` rows of `count` elements each, `pitch` bytes apart, with `pattern`. For host memory the call waits, as
+/// in HIP.
 fn fill<const N: usize>(
     stream: hipStream_t,
     synchronous: bool,
@@ -81,7 +82,7 @@ fn fill<const N: usize>(
     let mut padded = [0; 4];
     padded[..N].copy_from_slice(&pattern);
     let fill = Fill::check(runtime, to, (padded, N), count, (pitch, rows))?;
-    // Of a stream that is none and memory that is none, the memory is told of.
+    // If both the stream and the memory are invalid, the memory's status is returned.
     let target = target?;
     if runtime.captures.is_captured(target.queue) {
         let parameters = hipMemsetParams {
@@ -101,7 +102,7 @@ fn fill<const N: usize>(
     enqueue(runtime, target, work, synchronous && fill.is_shared)
 }
 
-/// Fills a box: its planes one after the other, in the order of the stream. Nothing is queued unless all of it is in live memory.
+/// Fills a box plane by plane, in stream order. Queues nothing unless the whole box is in live memory.
 fn fill_box(stream: hipStream_t, synchronous: bool, to: hipPitchedPtr, value: c_int, extent: hipExtent) -> Outcome {
     let hipExtent { width, height, depth } = extent;
     if width == 0 || height == 0 || depth == 0 {

@@ -1,4 +1,4 @@
-//! Arrays with smaller levels.
+//! Mipmapped arrays.
 
 use std::ffi::{c_int, c_uint};
 use std::sync::Arc;
@@ -13,19 +13,19 @@ use crate::mipmap::MipmappedArray;
 use crate::runtime::{Runtime, runtime};
 use crate::status::{Outcome, Refusal, ensure};
 
-/// `hipArrayMemoryRequirements`, which came with 10.0.
+/// `hipArrayMemoryRequirements`, added in HIP 10.0.
 #[repr(C)]
 struct Requirements {
     alignment: usize,
     size: usize,
 }
 
-/// The array that a handle names.
+/// The array behind a handle.
 pub(crate) fn mipmap_of(runtime: &Runtime, handle: hipMipmappedArray_const_t) -> Result<Arc<MipmappedArray>, Refusal> {
     runtime.mipmaps.get(handle.cast()).ok_or_else(|| hipErrorInvalidHandle.into())
 }
 
-/// Makes an array with levels on the current device.
+/// Creates a mipmapped array on the current device.
 ///
 /// # Safety
 /// `to` must be null or valid for a write.
@@ -49,13 +49,13 @@ unsafe fn create(
     unsafe { put(to, made.cast()) }
 }
 
-/// Frees an array with its levels, after all work on its device.
+/// Frees an array with its levels, after all work on its device has completed.
 fn destroy(handle: hipMipmappedArray_t) -> Outcome {
     let runtime = runtime()?;
     ensure(!handle.is_null(), hipErrorInvalidValue)?;
     let device = mipmap_of(runtime, handle)?.device;
     runtime.drain(Some(device));
-    // Another thread may have been faster.
+    // Another thread may have freed it first.
     let array = runtime.mipmaps.remove(handle.cast()).ok_or(hipErrorInvalidHandle)?;
     for level in &array.levels {
         runtime.arrays.remove(std::ptr::without_provenance(*level));
@@ -63,7 +63,7 @@ fn destroy(handle: hipMipmappedArray_t) -> Outcome {
     free(pointer(array.base))
 }
 
-/// A level of an array. It is the array's.
+/// Returns a level of an array. The array owns it.
 ///
 /// # Safety
 /// `to` must be null or valid for a write.

@@ -1,4 +1,4 @@
-//! The HIP functions, one file a chapter of the API.
+//! The HIP functions, one file per chapter of the API.
 
 pub(crate) mod array;
 pub(crate) mod attribute;
@@ -52,9 +52,9 @@ impl Function {
     }
 }
 
-/// Defines HIP functions and the `FUNCTIONS` that the provider's table is made of. A body returns an [`Outcome`]; it is an unsafe
-/// context, since its pointers come from C. The compiler checks each signature against the bindings', but for those after
-/// `since`, which the lowest API level lacks.
+/// Defines HIP functions and the `FUNCTIONS` list from which the provider's table is built. A body returns an
+/// [`Outcome`]; it is an unsafe context, since its pointers come from C. The compiler checks each signature against the
+/// bindings, except those after `since`, which the lowest API level lacks.
 macro_rules! hip_functions {
     (
         $($(#[$attr:meta])* fn $name:ident($($arg:ident: $ty:ty),* $(,)?) $body:block)*
@@ -78,8 +78,8 @@ macro_rules! hip_functions {
         #[allow(non_snake_case, clippy::too_many_arguments)]
         unsafe extern "C" fn $name($($arg: $ty),*) -> hip_sys::hipError_t {
             $crate::status::guard(|| {
-                // SAFETY: every pointer is null (which the bodies test) or valid for what HIP documents for the
-                // parameter; the caller of an unsafe function vouches for it. Handles are looked up, not followed.
+                // SAFETY: every pointer is null (which the bodies check) or valid for what HIP documents for the parameter; the caller of
+                // an unsafe function vouches for it. Handles are looked up, never dereferenced.
                 #[allow(unused_unsafe)]
                 unsafe { $body }
             })
@@ -88,7 +88,7 @@ macro_rules! hip_functions {
 }
 pub(crate) use hip_functions;
 
-/// Writes a result to where the caller wants it.
+/// Writes a result to the caller's output pointer; refuses null.
 ///
 /// # Safety
 /// `to` must be null or valid for a write.
@@ -99,7 +99,7 @@ pub(crate) unsafe fn put<T>(to: *mut T, value: T) -> Outcome {
     Ok(())
 }
 
-/// As [`put`], where the caller may not want it.
+/// As [`put`], but does nothing if `to` is null.
 ///
 /// # Safety
 /// `to` must be null or valid for a write.

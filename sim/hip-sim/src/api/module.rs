@@ -36,7 +36,7 @@ unsafe fn load(to: *mut hipModule_t, bytes: &[u8]) -> Outcome {
     unsafe { put(to, runtime.modules.insert(module).ok_or(hipErrorOutOfMemory)?.cast()) }
 }
 
-/// Runs the module's kernels of a kind, with one thread each and no arguments, here and now.
+/// Runs the module's kernels of a kind immediately, with one thread each and no arguments.
 fn run_automatic(runtime: &Runtime, device: usize, code: &amdgpu_sim::Module, kind: KernelKind) -> Result<(), Failure> {
     let launch = Launch { grid: [1; 3], block: [1; 3], lds: 0, is_cooperative: false };
     let mut kernels: Vec<_> = code.kernels().filter(|kernel| kernel.info().kind == kind).collect();
@@ -47,7 +47,7 @@ fn run_automatic(runtime: &Runtime, device: usize, code: &amdgpu_sim::Module, ki
     })
 }
 
-/// The status that HIP has for code that cannot be loaded.
+/// The HIP status of a load error.
 pub(crate) fn status_of(error: &LoadError) -> hipError_t {
     match error {
         LoadError::Target { .. } | LoadError::NoCodeFor { .. } => hipErrorNoBinaryForGpu,
@@ -57,7 +57,7 @@ pub(crate) fn status_of(error: &LoadError) -> hipError_t {
     }
 }
 
-/// `hipModuleLoadData` and its like.
+/// `hipModuleLoadData` and similar functions.
 ///
 /// # Safety
 /// `to` must be null or valid for a write, `image` null or an image.
@@ -70,7 +70,7 @@ unsafe fn load_image(to: *mut hipModule_t, image: *const c_void) -> Outcome {
     unsafe { load(to, &bytes) }
 }
 
-/// The name in `text`, which must not be empty.
+/// Reads a name, which must not be empty.
 ///
 /// # Safety
 /// `text` must be null or end with a NUL.
@@ -78,13 +78,13 @@ pub(crate) unsafe fn name_of<'a>(text: *const c_char) -> Result<&'a str, Refusal
     ensure(!text.is_null(), hipErrorInvalidValue)?;
     // SAFETY: not null, hence a C string, as the caller vouches.
     let text = unsafe { CStr::from_ptr(text) };
-    // Names of kernels and variables are text; what is not is the name of nothing.
+    // Names of kernels and variables are UTF-8, so a name that is not cannot be found.
     let name = text.to_str().map_err(|_| hipErrorNotFound)?;
     ensure(!name.is_empty(), hipErrorInvalidValue)?;
     Ok(name)
 }
 
-/// The handle of a module's kernel, the same for every call.
+/// The handle of a module's kernel, the same in every call.
 fn function(runtime: &Runtime, handle: hipModule_t, name: &str) -> Result<hipFunction_t, Refusal> {
     let module = runtime.modules.get(handle.cast()).ok_or(hipErrorInvalidHandle)?;
     let mut known = module.functions.lock().unwrap_or_else(PoisonError::into_inner);
@@ -140,7 +140,7 @@ hip_functions! {
         module: *mut hipModule_t, image: *const c_void,
         option_count: c_uint, options: *mut hipJitOption, values: *mut *mut c_void,
     ) {
-        // The options are the compiler's, of which code objects have no more need; the real runtime ignores them too.
+        // The options are for the compiler and have no meaning for code objects. AMD's runtime ignores them too.
         let _ = (option_count, options, values);
         load_image(module, image)
     }
@@ -150,10 +150,10 @@ hip_functions! {
         runtime.captures.refuse_unsafe()?;
         let unloaded = runtime.modules.remove(module.cast()).ok_or(hipErrorInvalidHandle)?;
         if let Err(failure) = run_automatic(runtime, unloaded.device, &unloaded.code, KernelKind::Fini) {
-            // There is nobody to tell: the module is unloaded whatever becomes of it.
+            // The failure cannot be returned: the module is unloaded in any case.
             fault::remember(&failure);
         }
-        // Kernels that are queued hold on to the code until they have run.
+        // Queued kernels keep the code alive until they have run.
         runtime.functions.remove_where(|function| function.module == module.addr());
         unloaded.managed.lock().unwrap_or_else(PoisonError::into_inner).free(runtime);
         Ok(())

@@ -1,4 +1,4 @@
-//! How many workgroups of a kernel fit a compute unit.
+//! Occupancy: the number of a kernel's workgroups that fit on a compute unit.
 
 use std::ffi::{c_int, c_uint};
 
@@ -12,14 +12,14 @@ use crate::status::{Outcome, Refusal, ensure};
 
 const SIMDS: u32 = 4;
 const WAVES_PER_SIMD: u32 = 8;
-/// Vector registers are given out in eights.
+/// Vector registers are allocated in multiples of 8.
 const VGPR_GRANULE: u32 = 8;
 
-/// What limits a kernel on a compute unit.
+/// The limits of a kernel on a compute unit.
 pub(super) struct Occupancy {
-    /// Work-items, as registers allow them.
+    /// The work-items that registers allow.
     threads: u32,
-    /// Workgroups, as LDS allows them.
+    /// The workgroups that LDS allows.
     lds_blocks: u32,
 }
 
@@ -79,7 +79,7 @@ unsafe fn best_block(
     }
 }
 
-/// The default, and without the caching that NVIDIA's have.
+/// Accepts the default flag, and the one that disables caching on NVIDIA GPUs.
 fn known_flags(flags: c_uint) -> Result<(), Refusal> {
     ensure(flags <= 1, hipErrorInvalidValue)
 }

@@ -18,7 +18,7 @@ use crate::queue::Work;
 use crate::runtime::{Device, Runtime, Target, runtime};
 use crate::status::{Outcome, Refusal, ensure};
 
-/// `hipMemPoolProps` in its layout of all releases; `max_size` was reserved, and 0, before 6.2.
+/// `hipMemPoolProps`, whose layout is the same in all releases. `max_size` was reserved, and 0, before 6.2.
 #[repr(C)]
 struct Properties {
     alloc_type: hipMemAllocationType,
@@ -36,7 +36,7 @@ fn pool_of(runtime: &Runtime, handle: hipMemPool_t) -> Result<Arc<Pool>, Refusal
     runtime.pools.get(handle.cast()).ok_or_else(|| hipErrorInvalidValue.into())
 }
 
-/// The device that a location names.
+/// The device of a location.
 fn device_at<'a>(
     runtime: &'a Runtime,
     location: &hipMemLocation,
@@ -46,7 +46,7 @@ fn device_at<'a>(
     runtime.device(location.id).map_err(|_| otherwise.into())
 }
 
-/// Allocates `size` bytes of the pool with this handle.
+/// Allocates `size` bytes from the pool with this handle.
 fn take(runtime: &Runtime, handle: usize, pool: &Pool, size: u64) -> Result<u64, Refusal> {
     let device = &runtime.devices[pool.device];
     device.alive()?;
@@ -66,7 +66,7 @@ fn take(runtime: &Runtime, handle: usize, pool: &Pool, size: u64) -> Result<u64,
     })
 }
 
-/// An allocation of a stream that is captured: a node.
+/// Adds an allocation node to the graph of a captured stream.
 fn capture(runtime: &Runtime, target: &Target, size: usize) -> Result<*mut c_void, Refusal> {
     let memory = GraphMemory::reserve(runtime, target.device, size as u64);
     let memory = memory.map_err(|error| Refusal::new(hipErrorOutOfMemory, error.to_string()))?;
@@ -75,7 +75,7 @@ fn capture(runtime: &Runtime, target: &Target, size: usize) -> Result<*mut c_voi
     Ok(pointer(base))
 }
 
-/// Marks the block that starts at `ptr` as freed, which it is when `stream` has come to it.
+/// Marks the block that starts at `ptr` as freed. Its memory is freed when `stream` reaches that point.
 pub(crate) fn free_async(runtime: &'static Runtime, ptr: *mut c_void, stream: hipStream_t) -> Outcome {
     if ptr.is_null() {
         return Ok(());
@@ -96,7 +96,7 @@ pub(crate) fn free_async(runtime: &'static Runtime, ptr: *mut c_void, stream: hi
         pool.freed(block.size);
     }
     let work = Work::Always(Box::new(move || {
-        // The runtime exists: it is what runs this.
+        // The runtime exists, since it runs this work.
         if let Ok(runtime) = crate::runtime::runtime() {
             if runtime.memory.remove(base, |block| block.freeing).is_some() {
                 release(runtime, &block);
@@ -107,7 +107,7 @@ pub(crate) fn free_async(runtime: &'static Runtime, ptr: *mut c_void, stream: hi
     Ok(())
 }
 
-/// What an attribute of a pool is.
+/// The type of a pool attribute.
 enum Attribute {
     Reuse(usize),
     Threshold,
@@ -145,7 +145,7 @@ hip_functions! {
         runtime.captures.deny_blocking(hipErrorStreamCaptureUnsupported)?;
         let device = &runtime.devices[target.device];
         let mut handle = device.pool.load(Ordering::Acquire);
-        // One that was destroyed this moment has made way for the default one, which stays.
+        // If the pool has just been destroyed, the device uses its default pool, which always exists.
         if runtime.pool(handle).is_none() {
             handle = device.default_pool;
         }
@@ -192,7 +192,7 @@ hip_functions! {
         let of = pool_of(runtime, pool)?;
         let device = &runtime.devices[of.device];
         ensure(!of.is_default, hipErrorInvalidValue)?;
-        // What was allocated from it stays until it is freed.
+        // Its allocations live until they are freed.
         runtime.pools.remove(pool.cast()).ok_or(hipErrorInvalidValue)?;
         let relaxed = Ordering::Relaxed;
         let _ = device.pool.compare_exchange(pool.addr(), device.default_pool, Ordering::AcqRel, relaxed);
@@ -222,7 +222,7 @@ hip_functions! {
         let pool = pool_of(runtime()?, pool)?;
         ensure(!value.is_null(), hipErrorInvalidValue)?;
         let mut room = pool.room();
-        // The high marks can be reset, and nothing else can be set that is counted.
+        // Of the counters, only the high-water marks can be set, and only to 0.
         let reset = || ensure(*value.cast::<u64>() == 0, hipErrorInvalidValue);
         match attribute_of(attribute)? {
             Attribute::Reuse(at) => room.reuse[at] = c_int::from(*value.cast::<c_int>() != 0),
@@ -244,7 +244,7 @@ hip_functions! {
         let runtime = runtime()?;
         let of = pool_of(runtime, pool)?;
         ensure(!descriptions.is_null(), hipErrorInvalidValue)?;
-        // No more devices can be named than there are.
+        // There cannot be more descriptors than devices.
         ensure(count <= runtime.devices.len(), hipErrorInvalidDevice)?;
         for description in std::slice::from_raw_parts(descriptions, count) {
             let (read, write) = match description.flags {
@@ -255,7 +255,7 @@ hip_functions! {
             };
             let device = device_at(runtime, &description.location, hipErrorInvalidDevice)?;
             if device.ordinal == of.device {
-                // Its own device's access cannot be taken.
+                // The access of the pool's own device cannot be revoked.
                 ensure(read, hipErrorInvalidDevice)?;
                 continue;
             }
@@ -263,7 +263,7 @@ hip_functions! {
             for block in runtime.memory.all(|block| block.share.is_some_and(|share| share.pool == pool.addr())) {
                 let rights = runtime.memory().find(block.base).map(|found| found.rights);
                 if let Some(rights) = rights {
-                    // One that is freed at this moment needs no rights any more.
+                    // An allocation that is freed concurrently needs no rights any more.
                     drop(runtime.memory().set_rights(block.base, rights.set(device.gpu.agent(), read, write)));
                 }
             }

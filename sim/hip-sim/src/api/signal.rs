@@ -1,4 +1,4 @@
-//! Waits of streams for words in memory, and writes to them.
+//! Stream memory operations: waits for words in memory, and writes to them.
 
 use std::ffi::{c_uint, c_void};
 use std::sync::Arc;
@@ -13,10 +13,10 @@ use crate::runtime::{Runtime, runtime};
 use crate::signal::{Signal, Width};
 use crate::status::{Outcome, Refusal, ensure};
 
-/// Most operations of a call, which is the real runtime's limit.
+/// The maximum number of operations of a call, as in AMD's runtime.
 const MOST: c_uint = 256;
 
-/// Queues what `make` makes, which no capture can have.
+/// Queues the operations that `make` returns. Refused during capture.
 fn queue(stream: hipStream_t, make: impl FnOnce(&Runtime) -> Result<Vec<Signal>, Refusal>) -> Outcome {
     let runtime = runtime()?;
     let target = runtime.live_target(stream)?;
@@ -28,7 +28,7 @@ fn queue(stream: hipStream_t, make: impl FnOnce(&Runtime) -> Result<Vec<Signal>,
     Ok(())
 }
 
-/// The operations of a call or of a node, checked.
+/// The validated operations of a call or of a node.
 ///
 /// # Safety
 /// `parameters` must be null or valid for reads of `count`.
@@ -69,7 +69,7 @@ hip_functions! {
     }
 
     fn hipStreamWriteValue32(stream: hipStream_t, ptr: *mut c_void, value: u32, flags: c_uint) {
-        // There are none, and what is there is let through.
+        // No flags are defined, and any value is accepted.
         let _ = flags;
         queue(stream, |runtime| Ok(vec![Signal::write(runtime, address(ptr), Width::Bits32, value.into())?]))
     }
@@ -92,7 +92,7 @@ mod tests {
 
     #[test]
     fn the_layout_is_cs() {
-        // As a C compiler lays out the headers of HIP 7.2.
+        // The size is that which a C compiler computes from the headers of HIP 7.2.
         assert_eq!(size_of::<SignalParameters>(), 48);
         assert_eq!(std::mem::offset_of!(SignalParameters, value), 16);
         assert_eq!(std::mem::offset_of!(SignalParameters, alias), 32);

@@ -13,7 +13,7 @@ use crate::runtime::{Runtime, Stream, runtime};
 use crate::status::{Outcome, Refusal, ensure};
 use crate::units::UnitSet;
 
-/// A priority as there are, and what it means to the queue.
+/// Clamps a priority to the supported range, and returns the queue's priority for it.
 fn rank(priority: c_int) -> (c_int, Priority) {
     match priority {
         ..0 => (-1, Priority::High),
@@ -22,7 +22,7 @@ fn rank(priority: c_int) -> (c_int, Priority) {
     }
 }
 
-/// Makes a stream of an execution context, which never waits for the legacy default stream.
+/// Creates a stream of an execution context, which never waits for the legacy default stream.
 pub(crate) fn open_in_context(
     runtime: &Runtime,
     context: &Arc<Context>,
@@ -35,7 +35,7 @@ pub(crate) fn open_in_context(
     Ok(runtime.streams.insert(stream).ok_or(hipErrorOutOfMemory)?.cast())
 }
 
-/// Makes a stream on the current device.
+/// Creates a stream on the current device.
 ///
 /// # Safety
 /// `to` must be null or valid for a write.
@@ -51,10 +51,10 @@ pub(super) unsafe fn create(to: *mut hipStream_t, flags: c_uint, priority: c_int
     unsafe { put(to, handle.ok_or(hipErrorOutOfMemory)?.cast()) }
 }
 
-/// A pointer of the program's on its way to a callback.
+/// A pointer of the program, to be sent to a callback.
 struct UserData(*mut c_void);
 
-// SAFETY: HIP gives the pointer to the callback on a thread of its own; the program that passes it has to expect that.
+// SAFETY: HIP passes the pointer to the callback on a runtime thread; a program that uses callbacks must expect that.
 unsafe impl Send for UserData {}
 
 impl UserData {
@@ -63,10 +63,10 @@ impl UserData {
     }
 }
 
-/// A stream's handle on its way to a callback.
+/// A stream's handle, to be sent to a callback.
 struct StreamHandle(hipStream_t);
 
-// SAFETY: a handle is a number; nothing is read through it.
+// SAFETY: a handle is a number; it is never dereferenced.
 unsafe impl Send for StreamHandle {}
 
 impl StreamHandle {
@@ -126,7 +126,7 @@ hip_functions! {
 
     fn hipStreamWaitEvent(stream: hipStream_t, event: hipEvent_t, flags: c_uint) {
         let runtime = runtime()?;
-        // 1: `hipEventWaitExternal`, which is for graphs.
+        // 1 is `hipEventWaitExternal`, which concerns graphs.
         ensure(flags <= 1, hipErrorInvalidValue)?;
         let event = runtime.events.get(event.cast()).ok_or(hipErrorInvalidHandle)?;
         let target = runtime.target(stream).map_err(|_| hipErrorInvalidHandle)?;
@@ -189,7 +189,7 @@ hip_functions! {
         let (data, handle) = (UserData(data), StreamHandle(stream));
         let work = Work::Host(Box::new(move |failure| {
             let status = failure.map_or(hipSuccess, |failure| failure.status);
-            // SAFETY: HIP asks for a function that may be called with this data, on a thread of the runtime's, once.
+            // SAFETY: HIP requires a function that may be called with this data, on a runtime thread, once.
             unsafe { function(handle.get(), status, data.get()) }
         }));
         runtime.scheduler.submit(target.queue, work, &[]).ok_or(hipErrorContextIsDestroyed)?;
@@ -197,7 +197,7 @@ hip_functions! {
     }
 }
 
-/// The scope that an event's recording stands for.
+/// The scope of an event's recording.
 pub(crate) fn scope_of(record: &crate::runtime::Record) -> Scope {
     Scope::Named(record.point)
 }

@@ -19,19 +19,20 @@ use crate::runtime::{Runtime, runtime};
 use crate::status::{Outcome, Refusal, ensure};
 use crate::virtual_memory::ensure_room;
 
-/// A cube's in the four highest bits of word 3 of an image's descriptor. The lowest 13 of word 4 are then how many, less one.
+/// The cube type, in the four highest bits of word 3 of an image descriptor. The lowest 13 bits of word 4 then hold the
+/// number of cubes minus one.
 const TYPE_CUBE: u32 = 11;
 
-/// Texels in memory, before it is said how they are read.
+/// Texels in memory, without the way to read them.
 struct Texels {
     device: usize,
     base: u64,
     channels: Channels,
     kind: Kind,
     size: [usize; 3],
-    /// Bytes from row to row; 0 for an array's.
+    /// The row pitch in bytes; 0 for an array.
     pitch: usize,
-    /// The planes are faces of cubes.
+    /// The planes are the faces of cubes.
     is_cube: bool,
 }
 
@@ -49,7 +50,7 @@ impl Texels {
         Ok(Self { device: array.device, base: array.base, channels: array.channels, kind, size, pitch: 0, is_cube })
     }
 
-    /// The texels of the one level of an array that a texture reads, as [`level_of`] says.
+    /// The texels of the one level of a mipmapped array that a texture reads, chosen by [`level_of`].
     fn of_levels(
         runtime: &Runtime,
         mipmap: hipMipmappedArray_t,
@@ -61,14 +62,14 @@ impl Texels {
         let level = level_of(mipmap.levels.len() as u32, texture, view)?;
         let mut largest = Self::of_array(runtime, handle(mipmap.levels[0]))?;
         if let Some(view) = view {
-            // It has said which levels; its sizes are those of the largest.
+            // The view has selected the levels; its sizes are those of the largest level.
             largest = largest.viewed(&hipResourceViewDesc { firstMipmapLevel: 0, lastMipmapLevel: 0, ..*view })?;
         }
         let texels = Self::of_array(runtime, handle(mipmap.levels[level as usize]))?;
         Ok(Self { channels: largest.channels, ..texels })
     }
 
-    /// Texels in memory that begin at `ptr`.
+    /// Texels in memory, starting at `ptr`.
     fn of_memory(
         runtime: &Runtime,
         ptr: *mut c_void,
@@ -90,10 +91,10 @@ impl Texels {
         Ok(Self { device: block.device, base, channels, kind, size, pitch, is_cube: false })
     }
 
-    /// What a resource has, for a texture that is described so.
+    /// The texels of a resource, for a texture with this description.
     ///
     /// # Safety
-    /// The description's kind must be that of what is in it.
+    /// The kind in the description must be that of its contents.
     unsafe fn of_resource(
         runtime: &Runtime,
         resource: &hipResourceDesc,
@@ -112,7 +113,7 @@ impl Texels {
         }
     }
 
-    /// What a resource without levels has.
+    /// The texels of a resource without levels.
     ///
     /// # Safety
     /// As of [`of_resource`](Self::of_resource).
@@ -137,7 +138,7 @@ impl Texels {
         }
     }
 
-    /// As a view has them: with another format of as many bytes.
+    /// The texels seen through a view, whose format must have the same texel size.
     fn viewed(self, view: &hipResourceViewDesc) -> Result<Self, Refusal> {
         if view.format.0 == 0 {
             return Ok(self);
@@ -155,7 +156,7 @@ impl Texels {
         Ok(Self { channels, ..self })
     }
 
-    /// The image's descriptor: of cubes, where the planes are their faces.
+    /// The image descriptor. If the planes are faces, it describes cubes.
     fn words(&self, layout: &Layout) -> [u32; IMAGE_WORDS] {
         let mut words = layout.words(self.base);
         if self.is_cube {
@@ -165,11 +166,11 @@ impl Texels {
         words
     }
 
-    /// How the device has them.
+    /// The device's layout of the texels.
     fn layout(&self, normalized: bool, srgb: bool) -> Result<Layout, Refusal> {
         let refused = |error: ImageError| invalid(error.to_string());
         if self.is_cube && self.size[2] > FACES {
-            // Code has 8 times the cube in the number of a face, which the software GPU does not take apart.
+            // Code passes 8 times the cube index in the face number, which the software GPU does not decode.
             let text = "textures and surfaces of several cubes: the software GPU has those of one";
             return Err(Refusal::new(hipErrorNotSupported, text));
         }
@@ -185,8 +186,10 @@ impl Texels {
     }
 }
 
-/// The level that a texture of an array with so many reads. The device has no instruction that would ask for one, nor does it tell how
-/// far samples are apart, so that it is the one that level 0 with the bias comes to, between the least and the most: always the same.
+/// The level that a texture of a mipmapped array with `levels` levels reads. The device has no instruction that selects
+/// a level, and no derivatives. So it is always the level that level 0 with the bias gives, clamped to the allowed
+/// range. far samples are apart, so that it is the one that level 0 with the bias comes to, between the least and the
+/// most: always the same.
 fn level_of(levels: u32, texture: &hipTextureDesc, view: Option<&hipResourceViewDesc>) -> Result<u32, Refusal> {
     let (first, last) = view.map_or((0, levels - 1), |view| (view.firstMipmapLevel, view.lastMipmapLevel));
     if first > last || last >= levels {
@@ -214,7 +217,7 @@ fn sampler(kind: Kind, of: &hipTextureDesc) -> Result<Sampler, Refusal> {
     let mut address = [AddressMode::Clamp; 3];
     for (mode, asked) in address.iter_mut().zip(of.addressMode) {
         *mode = match asked {
-            // Coordinates that count texels do not come round again.
+            // Unnormalised coordinates do not wrap or mirror.
             hipAddressModeWrap | hipAddressModeMirror if !normalized => AddressMode::Clamp,
             hipAddressModeWrap => AddressMode::Repeat,
             hipAddressModeMirror => AddressMode::Mirror,
@@ -243,10 +246,10 @@ fn sampler(kind: Kind, of: &hipTextureDesc) -> Result<Sampler, Refusal> {
     Ok(Sampler { address, linear, normalized })
 }
 
-/// Makes a texture.
+/// Creates a texture.
 ///
 /// # Safety
-/// Pointers must be null or valid, and the resource's kind that of what is in it.
+/// Pointers must be null or valid, and the resource's kind must be that of its contents.
 unsafe fn create(
     to: *mut hipTextureObject_t,
     resource: *const hipResourceDesc,
@@ -274,7 +277,7 @@ unsafe fn create(
     unsafe { put(to, pointer(handle).cast()) }
 }
 
-/// Ends an object for which `is_it` says so, after all work on its device. None is fine.
+/// Destroys an object that `is_it` selects, after all work on its device. A null handle is accepted.
 fn destroy(handle: *mut c_void, is_it: impl Fn(&Object) -> bool) -> Outcome {
     let runtime = runtime()?;
     if handle.is_null() {
@@ -286,7 +289,7 @@ fn destroy(handle: *mut c_void, is_it: impl Fn(&Object) -> bool) -> Outcome {
     Ok(())
 }
 
-/// What a texture was made of.
+/// The descriptions that a texture was created from.
 type Parts = (hipResourceDesc, hipTextureDesc, Option<hipResourceViewDesc>);
 
 fn parts(handle: hipTextureObject_t) -> Result<Parts, Refusal> {

@@ -1,4 +1,4 @@
-//! Functions by name.
+//! Looking up functions by name.
 
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 
@@ -17,7 +17,7 @@ hip_functions! {
     fn hipGetProcAddress(
         name: *const c_char, to: *mut *mut c_void, version: c_int, flags: u64, found: *mut c_uint,
     ) {
-        // As the real runtime, which gives what it has whatever version is asked for.
+        // As AMD's runtime, which returns its function whatever version is requested.
         let _ = (version, flags);
         ensure(!name.is_null() && !to.is_null(), hipErrorInvalidValue)?;
         let name = CStr::from_ptr(name);

@@ -1,4 +1,4 @@
-//! Virtual memory management: addresses and memory apart, and the one mapped to the other.
+//! Virtual memory management: reserving addresses, creating memory, and mapping it.
 
 #![allow(non_upper_case_globals, reason = "HIP's names in patterns")]
 
@@ -12,7 +12,7 @@ use super::{hip_functions, put};
 use crate::runtime::{Device, Runtime, runtime};
 use crate::status::{Outcome, Refusal, ensure};
 
-/// `hipMemAllocationProp` in its layout of all releases.
+/// `hipMemAllocationProp`, whose layout is the same in all releases.
 #[repr(C)]
 #[derive(Clone, Copy)]
 struct Properties {
@@ -25,13 +25,13 @@ struct Properties {
 
 const _: () = assert!(size_of::<Properties>() == size_of::<hipMemAllocationProp>());
 
-/// `hipMemLocationTypeHost`, which came with HIP 7.1.
+/// `hipMemLocationTypeHost`, added in HIP 7.1.
 const HOST: hipMemLocationType = hipMemLocationType(2);
 
 /// Handle types that memory can be exported as.
 const HANDLE_TYPES: [hipMemAllocationHandleType; 2] = [hipMemHandleTypeNone, hipMemHandleTypePosixFileDescriptor];
 
-/// What memory is to be like, and the device whose it is; `None` is the host.
+/// Reads the properties of requested memory, and the device that it is for; `None` is the host.
 ///
 /// # Safety
 /// `properties` must be null or valid for a read.
@@ -52,7 +52,7 @@ unsafe fn read(
     Ok((properties, device))
 }
 
-/// Refuses the call where there is no such thing.
+/// Refuses the call if the platform does not support virtual memory management.
 fn ensure_supported() -> Outcome {
     ensure(cfg!(target_os = "linux"), hipErrorNotSupported)
 }
@@ -119,7 +119,7 @@ hip_functions! {
     fn hipMemUnmap(ptr: *mut c_void, size: usize) {
         let runtime = runtime()?;
         ensure(!ptr.is_null() && size > 0, hipErrorInvalidValue)?;
-        // What is queued may use it.
+        // Queued work may use the mapping.
         runtime.drain(None);
         runtime.virtual_memory.unmap(runtime, address(ptr), size as u64)
     }
@@ -140,7 +140,7 @@ hip_functions! {
                     let device = runtime.device(description.location.id).map_err(|_| hipErrorInvalidValue)?;
                     allowed.push((device.ordinal, rights));
                 }
-                // The host has it in any case.
+                // The host always has access.
                 HOST => {}
                 _ => return Err(hipErrorInvalidValue.into()),
             }
@@ -225,10 +225,11 @@ unsafe fn export(runtime: &Runtime, to: *mut c_void, handle: hipMemGenericAlloca
     Ok(())
 }
 
-/// Imports memory by a file descriptor: the number in the pointer's place since HIP 7.0, and what it points to before.
+/// Imports memory by a file descriptor. Since HIP 7.0 the descriptor is passed in the pointer's place; earlier releases
+/// pass a pointer to it.
 ///
 /// # Safety
-/// `handle` must be valid for a write, and `from` as HIP asks.
+/// `handle` must be valid for a write, and `from` as HIP requires.
 #[cfg(target_os = "linux")]
 unsafe fn import(runtime: &Runtime, handle: *mut hipMemGenericAllocationHandle_t, from: *mut c_void) -> Outcome {
     let file = c_int::try_from(from.addr() as isize).map_err(|_| hipErrorInvalidValue)?;

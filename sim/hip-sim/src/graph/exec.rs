@@ -1,4 +1,4 @@
-//! Graphs made ready to run.
+//! Executable graphs.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -12,10 +12,10 @@ use crate::queue::{Point, Work};
 use crate::runtime::{Runtime, Target};
 use crate::status::{Outcome, Refusal, ensure};
 
-/// What a `hipGraphExec_t` names.
+/// The executable graph behind a `hipGraphExec_t`.
 pub(crate) struct Exec {
     pub(crate) flags: u64,
-    /// What its graph kept for the program.
+    /// The user objects that its graph retained.
     objects: Vec<Hold>,
     plan: Mutex<Plan>,
 }
@@ -24,31 +24,31 @@ pub(crate) struct Exec {
 #[derive(Default)]
 pub(crate) struct Plan {
     steps: Vec<Step>,
-    /// The end of the last launch: launches of one graph come one after the other.
+    /// The end of the last launch. Launches of one graph run one after the other.
     last: Option<Point>,
 }
 
 struct Step {
-    /// The node that it was made from: how the program names it.
+    /// The handle of the node that the step was made from, by which the program names it.
     node: usize,
     operation: Operation,
-    /// The steps that come first, by number.
+    /// The indices of the steps that must run first.
     before: Vec<usize>,
     enabled: bool,
-    /// What a child graph does.
+    /// The steps of a child graph.
     child: Vec<Step>,
 }
 
-/// Why an instantiated graph cannot be made another.
+/// Why an executable graph cannot be updated from another graph.
 pub(crate) enum Mismatch {
     Topology,
     Kind { node: usize },
 }
 
-/// Whether a node runs.
+/// Whether a node is enabled.
 pub(crate) type Enabled = bool;
 
-/// `None` for a circle.
+/// Returns `None` if the edges form a cycle.
 fn steps_of(runtime: &Runtime, graph: &Graph) -> Option<Vec<Step>> {
     let body = graph.body().clone();
     let order = body.in_order()?;
@@ -110,7 +110,7 @@ fn each<'a>(steps: &'a [Step], visit: &mut impl FnMut(&'a Operation) -> Outcome)
     Ok(())
 }
 
-/// What a graph and the graphs in it keep for the program.
+/// The user objects that a graph and its child graphs retain.
 fn kept(runtime: &Runtime, graph: &Graph) -> Vec<Hold> {
     let mut all: Vec<Hold> = graph.objects().clone();
     let nodes = graph.body().nodes.clone();
@@ -138,12 +138,12 @@ fn to_graph(runtime: &Runtime, steps: &[Step]) -> Option<usize> {
     Some(handle.addr())
 }
 
-/// Puts what steps do on a stream's queue: what the device does in a row is one command.
+/// Submits steps to a stream's queue. Consecutive device steps become one command.
 struct Submission<'a> {
     runtime: &'static Runtime,
     target: &'a Target,
     waits: Vec<Point>,
-    /// The end of the launch before, for the first command.
+    /// The end of the previous launch, which the first command waits for.
     behind: Option<Point>,
     row: Vec<Operation>,
     last: Option<Point>,
@@ -171,7 +171,7 @@ impl Submission<'_> {
         self.submit(Work::Device(Box::new(run)))
     }
 
-    /// Submits what may take as long as others like.
+    /// Submits a step that may block for an unlimited time.
     fn wait(&mut self, work: impl FnOnce() -> Result<(), Failure> + Send + 'static) -> Outcome {
         self.end_row()?;
         self.submit(Work::Wait(Box::new(work)))
@@ -228,10 +228,10 @@ impl Submission<'_> {
 }
 
 impl Exec {
-    /// Makes a graph ready.
+    /// Instantiates a graph.
     ///
     /// # Errors
-    /// `hipErrorInvalidValue` if its nodes go round in a circle.
+    /// `hipErrorInvalidValue` if its edges form a cycle.
     pub(crate) fn new(runtime: &Runtime, graph: &Graph, flags: u64) -> Result<Self, Refusal> {
         let steps = steps_of(runtime, graph);
         let steps = steps.ok_or_else(|| Refusal::new(hipErrorInvalidValue, "the graph's edges make a circle"))?;
@@ -242,14 +242,14 @@ impl Exec {
         self.plan.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Has `change` see, or change, what a node does and whether it does it. `None` if the node is none of this graph.
+    /// Calls `change` with a node's operation and whether the node is enabled. `None` if the node is not in this graph.
     pub(crate) fn with<R>(&self, node: usize, change: impl FnOnce(&mut Operation, &mut Enabled) -> R) -> Option<R> {
         let mut plan = self.plan();
         let step = find(&mut plan.steps, node)?;
         Some(change(&mut step.operation, &mut step.enabled))
     }
 
-    /// Makes it do what `graph` does, which must have the same nodes in the same order.
+    /// Takes over the operations of `graph`, which must have the same nodes in the same order.
     pub(crate) fn update(&self, runtime: &Runtime, graph: &Graph) -> Result<(), Mismatch> {
         let new = steps_of(runtime, graph).ok_or(Mismatch::Topology)?;
         let mut plan = self.plan();
@@ -258,7 +258,8 @@ impl Exec {
         Ok(())
     }
 
-    /// Makes a child graph of it do what `graph` does, as [`update`](Self::update). `None` if the node is none of this graph.
+    /// Updates one of its child graphs from `graph`, as [`update`](Self::update). `None` if the node is not in this
+    /// graph.
     pub(crate) fn update_child(&self, runtime: &Runtime, node: usize, graph: &Graph) -> Option<Result<(), Mismatch>> {
         let new = steps_of(runtime, graph)?;
         let mut plan = self.plan();
@@ -266,7 +267,7 @@ impl Exec {
         Some(compare(&step.child, &new).map(|()| replace(&mut step.child, new)))
     }
 
-    /// Waits for its last launch, if it keeps anything for the program: that goes with it.
+    /// Waits for the last launch if the graph retains user objects, which are released with it.
     pub(crate) fn settle(&self, runtime: &Runtime) {
         let last = self.plan().last;
         if let (Some(last), false) = (last, self.objects.is_empty()) {
@@ -274,12 +275,12 @@ impl Exec {
         }
     }
 
-    /// A graph that does the same, for a node to own. `None` if there are no more handles.
+    /// Creates an equal graph for a node to own. `None` if the handles are used up.
     pub(crate) fn to_graph(&self, runtime: &Runtime) -> Option<usize> {
         to_graph(runtime, &self.plan().steps)
     }
 
-    /// Queues all of it. With `auto_free`, what is still allocated is freed first.
+    /// Queues the whole graph. With `auto_free`, memory that is still allocated is freed first.
     pub(crate) fn launch(&self, runtime: &'static Runtime, target: &Target, auto_free: bool) -> Outcome {
         let mut plan = self.plan();
         let mut devices_fit = true;

@@ -1,4 +1,4 @@
-//! Graphs: nodes with an order between them, made once and run often.
+//! Graphs: nodes with dependencies, built once and launched repeatedly.
 
 mod exec;
 mod memory;
@@ -18,26 +18,26 @@ pub(crate) use operation::{CopyNode, FillNode, HostCall, KernelNode, Operation, 
 
 use crate::runtime::Runtime;
 
-/// What a `hipGraph_t` names.
+/// The graph behind a `hipGraph_t`.
 #[derive(Default)]
 pub(crate) struct Graph {
     body: Mutex<Body>,
-    /// What it keeps for the program.
+    /// The user objects that the graph retains.
     objects: Mutex<Vec<Hold>>,
-    /// It is the graph of a node, which alone destroys it.
+    /// The graph belongs to a child graph node and is destroyed only with it.
     pub(crate) is_child: bool,
-    /// A graph that allocates can be instantiated once.
+    /// A graph with allocation nodes can be instantiated only once.
     pub(crate) instantiated: AtomicBool,
 }
 
-/// The nodes of a graph, as they were added, and its edges: handles, as numbers.
+/// The nodes of a graph in the order of their addition, and its edges. Nodes are handles, as numbers.
 #[derive(Clone, Default)]
 pub(crate) struct Body {
     pub(crate) nodes: Vec<usize>,
     pub(crate) edges: Vec<(usize, usize)>,
 }
 
-/// What a `hipGraphNode_t` names.
+/// The node behind a `hipGraphNode_t`.
 pub(crate) struct Node {
     /// Its graph's handle, as a number.
     pub(crate) graph: usize,
@@ -53,17 +53,17 @@ impl Node {
 }
 
 impl Body {
-    /// The nodes that have to be done before `node`.
+    /// The nodes that `node` depends on.
     pub(crate) fn before(&self, node: usize) -> impl Iterator<Item = usize> {
         self.edges.iter().filter(move |(_, to)| *to == node).map(|(from, _)| *from)
     }
 
-    /// The nodes that have to wait for `node`.
+    /// The nodes that depend on `node`.
     pub(crate) fn after(&self, node: usize) -> impl Iterator<Item = usize> {
         self.edges.iter().filter(move |(from, _)| *from == node).map(|(_, to)| *to)
     }
 
-    /// The nodes in an order that keeps to the edges, else as they were added. `None` if they go round in a circle.
+    /// The nodes in topological order, otherwise in the order of their addition. `None` if the edges form a cycle.
     pub(crate) fn in_order(&self) -> Option<Vec<usize>> {
         let at = |node: usize| self.nodes.iter().position(|other| *other == node);
         let mut missing = vec![0_usize; self.nodes.len()];
@@ -102,7 +102,7 @@ impl Graph {
         self.body.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Adds a node behind others, whose handle `graph` is the graph's. `None` if there are no more handles.
+    /// Adds a node that depends on `before`; `graph` is the handle of this graph. `None` if the handles are used up.
     pub(crate) fn add(&self, runtime: &Runtime, graph: usize, before: &[usize], operation: Operation) -> Option<usize> {
         self.add_clone(runtime, graph, before, operation, None)
     }
@@ -129,7 +129,7 @@ impl Graph {
     }
 }
 
-/// Copies a graph and the graphs in it; `is_child` if it is to belong to a node. `None` if there are no more handles.
+/// Copies a graph and its child graphs; with `is_child`, the copy belongs to a node. `None` if the handles are used up.
 pub(crate) fn copy(runtime: &Runtime, graph: &Graph, is_child: bool) -> Option<usize> {
     let to = runtime.graphs.insert(if is_child { Graph::child() } else { Graph::default() })?;
     let (handle, to) = (to.addr(), runtime.graphs.get(to)?);
@@ -149,17 +149,17 @@ pub(crate) fn copy(runtime: &Runtime, graph: &Graph, is_child: bool) -> Option<u
     Some(handle)
 }
 
-/// Ends a graph, its nodes and the graphs in it.
+/// Destroys a graph, its nodes and its child graphs.
 pub(crate) fn destroy(runtime: &Runtime, graph: usize) {
     let Some(graph) = runtime.graphs.remove(std::ptr::without_provenance(graph)) else { return };
-    // Outside of the lock: it may call the program.
+    // Dropped outside the lock: a destructor may call the program.
     let objects = std::mem::take(&mut *graph.objects());
     drop(objects);
     let nodes = std::mem::take(&mut graph.body().nodes);
     nodes.into_iter().for_each(|node| end_node(runtime, node));
 }
 
-/// Ends a node that its graph has forgotten.
+/// Destroys a node that is no longer in its graph.
 pub(crate) fn end_node(runtime: &Runtime, node: usize) {
     let Some(node) = runtime.nodes.remove(std::ptr::without_provenance(node)) else { return };
     let child = match &*node.operation() {
@@ -171,7 +171,7 @@ pub(crate) fn end_node(runtime: &Runtime, node: usize) {
     }
 }
 
-/// Whether the graph, or one in it, has a node for which `wanted` says so.
+/// Returns whether `wanted` selects a node of the graph or of its child graphs.
 pub(crate) fn any(runtime: &Runtime, graph: &Graph, wanted: &dyn Fn(&Operation) -> bool) -> bool {
     let nodes = graph.body().nodes.clone();
     nodes.into_iter().filter_map(|node| runtime.node(node)).any(|node| {

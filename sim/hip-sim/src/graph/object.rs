@@ -1,11 +1,11 @@
-//! Things of the program's that graphs keep: counted, and given back by a function of the program's.
+//! User objects: reference-counted data of the program that graphs retain, released by a function of the program.
 
 use std::ffi::c_void;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use crate::runtime::runtime;
 
-/// What a `hipUserObject_t` names.
+/// The object behind a `hipUserObject_t`.
 pub(crate) struct UserObject {
     data: *mut c_void,
     destroy: unsafe extern "C" fn(*mut c_void),
@@ -20,17 +20,17 @@ unsafe impl Send for UserObject {}
 unsafe impl Sync for UserObject {}
 
 impl UserObject {
-    /// An object that `count` references hold.
+    /// Creates an object with `count` references.
     pub(crate) fn new(data: *mut c_void, destroy: unsafe extern "C" fn(*mut c_void), count: u32) -> Self {
         Self { data, destroy, count: Mutex::new(count), handle: OnceLock::new() }
     }
 
-    /// Its handle, once it has one.
+    /// Stores the object's handle.
     pub(crate) fn named(&self, handle: usize) {
         self.handle.get_or_init(|| handle);
     }
 
-    /// Adds references. False if there would be more than can be counted, or if it has ended.
+    /// Adds references. False if the count would overflow or the object has ended.
     pub(crate) fn retain(&self, more: u32) -> bool {
         let mut count = self.count.lock().unwrap_or_else(PoisonError::into_inner);
         match count.checked_add(more) {
@@ -40,7 +40,7 @@ impl UserObject {
         true
     }
 
-    /// Takes references, and ends the object with the last. False if there are not so many.
+    /// Removes references, and destroys the object with the last one. False if it has fewer references.
     pub(crate) fn release(&self, fewer: u32) -> bool {
         let mut count = self.count.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(left) = count.checked_sub(fewer) else { return false };
@@ -50,8 +50,8 @@ impl UserObject {
             if let (Ok(runtime), Some(handle)) = (runtime(), self.handle.get()) {
                 runtime.objects.remove(std::ptr::without_provenance(*handle));
             }
-            // SAFETY: HIP asks for a function that may be called with this data, on any thread, once: the count stays at 0, as
-            // an object that has ended is retained by nobody.
+            // SAFETY: HIP requires a function that may be called with this data, on any thread, once. The count stays at 0, since an ended
+            // object cannot be retained, so this is the only call.
             unsafe { (self.destroy)(self.data) };
         }
         true
@@ -66,7 +66,7 @@ pub(crate) struct Hold {
 
 impl Clone for Hold {
     fn clone(&self) -> Self {
-        // More than can be counted are not counted, and not taken either.
+        // References that would overflow the count are not added, and are not removed later.
         let count = if self.object.retain(self.count) { self.count } else { 0 };
         Self { object: Arc::clone(&self.object), count }
     }

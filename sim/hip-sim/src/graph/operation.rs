@@ -1,4 +1,4 @@
-//! What a node does.
+//! The operations of graph nodes.
 
 use std::ffi::c_void;
 use std::sync::Arc;
@@ -16,37 +16,37 @@ use crate::runtime::Runtime;
 use crate::semaphore::Semaphore;
 use crate::signal::Signal;
 
-/// A copy, and how C describes it.
+/// A copy, and its description in C.
 pub(crate) struct CopyNode {
     pub(crate) copy: Copy,
     pub(crate) parameters: hipMemcpy3DParms,
 }
 
-// SAFETY: its pointers are used as HIP documents for copies in graphs: the program sees to it that they are valid in each launch.
+// SAFETY: its pointers are used as HIP documents for copies in graphs: the program must keep them valid in each launch.
 unsafe impl Send for CopyNode {}
 // SAFETY: as above.
 unsafe impl Sync for CopyNode {}
 
-/// A fill, and how C describes it.
+/// A fill, and its description in C.
 #[derive(Clone, Copy)]
 pub(crate) struct FillNode {
     pub(crate) fill: Fill,
     pub(crate) parameters: hipMemsetParams,
 }
 
-// SAFETY: the pointer in the parameters is a number for the program to ask for.
+// SAFETY: the pointer in the parameters is only stored and returned to the program, never dereferenced.
 unsafe impl Send for FillNode {}
 // SAFETY: as above.
 unsafe impl Sync for FillNode {}
 
-/// A function of the program's, and its argument.
+/// A function of the program and its argument.
 #[derive(Clone, Copy)]
 pub(crate) struct HostCall {
     pub(crate) function: unsafe extern "C" fn(*mut c_void),
     pub(crate) data: *mut c_void,
 }
 
-// SAFETY: HIP gives the pointer to the function on a thread of its own; the program that passes it has to expect that.
+// SAFETY: HIP passes the pointer to the function on a runtime thread; a program that uses host nodes must expect that.
 unsafe impl Send for HostCall {}
 // SAFETY: as above.
 unsafe impl Sync for HostCall {}
@@ -54,12 +54,12 @@ unsafe impl Sync for HostCall {}
 impl HostCall {
     /// Calls it.
     pub(crate) fn call(&self) {
-        // SAFETY: HIP asks for a function that may be called with this data, on a thread of the runtime's, in every launch.
+        // SAFETY: HIP requires a function that may be called with this data, on a runtime thread, in every launch.
         unsafe { (self.function)(self.data) }
     }
 }
 
-/// A kernel's launch with a pointer to each argument, as C asks for it.
+/// A kernel launch with a pointer to each argument, as the C API takes them.
 pub(crate) struct KernelNode {
     pub(crate) prepared: Prepared,
     parameters: hipKernelNodeParams,
@@ -67,7 +67,7 @@ pub(crate) struct KernelNode {
 }
 
 impl KernelNode {
-    /// `parameters` are those that `prepared` was made from.
+    /// Creates the node. `prepared` must have been made from `parameters`.
     pub(crate) fn new(mut prepared: Prepared, parameters: hipKernelNodeParams) -> Self {
         let base = prepared.arguments.as_mut_ptr();
         let args = &prepared.kernel.info().args;
@@ -76,22 +76,23 @@ impl KernelNode {
         Self { prepared, parameters, pointers }
     }
 
-    /// The launch as C describes it; its pointers are to arguments of the node's own.
+    /// The launch in C's form. Its pointers lead to arguments that the node owns.
     pub(crate) fn parameters(&self) -> hipKernelNodeParams {
         let pointers = self.pointers.as_ptr().cast_mut();
         hipKernelNodeParams { extra: std::ptr::null_mut(), kernelParams: pointers, ..self.parameters }
     }
 }
 
-/// Things that are done with signals, and how C describes them.
+/// Operations on signals, and their description in C.
 pub(crate) struct SignalNode {
     pub(crate) signals: Vec<Signal>,
     pub(crate) parameters: Vec<SignalParameters>,
-    /// The context that C has named, as a number: that of the current device, whatever it is.
+    /// The context that the program passed, as a number. It is stored but not used.
     pub(crate) context: usize,
 }
 
-/// `hipStreamBatchMemOpParams`, which came with 6.4: the operation, and 40 bytes of which each kind has its part.
+/// `hipStreamBatchMemOpParams`, added in HIP 6.4: the operation, then 40 bytes that each operation lays out
+/// differently.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub(crate) struct SignalParameters {
@@ -103,10 +104,10 @@ pub(crate) struct SignalParameters {
     pub(crate) pad: u64,
 }
 
-/// `hipGraphNodeTypeBatchMemOp`, likewise.
+/// `hipGraphNodeTypeBatchMemOp`, added in HIP 6.4.
 const BATCH_MEM_OP: hipGraphNodeType = hipGraphNodeType(14);
 
-/// Semaphores of other APIs with the values that they are signalled with, or waited for, and how C describes that.
+/// Semaphores of other APIs with the values to signal or to wait for, and their description in C.
 #[cfg(target_os = "linux")]
 pub(crate) struct SemaphoreNode<P> {
     pub(crate) fences: Vec<(Arc<Semaphore>, u64)>,
@@ -114,7 +115,7 @@ pub(crate) struct SemaphoreNode<P> {
     pub(crate) parameters: Vec<P>,
 }
 
-// SAFETY: the pointers are handles, and numbers in the parameters for the program to ask for.
+// SAFETY: the pointers are handles, and in the parameters numbers that are only returned to the program.
 #[cfg(target_os = "linux")]
 unsafe impl<P> Send for SemaphoreNode<P> {}
 // SAFETY: as above.
@@ -122,7 +123,7 @@ unsafe impl<P> Send for SemaphoreNode<P> {}
 unsafe impl<P> Sync for SemaphoreNode<P> {}
 
 impl SignalNode {
-    /// Does all of it, one after the other.
+    /// Performs the operations in order.
     pub(crate) fn perform(&self, runtime: &Runtime, device: usize) -> Result<(), Failure> {
         let goes_on = || runtime.devices[device].carries_on();
         self.signals.iter().try_for_each(|signal| signal.perform(runtime, goes_on))
@@ -144,7 +145,7 @@ impl<P> SemaphoreNode<P> {
     }
 }
 
-/// What a node does. Handles are numbers.
+/// The operation of a node. Handles are stored as numbers.
 #[derive(Clone)]
 pub(crate) enum Operation {
     Empty,
@@ -152,12 +153,12 @@ pub(crate) enum Operation {
     Copy(Arc<CopyNode>),
     Fill(FillNode),
     Host(HostCall),
-    /// A graph of its own.
+    /// The handle of a child graph that the node owns.
     Child(usize),
     Record(usize),
     Wait(usize),
     Alloc(Arc<GraphMemory>),
-    /// What starts at this address.
+    /// Frees the memory that starts at this address.
     Free(u64),
     Signals(Arc<SignalNode>),
     #[cfg(target_os = "linux")]
@@ -166,13 +167,13 @@ pub(crate) enum Operation {
     WaitSemaphores(Arc<SemaphoreNode<hipExternalSemaphoreWaitParams>>),
 }
 
-// SAFETY: the pointers are into the arguments, which nobody changes, or numbers for the program to ask for.
+// SAFETY: the pointers lead into the arguments, which are never changed, or are only returned to the program.
 unsafe impl Send for KernelNode {}
 // SAFETY: as above.
 unsafe impl Sync for KernelNode {}
 
 impl Operation {
-    /// Its kind as C knows it.
+    /// The node type in C.
     pub(crate) fn kind(&self) -> hipGraphNodeType {
         match self {
             Self::Empty => hipGraphNodeTypeEmpty,
@@ -194,11 +195,12 @@ impl Operation {
     }
 }
 
-/// Does what the device does of a node, here and now. What the host does, what may take as long as others like, and events, are no part of it.
+/// Performs a node's device operation immediately. Host functions, waits of unlimited duration and events are not
+/// handled here.
 pub(crate) fn perform(runtime: &Runtime, operation: &Operation) -> Result<(), Failure> {
     match operation {
         Operation::Kernel(kernel) => kernel.prepared.run(runtime),
-        // SAFETY: HIP asks that the program keeps what copies of a graph use valid, and leaves it alone in a launch.
+        // SAFETY: HIP requires that the memory which a graph's copies use stays valid, and that the program does not access it in a launch.
         Operation::Copy(node) => unsafe { node.copy.run(runtime) }.map_err(|error| {
             Failure::new(hipErrorIllegalAddress, format!("a copy in a graph has not got its memory: {error}"))
         }),

@@ -107,7 +107,7 @@ fn the_null_queue_and_blocking_ones_wait_for_each_other_and_free_ones_do_not() {
 #[test]
 fn a_host_function_may_wait_for_work_of_another_queue() {
     let (scheduler, log) = (scheduler(), Log::default());
-    // More host functions at once than there are workers for device work.
+    // More concurrent host functions than workers for device work.
     let count = 4 * scheduler.device_workers;
     let gates: Vec<_> = (0..count)
         .map(|_| {
@@ -257,7 +257,7 @@ fn many_threads_and_queues_with_random_waits_all_end() {
 #[test]
 fn commands_that_wait_for_later_ones_of_other_queues_get_them() {
     let scheduler = scheduler();
-    // Many more than have a place from the beginning, each holding its own until the next one runs.
+    // Many more kernels than there are worker places initially. Each occupies its place until the next one runs.
     let count = 4 * scheduler.device_workers + 16;
     let flags: Arc<Vec<AtomicBool>> = Arc::new((0..=count).map(|_| AtomicBool::new(false)).collect());
     let points: Vec<_> = (0..count)
@@ -274,13 +274,13 @@ fn commands_that_wait_for_later_ones_of_other_queues_get_them() {
             scheduler.submit(key, work, &[]).unwrap()
         })
         .collect();
-    // Without a thread that waits, which would run one itself.
+    // Polled, since a waiting thread would run one of them itself.
     while !flags[count - 1].load(Ordering::Relaxed) {
         std::thread::yield_now();
     }
     flags[count].store(true, Ordering::Relaxed);
     scheduler.wait(&points);
-    // Afterwards there are no more places than before.
+    // Afterwards the extra places are removed.
     while scheduler.lock().workers.extra_places() > 0 {
         std::thread::yield_now();
     }

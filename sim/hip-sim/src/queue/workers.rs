@@ -1,12 +1,13 @@
-//! The threads that run commands which nobody waits for.
+//! The worker threads, which run commands that no thread waits for.
 //!
-//! As many run device work as the machine has cores: more would only take turns. But a kernel may wait for one of another stream,
-//! and that one may not have a thread yet. So where commands are ready while every worker is inside of one, and none of
-//! them has ended for [`PATIENCE`], one more is let in, again and again up to [`MOST_WORKERS`]. More streams than that whose
-//! kernels all wait for each other stand still, as they would on a GPU that has fewer hardware queues.
+//! As many workers run device work as the machine has cores: more would only share them. But a kernel may wait for a
+//! kernel of another stream that does not have a thread yet. So if commands are ready while every worker is running
+//! one, and none has completed for [`PATIENCE`], one more worker is admitted, repeatedly, up to [`MOST_WORKERS`]. If
+//! more streams than that have kernels that all wait for each other, they deadlock, as on a GPU with fewer hardware
+//! queues.
 //!
-//! Waking a thread takes longer than many a kernel. So a worker that has nothing to do looks again of itself some times, and is
-//! not woken meanwhile; a thread that launches and waits then does all by itself.
+//! Waking a thread takes longer than many kernels. So an idle worker first polls the ready list several times and is
+//! not woken meanwhile. A thread that launches and waits then does all the work itself.
 
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, MutexGuard, PoisonError};
@@ -14,40 +15,41 @@ use std::time::Duration;
 
 use super::{Runner, Scheduler, State};
 
-/// How long a worker that sleeps stays.
+/// How long a sleeping worker stays before it exits.
 const IDLE: Duration = Duration::from_secs(2);
-/// How long a worker leaves work that nobody waits for alone, at most (but for what the system's timers add to it).
+/// The longest time that work without a waiting thread stays unnoticed by a napping worker (plus the system's timer
+/// slack).
 const NAP: Duration = Duration::from_micros(50);
 /// Naps without work before a worker goes to sleep.
 const NAPS: u32 = 20;
-/// How long ready commands wait for a place while nothing ends.
+/// How long ready commands wait for a worker place while no command completes.
 const PATIENCE: Duration = Duration::from_millis(5);
-/// Workers that run device work at most.
+/// The maximum number of workers that run device work.
 const MOST_WORKERS: usize = 256;
 
-/// How many there are and what they do.
+/// The number of workers in each state.
 #[derive(Default)]
 pub(super) struct Workers {
-    /// All.
+    /// All workers.
     threads: usize,
-    /// Workers that are inside a host function or a wait, and may stay there as long as the program likes.
+    /// Workers inside a host function or a wait, where they may stay for an unlimited time.
     pub(super) in_host_function: usize,
     /// Workers that run device work.
     pub(super) busy: usize,
-    /// So many more than there are cores may do so, as others seem to wait for them.
+    /// Worker places beyond the number of cores, admitted because running commands seem to wait for others.
     extra: usize,
-    /// One waits for [`PATIENCE`] to be over.
+    /// Whether a worker is waiting for [`PATIENCE`] to expire.
     patient: bool,
-    /// Workers that look again soon.
+    /// Workers that will poll the ready list again soon.
     napping: usize,
     asleep: usize,
-    /// Sleeping workers that have been called and not yet come.
+    /// Sleeping workers that have been notified and have not woken yet.
     called: usize,
 }
 
 #[cfg(test)]
 impl Workers {
-    /// So many more may run device work than there are cores.
+    /// The number of worker places beyond the number of cores.
     pub(super) fn extra_places(&self) -> usize {
         self.extra
     }
@@ -60,8 +62,8 @@ impl State {
 }
 
 impl Scheduler {
-    /// Sees to it that workers look at the ready list: wakes one or starts one if need be. `now`: the caller is not going to see
-    /// to it soon, so a nap is cut short.
+    /// Ensures that a worker will look at the ready list: wakes or starts one if necessary. With `now`, the caller will
+    /// not take the work itself soon, so a nap is cut short.
     pub(super) fn call_worker(self: &Arc<Self>, state: &mut State, now: bool) {
         let ready = state.ready_count();
         let workers = &mut state.workers;
@@ -85,14 +87,14 @@ impl Scheduler {
         }
         let scheduler = Arc::clone(self);
         let started = std::thread::Builder::new().name("hip-sim stream".into()).spawn(move || scheduler.serve(beyond));
-        // Without another thread the ready list waits for the workers there are, or for a thread that synchronises.
+        // If no thread can be started, the ready list waits for the existing workers or for a synchronising thread.
         if started.is_ok() {
             workers.threads += 1;
             workers.patient |= beyond;
         }
     }
 
-    /// A worker's life. It begins with patience if there is no place for it yet.
+    /// The main loop of a worker. With `patient`, it starts without a place and waits for [`PATIENCE`] first.
     fn serve(self: Arc<Self>, patient: bool) {
         let mut state = self.lock();
         if patient {
@@ -111,7 +113,7 @@ impl Scheduler {
                 continue;
             }
             if state.ready_count() == 0 {
-                // Nothing waits for those that were let in beyond the cores.
+                // The workers admitted beyond the cores have nothing left to wait for.
                 state.workers.extra = state.workers.busy.saturating_sub(self.device_workers);
             }
             if naps < NAPS {
@@ -134,7 +136,7 @@ impl Scheduler {
         }
     }
 
-    /// Waits for a while, and makes one more place for a worker if no command has ended meanwhile.
+    /// Waits for [`PATIENCE`], and adds a worker place if no command has completed meanwhile.
     fn have_patience<'a>(self: &'a Arc<Self>, mut state: MutexGuard<'a, State>) -> MutexGuard<'a, State> {
         state.workers.patient = true;
         let seen = self.completions.load(Ordering::Relaxed);

@@ -1,4 +1,4 @@
-//! What the tests share: the simulator in HIP's place, and the compiled test kernels.
+//! Shared by the tests: the simulator as HIP's provider, and the compiled test kernels.
 
 #![allow(dead_code, missing_docs, unreachable_pub)] // each test uses its part
 
@@ -11,19 +11,19 @@ pub const GFX90A: &[u8] = include_bytes!("../kernels/basic.gfx90a.co");
 pub const COMPRESSED: &[u8] = include_bytes!("../kernels/basic.v3.hipfb");
 pub const GFX942: &[u8] = include_bytes!("../kernels/basic.gfx942.co");
 
-/// Puts the simulator in the library's place, once.
+/// Installs the simulator as HIP's provider, once.
 pub fn start() {
     static ONCE: std::sync::Once = std::sync::Once::new();
     ONCE.call_once(|| hip_sys::set_provider(hip_sim::provider()).unwrap());
 }
 
-/// Fails with the status's name and the simulator's story.
+/// Panics with the status's name and the simulator's description on failure.
 #[track_caller]
 pub fn ok(status: hipError_t) {
     assert_eq!(status, hipSuccess, "{:?}", hip_sim::last_fault());
 }
 
-/// A function that came after the lowest API level, by name.
+/// Looks up a function that is newer than the lowest API level.
 ///
 /// # Safety
 /// `F` must be the type of the function's pointer.
@@ -43,7 +43,7 @@ pub fn malloc(bytes: usize) -> *mut c_void {
 }
 
 pub fn free(ptr: *mut c_void) {
-    // SAFETY: a wrong pointer is an error that the simulator finds.
+    // SAFETY: the simulator detects an invalid pointer.
     ok(unsafe { hipFree(ptr) });
 }
 

@@ -6,16 +6,17 @@ use crate::graph::Graph;
 
 /// The shortest paths from one vertex.
 struct Paths {
-    /// Vertices in the order of their distance.
+    /// The vertices in order of their distance.
     order: Vec<usize>,
     distance: Vec<u32>,
-    /// How many shortest paths lead to each vertex, in units of `2^exponents`.
+    /// The number of shortest paths to each vertex, in units of `2^exponents`.
     paths: Vec<f64>,
-    /// Multiples of [`STEP`]. Counts grow with the power of the distance: those of a grid of 530 by 530 exceed `f64`.
+    /// Multiples of [`STEP`]. Path counts grow exponentially with the distance: those of a grid of 530 by 530 exceed
+    /// `f64`.
     exponents: Vec<i32>,
 }
 
-/// A count above `LARGE`, which is `2^STEP`, gets another unit.
+/// A count above `LARGE`, which is `2^STEP`, is rescaled.
 const STEP: i32 = 512;
 const LARGE: f64 = f64::from_bits((1023 + STEP as u64) << 52);
 
@@ -51,7 +52,7 @@ impl Paths {
         found
     }
 
-    /// Counts the paths to `from` as paths to `to`.
+    /// Adds the paths to `from` to the paths to `to`.
     fn add(&mut self, from: usize, to: usize) {
         let (paths, exponent) = (self.paths[from], self.exponents[from]);
         if self.paths[to] == 0.0 {
@@ -67,12 +68,12 @@ impl Paths {
         }
     }
 
-    /// The share of the paths to `to` that come by `from`.
+    /// The share of the paths to `to` that go through `from`.
     fn share(&self, from: usize, to: usize) -> f64 {
         scaled(self.paths[from] / self.paths[to], self.exponents[from] - self.exponents[to])
     }
 
-    /// The share of the paths that pass each vertex, and by `edge` those that pass each edge.
+    /// The dependency of each vertex: the share of the paths that pass it. Calls `edge` with that of each edge.
     fn dependencies(&self, graph: &Graph, mut edge: impl FnMut(usize, f64)) -> Vec<f64> {
         let mut passing = vec![0.0; graph.len()];
         for &from in self.order.iter().rev() {
@@ -93,7 +94,7 @@ fn add(mut a: Vec<f64>, b: Vec<f64>) -> Vec<f64> {
     a
 }
 
-/// Sums one vector for each source. Blocks of sources are summed in order: the result is the same on every machine.
+/// Sums one vector per source. Blocks of sources are summed in order, so the result is the same on every machine.
 fn over_sources(sources: &[usize], len: usize, one: impl Fn(usize, &mut [f64]) + Sync) -> Vec<f64> {
     let block = sources.len().div_ceil(64).max(1);
     let sums: Vec<Vec<f64>> = sources
@@ -107,10 +108,10 @@ fn over_sources(sources: &[usize], len: usize, one: impl Fn(usize, &mut [f64]) +
     sums.into_iter().reduce(add).unwrap_or_else(|| vec![0.0; len])
 }
 
-/// Betweenness of the vertices over paths from `sources`, scaled as cuGraph 26.10 scales it: with all vertices as sources as
-/// Freeman defines it, an undirected path counted once; with fewer sources the sum is extrapolated to all, for a source from
-/// the others. rocGRAPH 1.0.0b1 extrapolates by the number of vertices over the number of sources, and not at all in a directed
-/// graph without `normalized`.
+/// Betweenness of the vertices over paths from `sources`, scaled like cuGraph 26.10. With all vertices as sources it is
+/// Freeman's definition, with each undirected path counted once. With fewer sources the sum is extrapolated to all; for
+/// a source, to all others. rocGRAPH 1.0.0b1 extrapolates by the number of vertices over the number of sources, and not
+/// at all in a directed graph without `normalized`.
 pub fn vertices(graph: &Graph, sources: &[usize], normalized: bool, endpoints: bool) -> Vec<f64> {
     let mut values = over_sources(sources, graph.len(), |source, sum| {
         let paths = Paths::from(graph, source);
@@ -137,14 +138,14 @@ pub fn vertices(graph: &Graph, sources: &[usize], normalized: bool, endpoints: b
     sources.iter().for_each(|&vertex| is_source[vertex] = true);
     for (value, is_source) in values.iter_mut().zip(is_source) {
         let scale = if is_source { source } else { other };
-        // Nothing passes a vertex of so small a graph.
+        // In so small a graph, no path passes through a vertex.
         *value = if *value == 0.0 { 0.0 } else { *value / scale };
     }
     values
 }
 
 /// Betweenness of the edges over paths from `sources`, in the order of the outgoing rows. In an undirected graph each
-/// direction of an edge has its own value, a half of the paths that pass the edge in that direction.
+/// direction of an edge has its own value: half of the paths that pass the edge in that direction.
 pub fn edges(graph: &Graph, sources: &[usize], normalized: bool) -> Vec<f64> {
     let mut values = over_sources(sources, graph.edges(), |source, sum| {
         Paths::from(graph, source).dependencies(graph, |edge, share| sum[edge] += share);

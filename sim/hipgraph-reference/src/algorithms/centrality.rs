@@ -1,15 +1,15 @@
-//! Degrees and the centralities that are fixed points: PageRank, Katz, eigenvector, HITS.
+//! Degrees, and the centralities that are computed by iteration: PageRank, Katz, eigenvector, HITS.
 
 use rayon::prelude::*;
 
 use crate::graph::{Failure, FailureKind, Graph, Result, invalid};
 
-/// A fixed point and how it was found.
+/// The result of an iteration.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Iterated {
-    /// One value a vertex.
+    /// One value per vertex.
     pub values: Vec<f64>,
-    /// How many iterations were made.
+    /// The number of iterations.
     pub iterations: usize,
     /// Whether the last change was below the tolerance.
     pub converged: bool,
@@ -31,7 +31,7 @@ fn tolerance(epsilon: f64) -> Result<()> {
     if epsilon >= 0.0 { Ok(()) } else { Err(invalid(format!("the tolerance is {epsilon}, and must be at least 0"))) }
 }
 
-/// One value a vertex: the sum over its incoming edges of `value(source) * weight(edge)`.
+/// One value per vertex: the sum over its incoming edges of `value(source) * weight(edge)`.
 fn pull(graph: &Graph, values: &[f64], weight: impl Fn(usize) -> f64 + Sync) -> Vec<f64> {
     let one = |vertex: usize| {
         let term = |(from, edge): (usize, usize)| values[from] * weight(edge);
@@ -44,27 +44,28 @@ fn difference(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).map(|(a, b)| (a - b).abs()).sum()
 }
 
-/// What [`pagerank`] may be given.
+/// The parameters of [`pagerank`].
 #[derive(Debug, Clone, Default)]
 pub struct PageRank {
     /// The probability of following an edge, 0 to 1.
     pub alpha: f64,
-    /// The iteration ends when the values change by less in sum.
+    /// The iteration ends when the sum of the changes is smaller.
     pub epsilon: f64,
-    /// The most iterations.
+    /// The maximum number of iterations.
     pub max_iterations: usize,
-    /// The sums of the outgoing weights, if they are known.
+    /// The sums of the outgoing weights, if already known.
     pub out_weights: Option<Vec<f64>>,
-    /// The values to start from; scaled to a sum of 1.
+    /// The initial values; scaled to a sum of 1.
     pub initial: Option<Vec<f64>>,
-    /// Vertices and their share of the jumps; scaled to a sum of 1.
+    /// The personalization: vertices and their share of the jumps, scaled to a sum of 1.
     pub personalization: Option<(Vec<usize>, Vec<f64>)>,
 }
 
-/// PageRank. A vertex without outgoing weight passes its rank on to all vertices, or as the personalization states.
+/// PageRank. A vertex without outgoing weight distributes its rank to all vertices, or according to the
+/// personalization.
 ///
 /// # Errors
-/// If a parameter or a weight is invalid.
+/// Returns an error if a parameter or a weight is invalid.
 pub fn pagerank(graph: &Graph, options: &PageRank) -> Result<Iterated> {
     let &PageRank { alpha, epsilon, max_iterations, .. } = options;
     let count = graph.len();
@@ -81,7 +82,7 @@ pub fn pagerank(graph: &Graph, options: &PageRank) -> Result<Iterated> {
         None => None,
     };
     let mut sums = options.out_weights.clone().unwrap_or_else(|| out_weights(graph));
-    // The ranks depend on the ratios of the weights alone.
+    // The ranks depend only on the ratios of the weights.
     let mut unit = 1.0;
     if options.out_weights.is_none() && sums.contains(&f64::INFINITY) {
         unit = 2_f64.powi(-64);
@@ -140,11 +141,11 @@ fn personalization(count: usize, vertices: &[usize], shares: &[f64]) -> Result<V
     Ok(jump)
 }
 
-/// Katz centrality: the solution of `x = alpha A'x + beta`, scaled to a Euclidean norm of 1 as cuGraph and rocGRAPH do. `betas`
-/// gives each vertex its own; both libraries accept such an array and ignore it.
+/// Katz centrality: the solution of `x = alpha A'x + beta`, scaled to a Euclidean norm of 1 as in cuGraph and rocGRAPH.
+/// `betas` has a value for each vertex; both libraries accept such an array and ignore it.
 ///
 /// # Errors
-/// If a parameter is invalid, the iteration does not converge, or all values are 0.
+/// Returns an error if a parameter is invalid, the iteration does not converge, or all values are 0.
 pub fn katz(
     graph: &Graph,
     betas: Option<&[f64]>,
@@ -183,11 +184,12 @@ pub fn katz(
     Err(not_converged("Katz centrality", most))
 }
 
-/// Eigenvector centrality by power iteration on `A' + I`, with a Euclidean norm of 1. Weights that are small beside 1 are scaled: the
-/// values depend on their ratios alone, and the identity would hide them.
+/// Eigenvector centrality by power iteration on `A' + I`, with a Euclidean norm of 1. Weights that are small compared
+/// to 1 are scaled: the values depend only on their ratios, and the identity matrix would dominate them.
 ///
 /// # Errors
-/// If a parameter is invalid or the iteration does not converge: the values must change by less than `epsilon` a vertex.
+/// Returns an error if a parameter is invalid, or if the iteration does not converge: the values must change by less
+/// than `epsilon` per vertex.
 pub fn eigenvector(graph: &Graph, epsilon: f64, most: usize) -> Result<Iterated> {
     tolerance(epsilon)?;
     if let Some(weight) = graph.weights.as_ref().and_then(|weights| weights.iter().find(|weight| **weight <= 0.0)) {
@@ -214,23 +216,24 @@ pub fn eigenvector(graph: &Graph, epsilon: f64, most: usize) -> Result<Iterated>
     Err(not_converged("eigenvector centrality", most))
 }
 
-/// Hubs and authorities.
+/// The result of HITS.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Hits {
-    /// One value a vertex: how well it links.
+    /// The hub value of each vertex.
     pub hubs: Vec<f64>,
-    /// One value a vertex: how well it is linked.
+    /// The authority value of each vertex.
     pub authorities: Vec<f64>,
-    /// The last change of the hubs, in sum.
+    /// The sum of the last changes of the hub values.
     pub change: f64,
-    /// How many iterations were made.
+    /// The number of iterations.
     pub iterations: usize,
 }
 
 /// HITS; weights are not used. With `normalize`, hubs and authorities each have a sum of 1, otherwise a maximum of 1.
 ///
 /// # Errors
-/// If a parameter is invalid or the iteration does not converge: the hubs must change by less than `epsilon` a vertex.
+/// Returns an error if a parameter is invalid, or if the iteration does not converge: the hub values must change by
+/// less than `epsilon` per vertex.
 pub fn hits(graph: &Graph, epsilon: f64, most: usize, initial: Option<Vec<f64>>, normalize: bool) -> Result<Hits> {
     tolerance(epsilon)?;
     let count = graph.len();

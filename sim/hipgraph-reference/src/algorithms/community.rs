@@ -1,4 +1,4 @@
-//! Communities: Louvain, Leiden, ensemble clustering, and how good a clustering is.
+//! Communities: Louvain, Leiden, ensemble clustering, and quality measures of clusterings.
 
 use crate::graph::{Graph, Result, invalid};
 use crate::random::Random;
@@ -6,18 +6,18 @@ use crate::random::Random;
 /// A clustering and its modularity.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Clustering {
-    /// The cluster of each vertex, numbered from 0 in the order of their first vertices.
+    /// The cluster of each vertex. Clusters are numbered from 0 in the order of their first vertices.
     pub clusters: Vec<usize>,
     /// Its modularity.
     pub modularity: f64,
 }
 
-/// A weighted undirected graph whose vertices are clusters of another one's. An edge is in the list of both its ends.
+/// A weighted undirected graph whose vertices are clusters of another graph. An edge is in the lists of both its ends.
 struct Level {
     neighbours: Vec<Vec<(usize, f64)>>,
-    /// Twice the weight inside a vertex.
+    /// Twice the weight of the edges inside each vertex.
     inside: Vec<f64>,
-    /// The sum of the weights of a vertex's edges, those inside counted twice.
+    /// The sum of the weights of each vertex's edges. Those inside it count twice.
     strength: Vec<f64>,
     total: f64,
 }
@@ -78,7 +78,8 @@ impl Level {
         inside.iter().zip(&strength).map(one).sum()
     }
 
-    /// Moves single vertices to the neighbouring cluster that gains most, or to one of their own, until none moves.
+    /// Moves single vertices to the neighbouring cluster with the largest gain, or to a cluster of their own, until no
+    /// vertex moves.
     fn local_moves(&self, clusters: &mut [usize], resolution: f64, order: &[usize]) -> bool {
         let mut strength = vec![0.0; self.len()];
         clusters.iter().zip(&self.strength).for_each(|(&cluster, weight)| strength[cluster] += weight);
@@ -105,12 +106,12 @@ impl Level {
                 };
                 let (mut best, mut most) = (from, gain(from));
                 for &cluster in &near[1..] {
-                    // A move must gain, rounding left aside: otherwise vertices could swap for ever.
+                    // A move must gain more than the rounding error: otherwise vertices could swap for ever.
                     if gain(cluster) > most + 1e-12 * self.total {
                         (best, most) = (cluster, gain(cluster));
                     }
                 }
-                // Better alone than in a cluster that it has too few edges to.
+                // A cluster of its own is better than one to which it has too few edges.
                 if most < -1e-12 * self.total && sizes[from] > 1 {
                     best = empty.pop().unwrap_or(best);
                 }
@@ -130,7 +131,8 @@ impl Level {
         any
     }
 
-    /// Leiden's refinement: single vertices of a cluster are merged to well-connected parts of it, at random by their gain.
+    /// Leiden's refinement: merges single vertices of a cluster into well-connected parts of it, at random with a
+    /// probability by their gain.
     fn refined(&self, clusters: &[usize], resolution: f64, theta: f64, random: &mut Random) -> Vec<usize> {
         let mut parts: Vec<usize> = (0..self.len()).collect();
         let mut strength = self.strength.clone();
@@ -179,7 +181,7 @@ impl Level {
     }
 }
 
-/// Numbers clusters from 0 in the order of their first vertices; returns how many there are.
+/// Numbers clusters from 0 in the order of their first vertices. Returns their number.
 fn renumber(clusters: &mut [usize]) -> usize {
     let mut names = vec![usize::MAX; clusters.iter().max().map_or(0, |most| most + 1)];
     let mut count = 0;
@@ -202,10 +204,11 @@ fn check(graph: &Graph, what: &str, resolution: f64) -> Result<()> {
     Err(invalid(format!("the resolution is {resolution}, and must be positive")))
 }
 
-/// Louvain: clusters of high modularity. At most `levels` times clusters are merged to vertices; it ends when the
-/// modularity grows by `threshold` or less.
+/// Louvain clustering, which maximises the modularity. Merges clusters to vertices at most `levels` times, and ends
+/// when the modularity grows by `threshold` or less.
 ///
 /// # Errors
+/// Returns an error if the graph is directed, has negative weights, or a parameter is invalid.
 /// If the graph is directed, has negative weights, or a parameter is invalid.
 pub fn louvain(graph: &Graph, levels: usize, threshold: f64, resolution: f64) -> Result<Clustering> {
     check(graph, "Louvain", resolution)?;
@@ -247,10 +250,12 @@ fn louvain_of(
     Clustering { modularity: base.modularity(&clusters, resolution), clusters }
 }
 
-/// Leiden: as Louvain, with clusters that are connected. `theta` is the temperature of the refinement, which merges a vertex to a
-/// part with a probability of `exp(growth of the modularity / theta)`. cuGraph and rocGRAPH accept it and always use 1.
+/// Leiden clustering: like Louvain, with connected clusters. `theta` is the temperature of the refinement, which merges
+/// a vertex into a part with a probability proportional to `exp(growth of the modularity / theta)`. cuGraph and
+/// rocGRAPH accept `theta` and always use 1.
 ///
 /// # Errors
+/// As for [`louvain`].
 /// As [`louvain`].
 pub fn leiden(graph: &Graph, levels: usize, resolution: f64, theta: f64, random: &mut Random) -> Result<Clustering> {
     check(graph, "Leiden", resolution)?;
@@ -259,7 +264,7 @@ pub fn leiden(graph: &Graph, levels: usize, resolution: f64, theta: f64, random:
     }
     let base = Level::of(graph, |edge| graph.weight(edge));
     let mut level = Level::of(graph, |edge| graph.weight(edge));
-    // The vertex of the level that each vertex of the graph is in.
+    // The vertex of the current level that contains each vertex of the graph.
     let mut place: Vec<usize> = (0..graph.len()).collect();
     let mut clusters: Vec<usize> = (0..graph.len()).collect();
     for _ in 0..levels {
@@ -282,12 +287,12 @@ pub fn leiden(graph: &Graph, levels: usize, resolution: f64, theta: f64, random:
     Ok(Clustering { modularity: base.modularity(&found, resolution), clusters: found })
 }
 
-/// What [`ensemble`] is given.
+/// The parameters of [`ensemble`].
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Ensemble {
-    /// The weight of an edge whose ends are never in one cluster.
+    /// The weight of an edge whose ends are never in the same cluster.
     pub min_weight: f64,
-    /// How many clusterings are made.
+    /// The number of clusterings.
     pub size: usize,
     /// As for [`louvain`].
     pub levels: usize,
@@ -297,10 +302,12 @@ pub struct Ensemble {
     pub resolution: f64,
 }
 
-/// Ensemble clustering (ECG): Louvain on weights that tell how often clusterings of one level, in random orders, put the
-/// ends of an edge together. The modularity is that of the graph's own weights.
+/// Ensemble clustering (ECG): Louvain with edge weights that reflect how often single-level clusterings, in random
+/// vertex orders, put the ends of an edge into the same cluster. The modularity is computed with the graph's own
+/// weights.
 ///
 /// # Errors
+/// As for [`louvain`], and if the ensemble is empty or a weight is negative.
 /// As [`louvain`], and if the ensemble is empty or a weight negative.
 pub fn ensemble(graph: &Graph, options: Ensemble, random: &mut Random) -> Result<Clustering> {
     let Ensemble { min_weight, size, levels, threshold, resolution } = options;
@@ -326,26 +333,26 @@ pub fn ensemble(graph: &Graph, options: Ensemble, random: &mut Random) -> Result
 /// The modularity of a clustering.
 ///
 /// # Errors
-/// If the graph is directed.
+/// Returns an error if the graph is directed.
 pub fn modularity(graph: &Graph, clusters: &[usize], resolution: f64) -> Result<f64> {
     graph.needs_symmetric("modularity")?;
     Ok(Level::of(graph, |edge| graph.weight(edge)).modularity(clusters, resolution))
 }
 
-/// The weight of the edges between clusters, each undirected edge once.
+/// The weight of the edges between clusters, counting each undirected edge once.
 ///
 /// # Errors
-/// If the graph is directed.
+/// Returns an error if the graph is directed.
 pub fn edge_cut(graph: &Graph, clusters: &[usize]) -> Result<f64> {
     graph.needs_symmetric("the edge cut")?;
     let cut = graph.all_edges().filter(|(from, to, _)| clusters[*from] != clusters[*to]);
     Ok(cut.map(|(.., edge)| graph.weight(edge)).sum::<f64>() / 2.0)
 }
 
-/// The sum over the clusters of the weight of the edges that leave each, over its number of vertices.
+/// The sum over the clusters of the weight of the edges that leave the cluster, divided by its number of vertices.
 ///
 /// # Errors
-/// If the graph is directed.
+/// Returns an error if the graph is directed.
 pub fn ratio_cut(graph: &Graph, clusters: &[usize]) -> Result<f64> {
     graph.needs_symmetric("the ratio cut")?;
     let count = clusters.iter().max().map_or(0, |most| most + 1);

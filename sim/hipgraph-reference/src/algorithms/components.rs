@@ -6,10 +6,10 @@ use petgraph::unionfind::UnionFind;
 
 use crate::graph::{Graph, Result};
 
-/// The weakly connected component of each vertex, named after its first vertex.
+/// The weakly connected component of each vertex. A component is named after its first vertex.
 ///
 /// # Errors
-/// If the graph is directed.
+/// Returns an error if the graph is directed.
 pub fn weak(graph: &Graph) -> Result<Vec<usize>> {
     graph.needs_symmetric("weakly connected components")?;
     let mut sets = UnionFind::new(graph.len());
@@ -19,7 +19,7 @@ pub fn weak(graph: &Graph) -> Result<Vec<usize>> {
     Ok(first_of_each(&sets.into_labeling()))
 }
 
-/// The strongly connected component of each vertex, named after its first vertex.
+/// The strongly connected component of each vertex. A component is named after its first vertex.
 pub fn strong(graph: &Graph) -> Vec<usize> {
     let mut copy = DiGraph::<(), ()>::with_capacity(graph.len(), graph.edges());
     for _ in 0..graph.len() {

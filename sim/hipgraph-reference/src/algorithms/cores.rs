@@ -18,7 +18,7 @@ pub enum Degree {
 /// The largest `k` for which each vertex is in the `k`-core. Self-loops do not count.
 ///
 /// # Errors
-/// If the graph is directed or a multigraph.
+/// Returns an error if the graph is directed or a multigraph.
 pub fn core_numbers(graph: &Graph, degree: Degree) -> Result<Vec<usize>> {
     graph.needs_symmetric("the core number")?;
     graph.needs_simple("the core number")?;
@@ -59,12 +59,12 @@ pub fn core_numbers(graph: &Graph, degree: Degree) -> Result<Vec<usize>> {
 /// The edges of the `k`-truss: the largest subgraph in which each edge is part of at least `k - 2` triangles.
 ///
 /// # Errors
-/// If the graph is directed or a multigraph, or `k` is below 2.
+/// Returns an error if the graph is directed or a multigraph, or `k` is below 2.
 pub fn truss(graph: &Graph, k: usize) -> Result<Vec<usize>> {
     graph.needs_symmetric("the k-truss")?;
     graph.needs_simple("the k-truss")?;
     let needed = k.checked_sub(2).ok_or_else(|| invalid(format!("k is {k}, and must be at least 2 for a k-truss")))?;
-    // Each undirected edge once, by its ends in ascending order.
+    // Each undirected edge once, with its ends in ascending order.
     let mut edges = Vec::new();
     let mut number = HashMap::new();
     for (from, to, _) in graph.all_edges().filter(|(from, to, _)| from < to) {
@@ -87,7 +87,7 @@ pub fn truss(graph: &Graph, k: usize) -> Result<Vec<usize>> {
         let (a, b) = edges[edge];
         for third in common(a, b) {
             let (one, other) = (name(a, third), name(b, third));
-            // A triangle ends once, with the first of its edges that goes.
+            // A triangle is destroyed once, by the first of its edges that is removed.
             if gone[one] || gone[other] {
                 continue;
             }

@@ -8,24 +8,24 @@ use crate::random::Random;
 pub struct Rmat {
     /// The graph has `1 << scale` vertices.
     pub scale: u32,
-    /// How many edges, repeated ones included.
+    /// The number of edges, including repeated ones.
     pub edges: usize,
     /// The probability of the upper left quarter of the adjacency matrix.
     pub a: f64,
-    /// Of the upper right one.
+    /// The probability of the upper right quarter.
     pub b: f64,
-    /// Of the lower left one.
+    /// The probability of the lower left quarter.
     pub c: f64,
-    /// Only edges below the diagonal: those above it are turned.
+    /// Reverses edges above the diagonal, so that all edges are below it.
     pub clip_and_flip: bool,
-    /// Vertices are renamed, so that their degree does not follow from their number.
+    /// Renames vertices, so that their degree does not correlate with their number.
     pub scramble: bool,
 }
 
-/// The edges of an R-MAT graph: sources, destinations.
+/// The sources and destinations of the edges of an R-MAT graph.
 ///
 /// # Errors
-/// If the scale is above 31 or the probabilities are invalid.
+/// Returns an error if the scale is above 31 or the probabilities are invalid.
 pub fn rmat(options: Rmat, random: &mut Random) -> Result<(Vec<i64>, Vec<i64>)> {
     let Rmat { scale, edges, a, b, c, clip_and_flip, scramble } = options;
     if scale > 31 {

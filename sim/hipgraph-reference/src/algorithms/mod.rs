@@ -1,4 +1,4 @@
-//! The algorithms, on graphs in memory. Vertices are places in [`Graph::names`](crate::Graph::names).
+//! The algorithms, on graphs in memory. Vertices are indices in [`Graph::names`](crate::Graph::names).
 
 pub mod betweenness;
 pub mod centrality;

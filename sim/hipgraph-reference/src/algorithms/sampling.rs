@@ -1,21 +1,22 @@
-//! Random walks and samples of neighbourhoods.
+//! Random walks and neighbourhood sampling.
 
 use std::collections::HashSet;
 
 use crate::graph::{Graph, Result, invalid};
 use crate::random::Random;
 
-/// The most vertices or edges of one result: more would not fit into the memory of most machines.
+/// The maximum number of vertices or edges of a result: more would not fit into the memory of most machines.
 const MOST_SAMPLED: usize = 1 << 27;
 
 /// How a walk chooses its next edge.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Step {
-    /// Each edge is as likely.
+    /// All edges are equally likely.
     Uniform,
-    /// An edge is as likely as its weight is large.
+    /// The probability of an edge is proportional to its weight.
     Biased,
-    /// node2vec: an edge back counts `1 / p`, one to a neighbour of the vertex before 1, another `1 / q`; times its weight.
+    /// node2vec: an edge back counts `1 / p`, an edge to a neighbour of the previous vertex 1, any other `1 / q`; times
+    /// its weight.
     Node2Vec {
         /// The return parameter.
         p: f64,
@@ -24,14 +25,14 @@ pub enum Step {
     },
 }
 
-/// A walk: its edges in a row.
+/// A walk, as its consecutive edges.
 pub type Walk = Vec<(usize, usize)>;
 
-/// Walks of at most `length` edges from each start: the end and the place of each edge. A walk ends early at a vertex
-/// without outgoing edges.
+/// Walks of at most `length` edges from each start, as the end and the index of each edge. A walk ends early at a
+/// vertex without outgoing edges.
 ///
 /// # Errors
-/// If the length is 0, or a parameter or a weight is invalid.
+/// Returns an error if the length is 0, or a parameter or a weight is invalid.
 pub fn walks(graph: &Graph, starts: &[usize], length: usize, step: Step, random: &mut Random) -> Result<Vec<Walk>> {
     if length == 0 {
         return Err(invalid("a random walk has at least one step"));
@@ -81,45 +82,45 @@ fn next(graph: &Graph, at: usize, before: Option<usize>, step: Step, random: &mu
     chosen.map(|at| edges[at])
 }
 
-/// What is sampled anew in a later hop.
+/// The vertices from which a later hop samples.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Prior {
     /// The ends of the last hop's edges.
     Default,
-    /// Also the sources of the hops before.
+    /// Also the sources of the earlier hops.
     CarryOver,
-    /// The ends of the last hop's edges that were no sources yet.
+    /// The ends of the last hop's edges that have not been sources yet.
     Exclude,
 }
 
-/// How neighbourhoods are sampled.
+/// The parameters of neighbourhood sampling.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Sampling {
     /// An edge may be chosen several times.
     pub with_replacement: bool,
-    /// Vertices that are sampled from are sampled from once a hop.
+    /// Each vertex is a source at most once per hop.
     pub dedupe_sources: bool,
-    /// What is sampled from in a later hop.
+    /// The vertices from which a later hop samples.
     pub prior: Prior,
 }
 
 /// A sampled edge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Sampled {
-    /// Where it begins.
+    /// Its source.
     pub from: usize,
-    /// Where it ends.
+    /// Its destination.
     pub to: usize,
-    /// Its place in the graph.
+    /// Its index in the graph.
     pub edge: usize,
-    /// The hop, from 0 on.
+    /// The hop, starting at 0.
     pub hop: usize,
 }
 
-/// Samples edges from `starts` on, up to `fan_out[hop]` of each vertex in each hop; all of them if that is negative.
+/// Samples edges from `starts` on, at most `fan_out[hop]` per vertex in each hop; all edges if that is negative.
 ///
 /// # Errors
-/// If there would be too many.
+/// Returns an error if there would be too many.
 pub fn neighbours(
     graph: &Graph,
     starts: &[usize],

@@ -5,14 +5,14 @@ use rayon::prelude::*;
 use crate::algorithms::subgraphs::two_hop;
 use crate::graph::{Graph, Result, invalid};
 
-/// A coefficient. `a` and `b` are the sums of the weights of two vertices' edges, or their degrees.
+/// A similarity coefficient. `a` and `b` are the sums of the weights of two vertices' edges, or their degrees.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Coefficient {
-    /// Shared over united.
+    /// Intersection over union.
     Jaccard,
-    /// Twice the shared over `a + b`.
+    /// Twice the intersection over `a + b`.
     Sorensen,
-    /// Shared over the smaller of `a` and `b`.
+    /// Intersection over the smaller of `a` and `b`.
     Overlap,
 }
 
@@ -39,11 +39,12 @@ fn check(graph: &Graph, weighted: bool) -> Result<()> {
     Ok(())
 }
 
-/// The similarity of each pair. If weighted, an edge to a shared neighbour is shared by the smaller of its two weights and
-/// united by the larger.
+/// The similarity of each pair. If weighted, a common neighbour contributes the smaller of its two edge weights to the
+/// intersection and the larger to the union.
 ///
 /// # Errors
-/// If the graph is directed, or if weighted, without weights, with a negative one or a multigraph.
+/// Returns an error if the graph is directed. If weighted, also if it has no weights, a negative one, or is a
+/// multigraph.
 pub fn pairs(graph: &Graph, pairs: &[(usize, usize)], kind: Coefficient, weighted: bool) -> Result<Vec<f64>> {
     check(graph, weighted)?;
     Ok(pairs.par_iter().map(|&(a, b)| one(graph, a, b, kind, weighted)).collect())
@@ -68,10 +69,11 @@ fn one(graph: &Graph, a: usize, b: usize, kind: Coefficient, weighted: bool) -> 
     kind.score(sum_a, sum_b, shared, larger + (sum_a - shared_a) + (sum_b - shared_b))
 }
 
-/// The similarity of all pairs that share a neighbour: of `vertices` with all, or of all. With `most`, the most similar.
+/// The similarity of all pairs with a common neighbour: pairs of one of `vertices` and any vertex, or all pairs. With
+/// `most`, only the most similar ones.
 ///
 /// # Errors
-/// As [`pairs`].
+/// As for [`pairs`].
 #[allow(clippy::type_complexity, reason = "pairs and their scores")]
 pub fn all_pairs(
     graph: &Graph,

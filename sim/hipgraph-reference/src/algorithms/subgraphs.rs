@@ -25,7 +25,7 @@ pub fn induced(graph: &Graph, sets: &[Vec<usize>]) -> Vec<Vec<usize>> {
 /// The edges between the vertices that each source reaches in at most `radius` steps.
 ///
 /// # Errors
-/// If the radius is 0, or not smaller than the number of vertices.
+/// Returns an error if the radius is 0, or not smaller than the number of vertices.
 pub fn ego(graph: &Graph, sources: &[usize], radius: usize) -> Result<Vec<Vec<usize>>> {
     if radius == 0 || radius >= graph.len() {
         let most = graph.len().saturating_sub(1);
@@ -38,7 +38,7 @@ pub fn ego(graph: &Graph, sources: &[usize], radius: usize) -> Result<Vec<Vec<us
     Ok(induced(graph, &sources.iter().map(near).collect::<Result<Vec<_>>>()?))
 }
 
-/// All pairs of a start vertex and a vertex at the end of two edges in a row, each once. All vertices start if none is given.
+/// All distinct pairs of a start vertex and a vertex two edges away. Without `starts`, every vertex is a start.
 pub fn two_hop(graph: &Graph, starts: Option<&[usize]>) -> Vec<(usize, usize)> {
     let all: Vec<usize>;
     let starts = match starts {
@@ -58,10 +58,10 @@ pub fn two_hop(graph: &Graph, starts: Option<&[usize]>) -> Vec<(usize, usize)> {
     starts.par_iter().flat_map_iter(one).collect()
 }
 
-/// The edges of a minimum spanning tree of each component, both directions of each.
+/// The edges of a minimum spanning tree of each component, in both directions.
 ///
 /// # Errors
-/// If the graph is directed.
+/// Returns an error if the graph is directed.
 pub fn spanning_tree(graph: &Graph) -> Result<Vec<usize>> {
     graph.needs_symmetric("a minimum spanning tree")?;
     let mut copy = UnGraph::<(), f64>::with_capacity(graph.len(), graph.edges() / 2);

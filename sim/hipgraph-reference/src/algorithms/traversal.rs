@@ -10,14 +10,14 @@ use crate::graph::{Graph, Result, invalid};
 pub struct Paths<D> {
     /// The distance of each vertex; `None` if it was not reached.
     pub distances: Vec<Option<D>>,
-    /// The vertex before it on a shortest path; `None` for a source and for a vertex that was not reached.
+    /// The previous vertex on a shortest path; `None` for a source and for a vertex that was not reached.
     pub predecessors: Vec<Option<usize>>,
 }
 
 /// The number of edges from the nearest source, up to `limit`.
 ///
 /// # Errors
-/// If there is no source.
+/// Returns an error if there is no source.
 pub fn bfs(graph: &Graph, sources: &[usize], limit: usize) -> Result<Paths<usize>> {
     if sources.is_empty() {
         return Err(invalid("breadth-first search needs at least one source"));
@@ -66,7 +66,7 @@ impl Ord for Distance {
 /// The smallest sum of weights from the source, if it is below `cutoff`.
 ///
 /// # Errors
-/// If the graph has no weights, or a negative one.
+/// Returns an error if the graph has no weights, or a negative one.
 pub fn sssp(graph: &Graph, source: usize, cutoff: f64) -> Result<Paths<f64>> {
     if graph.weights.is_none() {
         return Err(invalid("shortest paths by weight need a graph with weights"));
@@ -92,7 +92,7 @@ pub fn sssp(graph: &Graph, source: usize, cutoff: f64) -> Result<Paths<f64>> {
     Ok(found)
 }
 
-/// The path to each destination from its source, by the predecessors of a search.
+/// The path to each destination from its source, following the predecessors of a search.
 pub fn paths(predecessors: &[Option<usize>], distances: &[Option<usize>], to: &[usize]) -> Vec<Vec<usize>> {
     let one = |&destination: &usize| {
         let mut path = Vec::new();

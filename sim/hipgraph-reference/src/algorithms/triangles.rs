@@ -4,10 +4,10 @@ use rayon::prelude::*;
 
 use crate::graph::{Graph, Result};
 
-/// How many triangles each vertex is part of. Self-loops do not count.
+/// The number of triangles that contain each vertex. Self-loops do not count.
 ///
 /// # Errors
-/// If the graph is directed or a multigraph.
+/// Returns an error if the graph is directed or a multigraph.
 pub fn counts(graph: &Graph) -> Result<Vec<usize>> {
     graph.needs_symmetric("the triangle count")?;
     graph.needs_simple("the triangle count")?;
@@ -20,7 +20,7 @@ pub fn counts(graph: &Graph) -> Result<Vec<usize>> {
     Ok((0..graph.len()).into_par_iter().map(one).collect())
 }
 
-/// How many numbers two ascending lists share.
+/// The number of common elements of two ascending lists.
 pub(crate) fn common(a: &[u32], b: &[u32]) -> usize {
     let (mut a, mut b, mut count) = (a, b, 0);
     while let (Some(first), Some(second)) = (a.first(), b.first()) {

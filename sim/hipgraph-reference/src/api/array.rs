@@ -1,4 +1,4 @@
-//! Arrays: in the memory of the device, and in that of the host.
+//! Arrays in device memory and in host memory.
 
 use std::ffi::c_void;
 use std::ptr::null_mut;
@@ -110,12 +110,12 @@ fn hip(status: hipError_t, what: impl FnOnce() -> String) -> Result<()> {
     Err(Failure { kind: FailureKind::Memory, message: format!("{}: HIP returned {status:?}", what()) })
 }
 
-/// Memory of the device.
+/// Device memory.
 struct Memory(*mut c_void);
 
 // SAFETY: HIP copies and frees memory from any thread.
 unsafe impl Send for Memory {}
-// SAFETY: as above; nothing is read or written through a shared reference but by HIP.
+// SAFETY: as above; only HIP accesses the memory through a shared reference.
 unsafe impl Sync for Memory {}
 
 impl Drop for Memory {
@@ -127,7 +127,7 @@ impl Drop for Memory {
     }
 }
 
-/// An array in the memory of the device.
+/// An array in device memory.
 #[derive(Clone)]
 pub(super) struct DeviceArray {
     memory: Arc<Memory>,
@@ -165,7 +165,7 @@ impl DeviceArray {
     }
 }
 
-/// A part of the device's memory that someone else owns.
+/// A borrowed part of device memory.
 #[derive(Clone, Copy)]
 pub(super) struct View {
     pub(super) pointer: *mut c_void,
@@ -190,7 +190,7 @@ impl View {
     fn read(&self) -> Result<Vec<u8>> {
         let mut bytes = vec![0; self.size()];
         if !bytes.is_empty() {
-            // What writes the array may still be queued.
+            // Work that writes the array may still be queued.
             // SAFETY: has no arguments.
             hip(unsafe { hipDeviceSynchronize() }, || "waiting for the device".to_owned())?;
             // SAFETY: as in `write`.
@@ -209,7 +209,7 @@ impl View {
         Ok(self.kind.integers(&self.read()?))
     }
 
-    /// Its elements, which must be numbers with a fraction.
+    /// Its elements, which must be floating-point numbers.
     pub(super) fn reals(&self, what: &str) -> Result<Vec<f64>> {
         if self.kind.is_integer() {
             return Err(invalid(format!("the {what} are {:?}, and must be f32 or f64", self.kind)));
@@ -218,14 +218,14 @@ impl View {
     }
 }
 
-/// An array of the host.
+/// An array in host memory.
 pub(super) struct HostArray {
     bytes: Box<[u64]>,
     len: usize,
     kind: Kind,
 }
 
-/// A part of the host's memory that someone else owns.
+/// A borrowed part of host memory.
 #[derive(Clone, Copy)]
 pub(super) struct HostView {
     pointer: *mut c_void,
@@ -237,7 +237,7 @@ impl HostView {
     /// Its elements, which must be integers.
     ///
     /// # Safety
-    /// The memory is alive.
+    /// The memory must be alive.
     pub(super) unsafe fn integers(&self, what: &str) -> Result<Vec<i64>> {
         if !self.kind.is_integer() {
             return Err(invalid(format!("the {what} are {:?}, and must be integers", self.kind)));
@@ -254,7 +254,7 @@ impl HostView {
 /// The view behind a pointer.
 ///
 /// # Safety
-/// As [`at`].
+/// As for [`at`].
 pub(super) unsafe fn view<'a>(
     pointer: *const hipgraph_type_erased_device_array_view_t,
     what: &str,
@@ -267,7 +267,7 @@ type DeviceView = hipgraph_type_erased_device_array_view_t;
 type Handle = hipgraph_resource_handle_t;
 type Errors = *mut *mut hipgraph_error_t;
 
-/// A pointer to a view of an array, for a getter: null if there is none. The caller frees it.
+/// A pointer to a view of an array, as a getter returns it: null if there is no array. The caller frees it.
 pub(super) fn view_of(array: Option<&DeviceArray>) -> *mut DeviceView {
     array.map_or(null_mut(), |array| give(array.view()))
 }

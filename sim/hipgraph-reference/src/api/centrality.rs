@@ -21,7 +21,7 @@ fn centrality(object: &GraphObject, found: &Iterated) -> Result<Outcome> {
     })
 }
 
-/// Vertices and values, both or neither.
+/// A list of vertices and values; both pointers are null, or neither.
 ///
 /// # Safety
 /// The pointers are null or C's.
@@ -38,7 +38,7 @@ unsafe fn pairs<'a>(
     }
 }
 
-/// The arrays that all forms of PageRank take.
+/// The arrays common to all variants of PageRank.
 struct Ranks {
     graph: *mut hipgraph_graph_t,
     sums: (*const DeviceView, *const DeviceView),
@@ -84,7 +84,7 @@ unsafe fn pagerank(
     }
 }
 
-/// The sources that betweenness is computed from, all vertices if none are listed.
+/// The sources for betweenness: the listed ones, or all vertices if the pointer is null.
 ///
 /// # Safety
 /// The pointer is null or C's.
@@ -98,7 +98,7 @@ unsafe fn sources(object: &GraphObject, vertices: *const DeviceView) -> Result<V
     }
 }
 
-/// Which degrees.
+/// The kind of degree.
 #[derive(PartialEq)]
 enum Side {
     In,

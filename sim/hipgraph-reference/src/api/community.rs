@@ -20,7 +20,7 @@ fn clustering(object: &GraphObject, found: Clustering) -> Result<Outcome> {
     Ok(Outcome { number: found.modularity, ..Outcome::of(columns) })
 }
 
-/// Runs something with a state of random numbers.
+/// Calls `run` with the generator of a random number state.
 ///
 /// # Safety
 /// The pointer is null or C's.
@@ -30,7 +30,7 @@ pub(super) unsafe fn with_random<T>(state: *mut hipgraph_rng_state_t, run: impl 
     Ok(run(&mut state.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner())))
 }
 
-/// Writes a score of a clustering.
+/// Writes a quality measure of a clustering.
 ///
 /// # Safety
 /// The pointers are null or C's.
@@ -56,7 +56,7 @@ unsafe fn analyze(
                 )));
             }
             let mut all = vec![0; object.graph.len()];
-            // Clusters are numbered anew: what is allocated depends on their count, not on their labels.
+            // Clusters are renumbered, so that the allocation depends on their number, not on their labels.
             let mut numbers = std::collections::HashMap::new();
             for (place, label) in places.into_iter().zip(labels) {
                 usize::try_from(label)

@@ -16,10 +16,10 @@ use crate::random::Random;
 type Handle = hipgraph_resource_handle_t;
 type DeviceView = hipgraph_type_erased_device_array_view_t;
 
-/// What `hipgraph_coo_t` is here: sources, destinations, weights, numbers, types.
+/// The object behind a `hipgraph_coo_t`: sources, destinations, weights, IDs, types.
 struct Coo(Mutex<[Option<DeviceArray>; 5]>);
 
-/// What `hipgraph_coo_list_t` is here: objects that the list owns.
+/// The object behind a `hipgraph_coo_list_t`: objects that the list owns.
 struct CooList(Vec<*mut hipgraph_coo_t>);
 
 impl Drop for CooList {
@@ -78,7 +78,7 @@ unsafe extern "C" fn hipgraph_coo_list_size(coo_list: *const hipgraph_coo_list_t
     unsafe { at::<CooList, _>(coo_list, "list") }.map_or(0, |list| list.0.len())
 }
 
-/// The list owns the element.
+/// The list keeps the ownership of the element.
 unsafe extern "C" fn hipgraph_coo_list_element(
     coo_list: *mut hipgraph_coo_list_t,
     index: usize,
@@ -183,7 +183,7 @@ algorithms! {
         let (a, b, c) = if edges == HIPGRAPH_UNIFORM { (0.25, 0.25, 0.25) } else { (0.57, 0.19, 0.19) };
         let one = |random: &mut Random| {
             let range = max_scale - min_scale + 1;
-            // By a power law, small graphs are the more frequent ones.
+            // With a power law, small graphs are more frequent.
             let above = match sizes {
                 HIPGRAPH_UNIFORM => random.below(range),
                 _ => (range as f64 * random.unit().powi(3)) as usize,

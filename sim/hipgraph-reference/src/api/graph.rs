@@ -7,12 +7,12 @@ use super::function::{at, at_or_null, functions, run, take};
 use super::results::Outcome;
 use crate::graph::{EdgeList, Failure, FailureKind, Graph, Options, Result, invalid};
 
-/// What `hipgraph_graph_t` is here.
+/// The object behind a `hipgraph_graph_t`.
 pub(super) struct GraphObject {
     pub(super) graph: Graph,
-    /// The type of vertices.
+    /// The type of vertex names.
     pub(super) vertex: Kind,
-    /// The type of weights, and of results that are no integers.
+    /// The type of weights and of floating-point results.
     weight: Kind,
     edge_id: Kind,
     edge_type: Kind,
@@ -30,18 +30,18 @@ impl GraphObject {
         DeviceArray::integers(&names, self.vertex)
     }
 
-    /// Counts, of the type of vertices.
+    /// An array of counts, with the type of vertices.
     pub(super) fn counts(&self, values: impl IntoIterator<Item = usize>) -> Result<DeviceArray> {
         let values: Vec<i64> = values.into_iter().map(|value| value as i64).collect();
         DeviceArray::integers(&values, self.vertex)
     }
 
-    /// Numbers, of the type of weights.
+    /// An array of floating-point numbers, with the type of weights.
     pub(super) fn reals(&self, values: &[f64]) -> Result<DeviceArray> {
         DeviceArray::reals(values, self.weight)
     }
 
-    /// The vertices that an array names.
+    /// The vertices with the names in an array.
     pub(super) fn find(&self, names: &View, what: &str) -> Result<Vec<usize>> {
         if names.kind != self.vertex {
             let message = format!("the {what} are {:?}, and the vertices of the graph {:?}", names.kind, self.vertex);
@@ -50,12 +50,12 @@ impl GraphObject {
         self.graph.find_all(&names.integers(what)?)
     }
 
-    /// The vertices that an array names, or all if there is none.
+    /// The vertices with the names in an array, or all vertices without one.
     pub(super) fn find_or_all(&self, names: Option<&View>, what: &str) -> Result<Vec<usize>> {
         names.map_or_else(|| Ok((0..self.graph.len()).collect()), |names| self.find(names, what))
     }
 
-    /// One value a vertex, from pairs; 0 for vertices that are not named.
+    /// One value per vertex, from pairs; 0 for vertices that are not listed.
     pub(super) fn by_vertex(&self, names: &View, values: &View, what: &str) -> Result<Vec<f64>> {
         let (places, values) = (self.find(names, what)?, values.reals(what)?);
         if places.len() != values.len() {
@@ -66,7 +66,7 @@ impl GraphObject {
         Ok(all)
     }
 
-    /// Sets of edges, one after the other, with the offsets of the sets.
+    /// Concatenated sets of edges, with the offsets of the sets.
     pub(super) fn edges(&self, sets: &[Vec<usize>]) -> Result<Outcome> {
         let graph = &self.graph;
         let mut sources = vec![0_usize; graph.edges()];
@@ -93,7 +93,7 @@ impl GraphObject {
 /// The graph behind a pointer.
 ///
 /// # Safety
-/// As [`at`].
+/// As for [`at`].
 pub(super) unsafe fn graph_at<'a>(pointer: *const hipgraph_graph_t) -> Result<&'a GraphObject> {
     // SAFETY: as the caller ensures.
     unsafe { at(pointer, "graph") }

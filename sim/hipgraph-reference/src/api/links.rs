@@ -13,7 +13,7 @@ use crate::graph::{Result, invalid};
 type Handle = hipgraph_resource_handle_t;
 type DeviceView = hipgraph_type_erased_device_array_view_t;
 
-/// What a result of similarity is here: pairs and scores.
+/// The object behind a similarity result: pairs and scores.
 struct Similar(Outcome);
 
 fn pairs(object: &GraphObject, pairs: &[(usize, usize)]) -> Result<Outcome> {
@@ -83,7 +83,7 @@ unsafe extern "C" fn hipgraph_similarity_result_get_similarity(
     view_of(unsafe { at::<Similar, _>(result, "result") }.ok().and_then(|all| all.0.column(2)))
 }
 
-/// The pairs are a copy, which the caller frees.
+/// Returns a copy of the pairs, which the caller frees.
 unsafe extern "C" fn hipgraph_similarity_result_get_vertex_pairs(
     result: *mut hipgraph_similarity_result_t,
 ) -> *mut hipgraph_vertex_pairs_t {

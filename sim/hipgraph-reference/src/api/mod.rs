@@ -1,4 +1,4 @@
-//! hipGRAPH's C functions over the algorithms.
+//! hipGRAPH's C functions, implemented with the algorithms.
 
 mod array;
 mod centrality;

@@ -1,4 +1,4 @@
-//! The handle, errors, and the state of random numbers.
+//! The handle, errors, and the random number state.
 
 use std::ffi::{c_char, c_int, c_void};
 use std::sync::Mutex;
@@ -8,14 +8,14 @@ use hipgraph_sys::*;
 use super::function::{ErrorObject, at, functions, give, run, take};
 use crate::random::Random;
 
-/// What `hipgraph_resource_handle_t` is here.
+/// The object behind a `hipgraph_resource_handle_t`.
 struct Handle;
 
-/// What `hipgraph_rng_state_t` is here.
+/// The object behind a `hipgraph_rng_state_t`.
 pub(super) struct State(pub(super) Mutex<Random>);
 
 unsafe extern "C" fn hipgraph_create_resource_handle(raft_handle: *mut c_void) -> *mut hipgraph_resource_handle_t {
-    // A handle of RAFT's with communicators: several GPUs, which the engine does not support.
+    // A RAFT handle with communicators means several GPUs, which the engine does not support.
     if raft_handle.is_null() { give(Handle) } else { std::ptr::null_mut() }
 }
 

@@ -1,11 +1,11 @@
-//! Objects of results: columns of arrays, and what their getters return.
+//! Result objects: columns of arrays, and their getters.
 
 use hipgraph_sys::*;
 
 use super::array::{DeviceArray, view_of};
 use super::function::{at, functions, take};
 
-/// What every result is here.
+/// The object behind every result.
 #[derive(Default)]
 pub(super) struct Outcome {
     pub(super) columns: Vec<Option<DeviceArray>>,
@@ -121,7 +121,7 @@ unsafe extern "C" fn hipgraph_sample_result_free(result: *mut hipgraph_sample_re
     unsafe { take(result) }
 }
 
-/// The getters of samples take a pointer to constant.
+/// The getters of samples take a const pointer.
 macro_rules! sample_getters {
     ($($getter:ident = $column:expr),* $(,)?) => {$(
         unsafe extern "C" fn $getter(
@@ -133,10 +133,10 @@ macro_rules! sample_getters {
     )*};
 }
 
-/// The place of the column that `hipgraph_sample_result_get_label_hop_offsets` returns.
+/// The index of the column that `hipgraph_sample_result_get_label_hop_offsets` returns.
 pub(super) const LABEL_HOP_OFFSETS: usize = 10;
 
-// What is compressed or renumbered is not supported: those columns are absent.
+// Compression and renumbering are not supported: those columns are absent.
 sample_getters! {
     hipgraph_sample_result_get_sources = 0, hipgraph_sample_result_get_destinations = 1,
     hipgraph_sample_result_get_majors = 0, hipgraph_sample_result_get_minors = 1,

@@ -1,4 +1,4 @@
-//! Random walks and samples of neighbourhoods.
+//! Random walks and neighbourhood sampling.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -18,8 +18,8 @@ use crate::random::Random;
 type Handle = hipgraph_resource_handle_t;
 type DeviceView = hipgraph_type_erased_device_array_view_t;
 
-/// hipGRAPH's walks take no state of random numbers: each call has a seed of its own, and a program that makes the same
-/// calls gets the same walks.
+/// The seed of the next walk. hipGRAPH's walks take no random number state: each call uses another seed, and a program
+/// that makes the same calls gets the same walks.
 static SEED: AtomicU64 = AtomicU64::new(0);
 
 /// # Safety
@@ -55,12 +55,12 @@ unsafe fn walks(
     }
 }
 
-/// What `hipgraph_sampling_options_t` is here.
+/// The object behind a `hipgraph_sampling_options_t`.
 #[derive(Clone, Copy)]
 struct Options {
     how: Sampling,
     return_hops: bool,
-    /// What the engine has not: renumbered and compressed results.
+    /// A requested feature that the engine does not support: renumbered or compressed results.
     unsupported: Option<&'static str>,
 }
 
@@ -169,8 +169,8 @@ algorithms! {
             sampling::neighbours(&object.graph, &starts, &fan_out, options.how, random)
         })??;
         let mut all = object.edges(&[found.iter().map(|sampled| sampled.edge).collect()])?;
-        // The edges are in the order of their hops. As in rocGRAPH and cuGraph, the hop of each edge is null, and where each hop
-        // begins is what there is.
+        // The edges are ordered by hop. As in rocGRAPH and cuGraph, the array of each edge's hop is null, and only the offsets of the hops
+        // are returned.
         let offsets: Vec<i64> =
             (0..=fan_out.len()).map(|hop| found.partition_point(|sampled| sampled.hop < hop) as i64).collect();
         all.columns.truncate(5);

@@ -13,7 +13,7 @@ use crate::graph::{Result, invalid};
 type Handle = hipgraph_resource_handle_t;
 type DeviceView = hipgraph_type_erased_device_array_view_t;
 
-/// What stands for a vertex that is not there.
+/// The value for a missing vertex.
 pub(super) const NO_VERTEX: i64 = -1;
 
 fn predecessors(object: &GraphObject, found: &[Option<usize>], wanted: hipgraph_bool_t) -> Result<DeviceArray> {

@@ -4,7 +4,7 @@ macro_rules! constants {
     ($($name:ident = $value:literal;)*) => {
         $(pub const $name: u32 = $value;)*
 
-        /// Every constant with its name, for the test that holds them to C's headers.
+        /// Every constant with its name, for the test that compares them with C's headers.
         #[doc(hidden)]
         pub const CONSTANTS: &[(&str, u32)] = &[$((stringify!($name), $name)),*];
     };

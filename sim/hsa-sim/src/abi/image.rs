@@ -27,7 +27,7 @@ pub struct hsa_ext_image_descriptor_t {
 pub struct hsa_amd_image_descriptor_t {
     pub version: u32,
     pub deviceID: u32,
-    /// The first of as many as the version says.
+    /// The first word; the version defines how many there are.
     pub data: [u32; 1],
 }
 

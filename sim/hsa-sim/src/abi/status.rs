@@ -11,7 +11,7 @@ macro_rules! statuses {
     ($($name:ident = $value:literal, $text:literal;)*) => {
         $(pub const $name: hsa_status_t = hsa_status_t($value);)*
 
-        /// Every status with its name, for the test that holds them to C's headers.
+        /// Every status with its name, for the test that compares them with C's headers.
         #[doc(hidden)]
         pub const STATUSES: &[(&str, hsa_status_t)] = &[$((stringify!($name), $name)),*];
 

@@ -92,7 +92,7 @@ pub struct amd_queue_v2_t {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct amd_signal_t {
     pub kind: i64,
-    /// Or the doorbell's address.
+    /// The value, or the doorbell's address.
     pub value: i64,
     pub event_mailbox_ptr: u64,
     pub event_id: u32,

@@ -1,4 +1,4 @@
-//! What agents say of themselves.
+//! Agent properties.
 
 use std::ffi::c_void;
 
@@ -12,15 +12,15 @@ use crate::queue;
 use crate::result::Result;
 use crate::runtime::{Runtime, runtime};
 
-/// Called for an agent.
+/// Called for each agent.
 type AgentCallback = Option<unsafe extern "C" fn(hsa_agent_t, *mut c_void) -> hsa_status_t>;
-/// Called for a cache.
+/// Called for each cache.
 type CacheCallback = Option<unsafe extern "C" fn(hsa_cache_t, *mut c_void) -> hsa_status_t>;
 
-/// What the handles of caches begin with: agent and level follow.
+/// The base of cache handles. Agent and level follow.
 const CACHE: u64 = 0x4753_4300_0000_0000;
 
-/// Bytes of the caches of an agent, by level.
+/// The cache sizes of an agent in bytes, by level.
 fn caches(runtime: &Runtime, agent: AgentId) -> [u32; 4] {
     if agent.is_cpu() { [32 << 10, 0, 0, 0] } else { [16 << 10, runtime.agents.chip.l2, 0, 0] }
 }
@@ -32,9 +32,9 @@ fn cpu_name() -> String {
     line.and_then(|line| line.split_once(": ")).map_or_else(|| "CPU".to_owned(), |(_, name)| name.to_owned())
 }
 
-/// What is the same question for both kinds of agents.
+/// The attributes that CPU and GPU agents share.
 unsafe fn common(runtime: &Runtime, agent: AgentId, attribute: u32, value: *mut c_void) -> Result<()> {
-    // SAFETY: the caller vouches for `value`, which has room for what is asked for.
+    // SAFETY: the caller vouches that `value` has room for the attribute.
     unsafe {
         match attribute {
             HSA_AGENT_INFO_MACHINE_MODEL => put(value, HSA_MACHINE_MODEL_LARGE),
@@ -48,7 +48,7 @@ unsafe fn common(runtime: &Runtime, agent: AgentId, attribute: u32, value: *mut 
                 let mut bits = [0_u8; 128];
                 let mut set = |extension: u32| bits[extension as usize / 8] |= 1 << (extension % 8);
                 set(HSA_EXTENSION_AMD_LOADER);
-                // Every GPU of AMD's has it, and without it HIP knows no pitch of rows. Of one without images there are only the limits.
+                // Every GPU of AMD supports it, and without it HIP has no row pitch. On a GPU without image support only the limits exist.
                 if !agent.is_cpu() {
                     set(HSA_EXTENSION_IMAGES);
                 }
@@ -92,7 +92,7 @@ unsafe fn common(runtime: &Runtime, agent: AgentId, attribute: u32, value: *mut 
 }
 
 unsafe fn cpu(runtime: &Runtime, attribute: u32, value: *mut c_void) -> Result<()> {
-    // SAFETY: as of `common`.
+    // SAFETY: as for `common`.
     unsafe {
         match attribute {
             HSA_AGENT_INFO_NAME => put(value, field::<64>(&cpu_name())),
@@ -142,7 +142,7 @@ unsafe fn cpu(runtime: &Runtime, attribute: u32, value: *mut c_void) -> Result<(
 unsafe fn gpu(runtime: &Runtime, agent: AgentId, attribute: u32, value: *mut c_void) -> Result<()> {
     let config = runtime.agents.gpu(agent)?.config();
     let chip = &runtime.agents.chip;
-    // SAFETY: as of `common`.
+    // SAFETY: as for `common`.
     unsafe {
         match attribute {
             HSA_AGENT_INFO_NAME => put(value, field::<64>(config.arch.name())),
@@ -204,7 +204,7 @@ functions! {
         each(runtime.agents.ids(), |agent| unsafe { callback(agent.handle(), data) })
     }
 
-    /// A fact of an agent.
+    /// Returns an attribute of an agent.
     fn hsa_agent_get_info(agent: hsa_agent_t, attribute: u32, value: *mut c_void) {
         let runtime = runtime()?;
         let agent = runtime.agents.get(agent)?;
@@ -214,7 +214,7 @@ functions! {
         }
     }
 
-    /// Which exceptions an agent can stop for or note: none.
+    /// Returns the floating-point exceptions that an agent can detect: none.
     fn hsa_agent_get_exception_policies(agent: hsa_agent_t, profile: u32, mask: *mut u16) {
         runtime()?.agents.get(agent)?;
         if profile > HSA_PROFILE_FULL {
@@ -238,7 +238,7 @@ functions! {
         })
     }
 
-    /// A fact of a cache.
+    /// Returns an attribute of a cache.
     fn hsa_cache_get_info(cache: hsa_cache_t, attribute: u32, value: *mut c_void) {
         let runtime = runtime()?;
         let bits = cache.handle ^ CACHE;
@@ -260,13 +260,13 @@ functions! {
         }
     }
 
-    /// How much scratch an agent may keep for later: nothing is kept, so any limit will do.
+    /// Limits the scratch memory that an agent keeps. No scratch is kept, so any limit is accepted.
     fn hsa_amd_agent_set_async_scratch_limit(agent: hsa_agent_t, _threshold: usize) {
         let runtime = runtime()?;
         runtime.agents.gpu(runtime.agents.get(agent)?).map(drop)
     }
 
-    /// How host and GPU keep their memory in step: they are always in step.
+    /// Returns the coherency mode of host and GPU memory, which is always coherent.
     fn hsa_amd_coherency_get_type(agent: hsa_agent_t, kind: *mut u32) {
         let runtime = runtime()?;
         runtime.agents.gpu(runtime.agents.get(agent)?)?;
@@ -274,14 +274,14 @@ functions! {
         unsafe { put(kind, HSA_AMD_COHERENCY_TYPE_COHERENT) }
     }
 
-    /// How host and GPU are to keep their memory in step: they are always in step.
+    /// Sets the coherency mode of host and GPU memory, which is always coherent.
     fn hsa_amd_coherency_set_type(agent: hsa_agent_t, kind: u32) {
         let runtime = runtime()?;
         runtime.agents.gpu(runtime.agents.get(agent)?)?;
         if kind <= HSA_AMD_COHERENCY_TYPE_NONCOHERENT { Ok(()) } else { Err(HSA_STATUS_ERROR_INVALID_ARGUMENT) }
     }
 
-    /// What an agent can do with a pool: all of them share one address space.
+    /// Returns an agent's access to a pool. All agents share one address space.
     fn hsa_amd_agent_memory_pool_get_info(
         agent: hsa_agent_t,
         pool: hsa_amd_memory_pool_t,

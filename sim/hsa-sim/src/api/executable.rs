@@ -12,31 +12,31 @@ use crate::loader::{Source, Symbol, What};
 use crate::result::Result;
 use crate::runtime::runtime;
 
-/// Called for a symbol.
+/// Called for each symbol.
 type SymbolCallback =
     Option<unsafe extern "C" fn(hsa_executable_t, hsa_executable_symbol_t, *mut c_void) -> hsa_status_t>;
-/// Called for a symbol of an agent.
+/// Called for each symbol of an agent.
 type AgentSymbolCallback =
     Option<unsafe extern "C" fn(hsa_executable_t, hsa_agent_t, hsa_executable_symbol_t, *mut c_void) -> hsa_status_t>;
 
-/// The largest code object that is read.
+/// The maximum size of a code object.
 const MAX_CODE: u64 = 4 << 30;
-/// Bytes that are read of one in memory at a time.
+/// The number of bytes that are copied at a time from a code object in memory.
 const PIECE: usize = 64 << 20;
 
-/// Makes room for more of a code object, which may be more than the host has.
+/// Reserves room for more of a code object, which may exceed the host's memory.
 fn grow(bytes: &mut Vec<u8>, more: usize) -> Result<()> {
     bytes.try_reserve_exact(more).map_err(|_| HSA_STATUS_ERROR_OUT_OF_RESOURCES)?;
     bytes.resize(bytes.len() + more, 0);
     Ok(())
 }
 
-/// Reads part of a file that the program has open; its position is put back.
+/// Reads part of a file that the program has open. Restores its position.
 pub(super) fn read_file(file: c_int, from: u64, size: Option<u64>) -> Result<Source> {
     if file < 0 {
         return Err(HSA_STATUS_ERROR_INVALID_FILE);
     }
-    // SAFETY: the descriptor is the program's and is not closed here; if it isn't open, reading says so.
+    // SAFETY: the descriptor is the program's and is not closed here; if it is not open, reading fails.
     let file = ManuallyDrop::new(unsafe { File::from_raw_fd(file) });
     let invalid = |_| HSA_STATUS_ERROR_INVALID_FILE;
     let len = file.metadata().map_err(invalid)?.len();
@@ -76,7 +76,7 @@ unsafe fn define(
 
 unsafe fn symbol_info(symbol: &Symbol, attribute: u32, value: *mut c_void) -> Result<()> {
     let invalid = HSA_STATUS_ERROR_INVALID_ARGUMENT;
-    // SAFETY: the caller vouches for `value`, which has room for what is asked for.
+    // SAFETY: the caller vouches that `value` has room for the attribute.
     unsafe {
         match attribute {
             HSA_EXECUTABLE_SYMBOL_INFO_TYPE => put(
@@ -126,7 +126,7 @@ unsafe fn symbol_info(symbol: &Symbol, attribute: u32, value: *mut c_void) -> Re
 }
 
 functions! {
-    /// Keeps a code object that is in memory.
+    /// Creates a reader for a code object in memory.
     fn hsa_code_object_reader_create_from_memory(
         code: *const c_void,
         size: usize,
@@ -138,7 +138,7 @@ functions! {
         }
         let mut bytes = Vec::new();
         while bytes.len() < size {
-            // By way of the system, which finds out if they are not there: no more is taken than is.
+            // Copied by a system call, which detects unmapped addresses. Memory is allocated only as copying succeeds.
             let (done, more) = (bytes.len(), (size - bytes.len()).min(PIECE));
             grow(&mut bytes, more)?;
             let to = bytes[done..].as_mut_ptr().expose_provenance() as u64;
@@ -150,7 +150,7 @@ functions! {
         unsafe { put(reader, runtime.loader.reader(source)?) }
     }
 
-    /// Keeps a code object that is a file.
+    /// Creates a reader for a code object in a file.
     fn hsa_code_object_reader_create_from_file(file: c_int, reader: *mut hsa_code_object_reader_t) {
         let runtime = runtime()?;
         if reader.is_null() {
@@ -160,12 +160,12 @@ functions! {
         unsafe { put(reader, runtime.loader.reader(read_file(file, 0, None)?)?) }
     }
 
-    /// Forgets a code object.
+    /// Destroys a code object reader.
     fn hsa_code_object_reader_destroy(reader: hsa_code_object_reader_t) {
         runtime()?.loader.destroy_reader(reader)
     }
 
-    /// A new executable.
+    /// Creates an executable.
     fn hsa_executable_create_alt(
         profile: u32,
         rounding: u32,
@@ -176,7 +176,7 @@ functions! {
         unsafe { create(profile, rounding, executable) }
     }
 
-    /// A new executable, which may be frozen from the start.
+    /// Creates an executable, which may be frozen from the start.
     fn hsa_executable_create(
         profile: u32,
         state: u32,
@@ -190,13 +190,13 @@ functions! {
         // SAFETY: the caller vouches for it.
         unsafe { create(profile, HSA_DEFAULT_FLOAT_ROUNDING_MODE_DEFAULT, executable) }?;
         if state == HSA_EXECUTABLE_STATE_FROZEN {
-            // SAFETY: it was written a moment ago.
+            // SAFETY: it was written just above.
             runtime()?.loader.freeze(unsafe { executable.read_unaligned() })?;
         }
         Ok(())
     }
 
-    /// Ends an executable.
+    /// Destroys an executable.
     fn hsa_executable_destroy(executable: hsa_executable_t) {
         runtime()?.loader.destroy(executable)
     }
@@ -219,12 +219,12 @@ functions! {
         unsafe { put(loaded, new) }
     }
 
-    /// Ends loading.
+    /// Freezes an executable.
     fn hsa_executable_freeze(executable: hsa_executable_t, _options: *const c_char) {
         runtime()?.loader.freeze(executable)
     }
 
-    /// A fact of an executable.
+    /// Returns an attribute of an executable.
     fn hsa_executable_get_info(executable: hsa_executable_t, attribute: u32, value: *mut c_void) {
         let executable = runtime()?.loader.executable(executable)?;
         // SAFETY: the caller vouches for `value`.
@@ -238,7 +238,7 @@ functions! {
         }
     }
 
-    /// Says where a variable of all agents is that code refers to.
+    /// Defines the address of a variable for all agents.
     fn hsa_executable_global_variable_define(
         executable: hsa_executable_t,
         variable: *const c_char,
@@ -249,7 +249,7 @@ functions! {
         unsafe { define(executable, &agents, variable, address) }
     }
 
-    /// Says where a variable of an agent is that code refers to.
+    /// Defines the address of a variable for an agent.
     fn hsa_executable_agent_global_variable_define(
         executable: hsa_executable_t,
         agent: hsa_agent_t,
@@ -261,7 +261,7 @@ functions! {
         unsafe { define(executable, &[agent], variable, address) }
     }
 
-    /// Says where a constant of an agent is that code refers to.
+    /// Defines the address of a constant for an agent.
     fn hsa_executable_readonly_variable_define(
         executable: hsa_executable_t,
         agent: hsa_agent_t,
@@ -273,21 +273,21 @@ functions! {
         unsafe { define(executable, &[agent], variable, address) }
     }
 
-    /// Whether an executable is sound: what is loaded was checked.
+    /// Validates an executable. Always succeeds: code objects are checked when they are loaded.
     fn hsa_executable_validate(executable: hsa_executable_t, result: *mut u32) {
         runtime()?.loader.executable(executable)?;
         // SAFETY: the caller vouches for it.
         unsafe { put(result, 0_u32) }
     }
 
-    /// Whether an executable is sound: what is loaded was checked.
+    /// Validates an executable. Always succeeds: code objects are checked when they are loaded.
     fn hsa_executable_validate_alt(executable: hsa_executable_t, _options: *const c_char, result: *mut u32) {
         runtime()?.loader.executable(executable)?;
         // SAFETY: the caller vouches for it.
         unsafe { put(result, 0_u32) }
     }
 
-    /// The symbol of a name: of an agent, or the first of any.
+    /// Finds a symbol by name: of an agent, or the first of any agent.
     fn hsa_executable_get_symbol_by_name(
         executable: hsa_executable_t,
         text: *const c_char,
@@ -307,7 +307,7 @@ functions! {
         unsafe { put(symbol, found) }
     }
 
-    /// The symbol of a name, of an agent; a name of a module must be empty.
+    /// Finds a symbol of an agent by name. The module name must be empty.
     fn hsa_executable_get_symbol(
         executable: hsa_executable_t,
         module: *const c_char,
@@ -327,7 +327,7 @@ functions! {
         unsafe { put(symbol, found) }
     }
 
-    /// A fact of a symbol.
+    /// Returns an attribute of a symbol.
     fn hsa_executable_symbol_get_info(symbol: hsa_executable_symbol_t, attribute: u32, value: *mut c_void) {
         // SAFETY: the caller vouches for `value`.
         runtime()?.loader.with_symbol(symbol, |symbol| unsafe { symbol_info(symbol, attribute, value) })?
@@ -357,7 +357,7 @@ functions! {
         each(symbols, |(_, symbol)| unsafe { callback(executable, agent, *symbol, data) })
     }
 
-    /// Calls a function for each symbol of all agents: there are none.
+    /// Calls a function for each program symbol. There are none.
     fn hsa_executable_iterate_program_symbols(
         executable: hsa_executable_t,
         callback: SymbolCallback,

@@ -1,4 +1,4 @@
-//! The image extension. A GPU without image instructions has none of it.
+//! The image extension. Not supported on a GPU without image instructions.
 
 use std::ffi::c_void;
 
@@ -31,7 +31,7 @@ pub(super) const TABLE: hsa_ext_images_1_pfn_t = hsa_ext_images_1_pfn_t {
     hsa_ext_sampler_create_v2,
 };
 
-/// The runtime and the agent of a handle, which must be a GPU that has images.
+/// The runtime and the agent behind a handle, which must be a GPU with image support.
 fn with_images(agent: hsa_agent_t) -> Result<(&'static Runtime, AgentId)> {
     let runtime = runtime()?;
     let agent = runtime.agents.get(agent)?;
@@ -39,12 +39,12 @@ fn with_images(agent: hsa_agent_t) -> Result<(&'static Runtime, AgentId)> {
     if has_images(gpu.config().arch) { Ok((runtime, agent)) } else { Err(HSA_STATUS_ERROR_NOT_SUPPORTED) }
 }
 
-/// Whether there are image instructions.
+/// Returns whether the processor has image instructions.
 fn has_images(arch: amdgpu_sim::Arch) -> bool {
     arch != amdgpu_sim::Arch::Gfx942
 }
 
-/// What a pointer of the program's points to.
+/// Reads a value through a program's pointer; refuses null.
 ///
 /// # Safety
 /// It must be null or valid for the read.
@@ -56,7 +56,7 @@ unsafe fn read<T: Copy>(from: *const T) -> Result<T> {
     Ok(unsafe { from.read_unaligned() })
 }
 
-/// A layout by its number, and the pitches that a program says.
+/// The layout with this number and the program's pitches.
 fn layout(of: &hsa_ext_image_descriptor_t, layout: u32, pitch: usize, slice: usize) -> Result<Layout> {
     match layout {
         HSA_EXT_IMAGE_DATA_LAYOUT_OPAQUE if pitch == 0 && slice == 0 => opaque(of),
@@ -72,7 +72,7 @@ fn permitted(access: u32) -> Result<()> {
     }
 }
 
-/// Makes an image.
+/// Creates an image.
 unsafe fn create(
     runtime: &Runtime,
     layout: Layout,
@@ -91,7 +91,7 @@ unsafe fn create(
     unsafe { put(image, hsa_ext_image_t { handle }) }
 }
 
-/// The image of a handle, and the box of it that a region says.
+/// The image behind a handle, and the box that a region describes.
 unsafe fn part(
     runtime: &Runtime,
     image: hsa_ext_image_t,
@@ -104,7 +104,7 @@ unsafe fn part(
 }
 
 functions! {
-    /// What kernels of an agent can do with images of a format, in a layout of the runtime's choice.
+    /// Returns the access that an agent's kernels have to images of a format, in the runtime's layout.
     fn hsa_ext_image_get_capability(
         agent: hsa_agent_t,
         geometry: u32,
@@ -117,7 +117,7 @@ functions! {
         unsafe { put(to, capability(read(format)?)) }
     }
 
-    /// The same, in a layout by name: it is the same.
+    /// The same for a given layout, with the same result.
     fn hsa_ext_image_get_capability_with_layout(
         agent: hsa_agent_t,
         geometry: u32,
@@ -134,7 +134,7 @@ functions! {
         unsafe { put(to, capability(read(format)?)) }
     }
 
-    /// Bytes and alignment of an image.
+    /// Returns the size and alignment of an image.
     fn hsa_ext_image_data_get_info(
         agent: hsa_agent_t,
         descriptor: *const hsa_ext_image_descriptor_t,
@@ -147,7 +147,7 @@ functions! {
         unsafe { put(to, info(&opaque(&read(descriptor)?)?)) }
     }
 
-    /// Bytes and alignment of an image in a layout.
+    /// Returns the size and alignment of an image in a layout.
     fn hsa_ext_image_data_get_info_with_layout(
         agent: hsa_agent_t,
         descriptor: *const hsa_ext_image_descriptor_t,
@@ -163,7 +163,7 @@ functions! {
         unsafe { put(to, info(&layout(&read(descriptor)?, layout_of, pitch, slice)?)) }
     }
 
-    /// Makes an image of memory.
+    /// Creates an image in memory.
     fn hsa_ext_image_create(
         agent: hsa_agent_t,
         descriptor: *const hsa_ext_image_descriptor_t,
@@ -176,7 +176,7 @@ functions! {
         unsafe { create(runtime, opaque(&read(descriptor)?)?, data, access, image) }
     }
 
-    /// Makes an image of memory with a layout.
+    /// Creates an image in memory with a layout.
     fn hsa_ext_image_create_with_layout(
         agent: hsa_agent_t,
         descriptor: *const hsa_ext_image_descriptor_t,
@@ -192,8 +192,8 @@ functions! {
         unsafe { create(runtime, layout(&read(descriptor)?, layout_of, pitch, slice)?, data, access, image) }
     }
 
-    /// Makes an image of memory that another driver has laid out, and described in the words of the GPU's own descriptors. Of those only the
-    /// linear layout is known.
+    /// Creates an image in memory that another driver has laid out, described by the words of the GPU's image
+    /// descriptor. Only the linear layout is supported.
     fn hsa_amd_image_create(
         agent: hsa_agent_t,
         descriptor: *const hsa_ext_image_descriptor_t,
@@ -214,13 +214,13 @@ functions! {
         }
     }
 
-    /// Ends an image; its memory stays.
+    /// Destroys an image. Its memory stays.
     fn hsa_ext_image_destroy(agent: hsa_agent_t, image: hsa_ext_image_t) {
         let (runtime, _) = with_images(agent)?;
         runtime.images.remove_image(image.handle)
     }
 
-    /// Copies a box of texels between images, at once.
+    /// Copies a box of texels between images, synchronously.
     fn hsa_ext_image_copy(
         agent: hsa_agent_t,
         from: hsa_ext_image_t,
@@ -237,7 +237,7 @@ functions! {
         copy(runtime.agents.space(), (&from, &source), (&to, &destination))
     }
 
-    /// Copies from memory into an image, at once.
+    /// Copies from memory to an image, synchronously.
     fn hsa_ext_image_import(
         agent: hsa_agent_t,
         memory: *const c_void,
@@ -253,7 +253,7 @@ functions! {
         import(runtime.agents.space(), from, &image, &part)
     }
 
-    /// Copies from an image into memory, at once.
+    /// Copies from an image to memory, synchronously.
     fn hsa_ext_image_export(
         agent: hsa_agent_t,
         image: hsa_ext_image_t,
@@ -269,7 +269,7 @@ functions! {
         export(runtime.agents.space(), &image, &part, to)
     }
 
-    /// Sets every texel of a box, given as four floats or integers, at once.
+    /// Fills a box with a texel, given as four floats or integers, synchronously.
     fn hsa_ext_image_clear(
         agent: hsa_agent_t,
         image: hsa_ext_image_t,
@@ -282,7 +282,7 @@ functions! {
         clear(runtime.agents.space(), &image, &part, components)
     }
 
-    /// Makes a sampler.
+    /// Creates a sampler.
     fn hsa_ext_sampler_create(
         agent: hsa_agent_t,
         descriptor: *const hsa_ext_sampler_descriptor_t,
@@ -301,7 +301,7 @@ functions! {
         unsafe { put(sampler, hsa_ext_sampler_t { handle }) }
     }
 
-    /// Makes a sampler with an addressing mode for each axis.
+    /// Creates a sampler with an addressing mode for each axis.
     fn hsa_ext_sampler_create_v2(
         agent: hsa_agent_t,
         descriptor: *const hsa_ext_sampler_descriptor_v2_t,
@@ -318,24 +318,24 @@ functions! {
         unsafe { put(sampler, hsa_ext_sampler_t { handle }) }
     }
 
-    /// Ends a sampler.
+    /// Destroys a sampler.
     fn hsa_ext_sampler_destroy(agent: hsa_agent_t, sampler: hsa_ext_sampler_t) {
         let (runtime, _) = with_images(agent)?;
         runtime.images.remove_sampler(sampler.handle)
     }
 
-    /// The largest images of a geometry.
+    /// Returns a size limit of images of a geometry.
     fn hsa_amd_image_get_info_max_dim(agent: hsa_agent_t, attribute: u32, value: *mut c_void) {
         with_images(agent)?;
-        // SAFETY: the caller vouches for `value`, which has room for what is asked for.
+        // SAFETY: the caller vouches that `value` has room for the attribute.
         unsafe { limit(attribute, value) }
     }
 }
 
-/// An attribute of an agent that is a limit of its images.
+/// Writes an agent attribute that is a limit of its images.
 ///
 /// # Safety
-/// `value` must be null or have room for what is asked for.
+/// `value` must be null or have room for the attribute.
 pub(super) unsafe fn limit(attribute: u32, value: *mut c_void) -> Result<()> {
     // SAFETY: the caller vouches for `value`.
     unsafe {

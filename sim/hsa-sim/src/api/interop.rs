@@ -26,7 +26,7 @@ unsafe fn export_dmabuf(address: *const c_void, size: usize, descriptor: *mut c_
 }
 
 functions! {
-    /// Maps memory that another driver has exported for agents. Nothing is known of it but its size: there is no metadata.
+    /// Maps memory that another driver has exported, for agents. Only its size is known; it has no metadata.
     fn hsa_amd_interop_map_buffer(
         count: u32,
         first: *mut hsa_agent_t,
@@ -58,19 +58,20 @@ functions! {
         Ok(())
     }
 
-    /// Takes such memory away again.
+    /// Unmaps such memory.
     fn hsa_amd_interop_unmap_buffer(address: *mut c_void) {
         let runtime = runtime()?;
         runtime.memory.unmap_foreign(&runtime.agents, address as u64)
     }
 
-    /// A file descriptor for memory of a GPU, which other drivers and processes map, and where in it `address` is.
+    /// Exports GPU memory as a file descriptor, which other drivers and processes can map. Also returns the offset of
+    /// `address` in it.
     fn hsa_amd_portable_export_dmabuf(address: *const c_void, size: usize, descriptor: *mut c_int, offset: *mut u64) {
         // SAFETY: the caller vouches for both.
         unsafe { export_dmabuf(address, size, descriptor, offset) }
     }
 
-    /// The same. Any mapping can be had by way of PCIe here, which the flags may ask for.
+    /// The same. The flags may request a mapping over PCIe, which is always possible here.
     fn hsa_amd_portable_export_dmabuf_v2(
         address: *const c_void,
         size: usize,
@@ -85,15 +86,15 @@ functions! {
         unsafe { export_dmabuf(address, size, descriptor, offset) }
     }
 
-    /// Closes such a descriptor. Who has mapped it keeps the memory.
+    /// Closes such a descriptor. Existing mappings keep the memory.
     fn hsa_amd_portable_close_dmabuf(descriptor: c_int) {
-        // SAFETY: no memory is passed; a number that is no descriptor has no seals.
+        // SAFETY: no memory is passed; the call fails on a number that is not a descriptor.
         let seals = unsafe { libc::fcntl(descriptor, libc::F_GET_SEALS) };
-        // Any other descriptor is none that was exported, and stays open.
+        // Any other descriptor was not exported here and stays open.
         if seals < 0 || seals & libc::F_SEAL_SHRINK == 0 {
             return Err(HSA_STATUS_ERROR_RESOURCE_FREE);
         }
-        // SAFETY: the program's own descriptor, which it gives back here.
+        // SAFETY: the program's own descriptor, whose ownership it passes here.
         if unsafe { libc::close(descriptor) } == 0 { Ok(()) } else { Err(HSA_STATUS_ERROR_RESOURCE_FREE) }
     }
 }

@@ -1,4 +1,4 @@
-//! Memory and signals that processes share.
+//! Interprocess memory and signals.
 
 use std::ffi::c_void;
 
@@ -8,7 +8,7 @@ use crate::memory::{RawHandle, pointer, signal_handle, signal_name};
 use crate::runtime::runtime;
 
 functions! {
-    /// A handle by which other processes can have an allocation.
+    /// Creates a handle with which other processes can open an allocation.
     fn hsa_amd_ipc_memory_create(address: *mut c_void, size: usize, handle: *mut RawHandle) {
         let runtime = runtime()?;
         if address.is_null() || handle.is_null() {
@@ -19,7 +19,7 @@ functions! {
         unsafe { put(handle, made) }
     }
 
-    /// Maps the memory of a handle for agents: all, if none are named.
+    /// Maps the memory of a handle for agents: all agents, if the list is empty.
     fn hsa_amd_ipc_memory_attach(
         handle: *const RawHandle,
         size: usize,
@@ -43,20 +43,21 @@ functions! {
         unsafe { put(result, pointer(address)) }
     }
 
-    /// Takes such memory away again.
+    /// Unmaps such memory.
     fn hsa_amd_ipc_memory_detach(address: *mut c_void) {
         let runtime = runtime()?;
         runtime.memory.detach(&runtime.agents, address as u64)
     }
 
-    /// A handle by which other processes can have a signal, one that was made for that (`HSA_AMD_SIGNAL_IPC`).
+    /// Creates a handle with which other processes can open a signal, which must have been created for that
+    /// (`HSA_AMD_SIGNAL_IPC`).
     fn hsa_amd_ipc_signal_create(signal: hsa_signal_t, handle: *mut RawHandle) {
         let name = runtime()?.signal(signal)?.name().ok_or(HSA_STATUS_ERROR_INVALID_ARGUMENT)?;
         // SAFETY: the caller vouches for it.
         unsafe { put(handle, signal_handle(name)) }
     }
 
-    /// The signal of a handle. It is destroyed as others are, which leaves it to the other processes.
+    /// Opens the signal of a handle. Destroying it does not affect the other processes.
     fn hsa_amd_ipc_signal_attach(handle: *const RawHandle, signal: *mut hsa_signal_t) {
         let runtime = runtime()?;
         if handle.is_null() || signal.is_null() {

@@ -6,9 +6,9 @@ use super::function::{each, functions, name, put, put_bytes};
 use crate::abi::*;
 use crate::runtime::runtime;
 
-/// Called for an ISA.
+/// Called for each ISA.
 type IsaCallback = Option<unsafe extern "C" fn(hsa_isa_t, *mut c_void) -> hsa_status_t>;
-/// Called for a kind of wavefront.
+/// Called for each kind of wavefront.
 type WavefrontCallback = Option<unsafe extern "C" fn(hsa_wavefront_t, *mut c_void) -> hsa_status_t>;
 
 /// The only kind of wavefront: 64 lanes.
@@ -21,7 +21,7 @@ unsafe fn info(isa: hsa_isa_t, attribute: u32, value: *mut c_void) -> crate::res
     // SAFETY: the caller vouches for `value`.
     unsafe {
         match attribute {
-            // With the zero at its end.
+            // Includes the terminating zero.
             HSA_ISA_INFO_NAME_LENGTH => put(value, name.len() as u32 + 1),
             HSA_ISA_INFO_NAME => put_bytes(value, format!("{name}\0").as_bytes()),
             HSA_ISA_INFO_CALL_CONVENTION_COUNT => put(value, 1_u32),
@@ -44,13 +44,13 @@ unsafe fn info(isa: hsa_isa_t, attribute: u32, value: *mut c_void) -> crate::res
 }
 
 functions! {
-    /// The ISA of a name.
+    /// Finds an ISA by name.
     fn hsa_isa_from_name(text: *const c_char, isa: *mut hsa_isa_t) {
         let runtime = runtime()?;
         // SAFETY: the caller vouches for it.
         let text = unsafe { name(text) }?;
         let wanted = runtime.agents.gpu_ids().next().filter(|_| {
-            // A name without features is for any of them.
+            // A name without features matches any features.
             let own = runtime.agents.isa_name();
             text == own || own.split(':').next() == Some(&text)
         });
@@ -68,13 +68,13 @@ functions! {
         each(isas, |isa| unsafe { callback(isa, data) })
     }
 
-    /// A fact of an ISA.
+    /// Returns an attribute of an ISA.
     fn hsa_isa_get_info_alt(isa: hsa_isa_t, attribute: u32, value: *mut c_void) {
         // SAFETY: the caller vouches for `value`.
         unsafe { info(isa, attribute, value) }
     }
 
-    /// A fact of an ISA, of one of its call conventions where it differs.
+    /// Returns an attribute of an ISA; `index` selects a call convention, if it depends on that.
     fn hsa_isa_get_info(isa: hsa_isa_t, attribute: u32, index: u32, value: *mut c_void) {
         runtime()?.agents.of_isa(isa)?;
         if index != 0 {
@@ -84,7 +84,7 @@ functions! {
         unsafe { info(isa, attribute, value) }
     }
 
-    /// Which exceptions code of an ISA can stop for or note: none.
+    /// Returns the floating-point exceptions that code of an ISA can detect: none.
     fn hsa_isa_get_exception_policies(isa: hsa_isa_t, profile: u32, mask: *mut u16) {
         runtime()?.agents.of_isa(isa)?;
         if profile > HSA_PROFILE_FULL {
@@ -94,7 +94,7 @@ functions! {
         unsafe { put(mask, 0_u16) }
     }
 
-    /// How many roundings a multiply-add takes.
+    /// Returns the rounding method of a multiply-add.
     fn hsa_isa_get_round_method(isa: hsa_isa_t, fp: u32, flush: u32, method: *mut u32) {
         runtime()?.agents.of_isa(isa)?;
         let known = [HSA_FP_TYPE_16, HSA_FP_TYPE_32, HSA_FP_TYPE_64].contains(&fp);
@@ -105,7 +105,7 @@ functions! {
         unsafe { put(method, HSA_ROUND_METHOD_SINGLE) }
     }
 
-    /// A fact of a kind of wavefront.
+    /// Returns an attribute of a kind of wavefront.
     fn hsa_wavefront_get_info(wavefront: hsa_wavefront_t, attribute: u32, value: *mut c_void) {
         runtime()?;
         if wavefront != WAVEFRONT {
@@ -126,12 +126,12 @@ functions! {
         each([WAVEFRONT], |wavefront| unsafe { callback(wavefront, data) })
     }
 
-    /// Whether code of one ISA runs on an agent with another.
+    /// Returns whether code of one ISA runs on an agent with another.
     fn hsa_isa_compatible(code: hsa_isa_t, agent: hsa_isa_t, result: *mut bool) {
         let agents = &runtime()?.agents;
         agents.of_isa(code)?;
         agents.of_isa(agent)?;
-        // SAFETY: the caller vouches for it. All GPUs are of one kind.
+        // SAFETY: the caller vouches for it. All GPUs have the same ISA.
         unsafe { put(result, true) }
     }
 }

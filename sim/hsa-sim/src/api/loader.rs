@@ -1,4 +1,4 @@
-//! AMD's loader extension: what of a program's address space is code.
+//! AMD's loader extension: the loaded code in a program's address space.
 
 use std::ffi::{c_int, c_void};
 
@@ -10,7 +10,7 @@ use crate::memory::pointer;
 use crate::result::Result;
 use crate::runtime::runtime;
 
-/// The extension's table is how programs get at its functions; none is exported by name.
+/// No function is exported by name: programs get them from the extension's table.
 pub(super) const FUNCTIONS: &[Export] = &[];
 
 /// The extension's functions.
@@ -32,7 +32,7 @@ fn around(address: u64) -> Result<std::sync::Arc<Loaded>> {
     found.ok_or(HSA_STATUS_ERROR_INVALID_ARGUMENT)
 }
 
-/// Where the host sees what a GPU has at an address of loaded code: at the same one.
+/// Returns the host address of loaded code, which equals the device address.
 unsafe extern "C" fn query_host_address(address: *const c_void, host: *mut *const c_void) -> hsa_status_t {
     guard("loader extension: query_host_address", || {
         around(address as u64)?;
@@ -41,7 +41,7 @@ unsafe extern "C" fn query_host_address(address: *const c_void, host: *mut *cons
     })
 }
 
-/// Everything that is loaded, as many entries as there is room for; without room, how many there are.
+/// Returns the loaded segments, at most as many as fit; without a buffer, returns their number.
 unsafe extern "C" fn query_segment_descriptors(
     descriptors: *mut hsa_ven_amd_loader_segment_descriptor_t,
     count: *mut usize,
@@ -71,14 +71,14 @@ unsafe extern "C" fn query_segment_descriptors(
                 segment_base: pointer(loaded.module.base()),
                 segment_size: loaded.module.span() as usize,
             };
-            // SAFETY: the caller vouches for as many.
+            // SAFETY: the caller vouches for `room` entries.
             unsafe { put(descriptors.add(n), descriptor) }?;
         }
         Ok(())
     })
 }
 
-/// The executable that an address belongs to.
+/// Returns the executable that contains an address.
 unsafe extern "C" fn query_executable(address: *const c_void, executable: *mut hsa_executable_t) -> hsa_status_t {
     guard("loader extension: query_executable", || {
         let loaded = around(address as u64)?;
@@ -101,7 +101,7 @@ unsafe extern "C" fn iterate_loaded_code_objects(
     })
 }
 
-/// A fact of a loaded code object.
+/// Returns an attribute of a loaded code object.
 unsafe extern "C" fn loaded_code_object_get_info(
     loaded: hsa_loaded_code_object_t,
     attribute: u32,
@@ -111,11 +111,11 @@ unsafe extern "C" fn loaded_code_object_get_info(
         let loaded = runtime()?.loader.loaded(loaded)?;
         let bytes = &loaded.source.bytes;
         let address = if loaded.source.address == 0 { bytes.as_ptr() as u64 } else { loaded.source.address };
-        // SAFETY: asks for the number of the process.
+        // SAFETY: `getpid` has no preconditions.
         let process = unsafe { libc::getpid() };
         let uri = format!("memory://{process}#offset={address:#x}&size={}", bytes.len());
         let base = loaded.module.base();
-        // SAFETY: the caller vouches for `value`, which has room for what is asked for.
+        // SAFETY: the caller vouches that `value` has room for the attribute.
         unsafe {
             match attribute {
                 HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_EXECUTABLE => put(value, loaded.executable),
@@ -130,7 +130,7 @@ unsafe extern "C" fn loaded_code_object_get_info(
                 HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_CODE_OBJECT_STORAGE_MEMORY_SIZE => {
                     put(value, bytes.len() as u64)
                 }
-                // Addresses of the code object count from 0.
+                // Addresses in the code object start at 0.
                 HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_LOAD_DELTA
                 | HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_LOAD_BASE => put(value, base),
                 HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_LOAD_SIZE => put(value, loaded.module.span()),
@@ -142,7 +142,7 @@ unsafe extern "C" fn loaded_code_object_get_info(
     })
 }
 
-/// Keeps a code object that is part of a file.
+/// Creates a reader for a code object in part of a file.
 unsafe extern "C" fn reader_of_part_of_a_file(
     file: c_int,
     offset: usize,

@@ -10,20 +10,20 @@ use crate::result::Result;
 use crate::runtime::{Runtime, runtime};
 use crate::signal::Signal;
 
-/// Called for a pool.
+/// Called for each pool.
 type PoolCallback = Option<unsafe extern "C" fn(hsa_amd_memory_pool_t, *mut c_void) -> hsa_status_t>;
-/// Called for a region.
+/// Called for each region.
 type RegionCallback = Option<unsafe extern "C" fn(hsa_region_t, *mut c_void) -> hsa_status_t>;
-/// Makes room for a list.
+/// Allocates memory for a list.
 type Alloc = Option<unsafe extern "C" fn(usize) -> *mut c_void>;
 
-/// Flags of an allocation that are known; none changes anything here.
+/// The known allocation flags. None has an effect here.
 const FLAGS: u32 = HSA_AMD_MEMORY_POOL_PCIE_FLAG
     | HSA_AMD_MEMORY_POOL_CONTIGUOUS_FLAG
     | HSA_AMD_MEMORY_POOL_EXECUTABLE_FLAG
     | HSA_AMD_MEMORY_POOL_UNCACHED_FLAG;
 
-/// Regions are pools by an older name.
+/// The pool behind a region: regions are the older name of pools.
 fn region(runtime: &Runtime, region: hsa_region_t) -> Result<Pool> {
     let pool = Pool::get(&runtime.agents, hsa_amd_memory_pool_t { handle: region.handle });
     pool.map_err(|_| HSA_STATUS_ERROR_INVALID_REGION)
@@ -74,7 +74,7 @@ unsafe fn lock(
     }
     // SAFETY: the caller vouches for the list.
     let access = if count == 0 { all_agents(runtime) } else { unsafe { agents(runtime, gpus, count) }? };
-    // SAFETY: the caller vouches that the memory is there until it is unlocked, as HSA asks.
+    // SAFETY: the caller vouches that the memory exists until it is unlocked, as HSA requires.
     unsafe { runtime.memory.lock(&runtime.agents, address as u64, size as u64, access) }?;
     // SAFETY: the caller vouches for it.
     unsafe { put(result, address) }
@@ -89,7 +89,7 @@ functions! {
         each(Pool::of(agent), |pool| unsafe { callback(pool.handle(), data) })
     }
 
-    /// A fact of a pool.
+    /// Returns an attribute of a pool.
     fn hsa_amd_memory_pool_get_info(pool: hsa_amd_memory_pool_t, attribute: u32, value: *mut c_void) {
         let runtime = runtime()?;
         let pool = Pool::get(&runtime.agents, pool)?;
@@ -134,7 +134,7 @@ functions! {
         unsafe { put(result, pointer(address)) }
     }
 
-    /// Frees what was allocated from a pool.
+    /// Frees memory of a pool.
     fn hsa_amd_memory_pool_free(address: *mut c_void) {
         let runtime = runtime()?;
         if address.is_null() {
@@ -144,7 +144,7 @@ functions! {
         runtime.memory.free(&runtime.agents, address as u64)
     }
 
-    /// Gives agents access to an allocation, and takes it from all others.
+    /// Gives agents access to an allocation, and revokes that of all others.
     fn hsa_amd_agents_allow_access(
         count: u32,
         first: *const hsa_agent_t,
@@ -160,7 +160,7 @@ functions! {
         runtime.memory.allow(&runtime.agents, address as u64, access)
     }
 
-    /// Whether memory can move from one pool to another: no.
+    /// Returns whether memory can migrate between pools: never.
     fn hsa_amd_memory_pool_can_migrate(from: hsa_amd_memory_pool_t, to: hsa_amd_memory_pool_t, result: *mut bool) {
         let runtime = runtime()?;
         Pool::get(&runtime.agents, from)?;
@@ -169,7 +169,7 @@ functions! {
         unsafe { put(result, false) }
     }
 
-    /// Makes the program's own memory reachable by agents (all, if none are named), at the same address.
+    /// Makes memory of the program accessible to agents (all, if the list is empty), at the same address.
     fn hsa_amd_memory_lock(
         address: *mut c_void,
         size: usize,
@@ -181,7 +181,7 @@ functions! {
         unsafe { lock(address, size, gpus, count, result) }
     }
 
-    /// The same, with the flags of a pool of the host.
+    /// The same, with the flags of a host pool.
     fn hsa_amd_memory_lock_to_pool(
         address: *mut c_void,
         size: usize,
@@ -208,7 +208,7 @@ functions! {
         runtime.memory.unlock(&runtime.agents, address as u64)
     }
 
-    /// Fills words at once.
+    /// Fills words, synchronously.
     fn hsa_amd_memory_fill(address: *mut c_void, value: u32, count: usize) {
         let runtime = runtime()?;
         if address.is_null() || address as usize % 4 != 0 {
@@ -217,7 +217,7 @@ functions! {
         fill_words(runtime.agents.space(), address as u64, value, count as u64)
     }
 
-    /// Copies at once; host memory may be anything.
+    /// Copies synchronously. Host memory may be any memory of the program.
     fn hsa_memory_copy(to: *mut c_void, from: *const c_void, len: usize) {
         let runtime = runtime()?;
         if len == 0 {
@@ -229,7 +229,7 @@ functions! {
         copy_bytes(runtime.agents.space(), to as u64, from as u64, len as u64)
     }
 
-    /// Copies when signals are 0, and lowers another when that is done.
+    /// Copies when all signals are 0, then decrements the completion signal.
     fn hsa_amd_memory_async_copy(
         to: *mut c_void,
         to_agent: hsa_agent_t,
@@ -244,7 +244,7 @@ functions! {
         unsafe { copy(to, to_agent, from, from_agent, len, count, after, done) }
     }
 
-    /// The same, on an engine that the program chooses: any will do.
+    /// The same, on an engine that the program selects. All engines are equal.
     fn hsa_amd_memory_async_copy_on_engine(
         to: *mut c_void,
         to_agent: hsa_agent_t,
@@ -261,7 +261,7 @@ functions! {
         unsafe { copy(to, to_agent, from, from_agent, len, count, after, done) }
     }
 
-    /// Copies a block of rows when signals are 0, and lowers another when that is done.
+    /// Copies a block of rows when all signals are 0, then decrements the completion signal.
     fn hsa_amd_memory_async_copy_rect(
         to: *const hsa_pitched_ptr_t,
         to_offset: *const hsa_dim3_t,
@@ -302,7 +302,7 @@ functions! {
         Copy::Rect { to, from, range }.start(runtime, after, Some(done))
     }
 
-    /// Which engines are free for copies between two agents: both.
+    /// Returns the engines that are free for copies between two agents: both.
     fn hsa_amd_memory_copy_engine_status(to: hsa_agent_t, from: hsa_agent_t, mask: *mut u32) {
         let runtime = runtime()?;
         let (to, from) = (runtime.agents.get(to)?, runtime.agents.get(from)?);
@@ -313,7 +313,7 @@ functions! {
         unsafe { put(mask, 3_u32) }
     }
 
-    /// Which engines are best for copies between two agents: any.
+    /// Returns the preferred engines for copies between two agents: any.
     fn hsa_amd_memory_get_preferred_copy_engine(to: hsa_agent_t, from: hsa_agent_t, mask: *mut u32) {
         let runtime = runtime()?;
         let (to, from) = (runtime.agents.get(to)?, runtime.agents.get(from)?);
@@ -324,7 +324,7 @@ functions! {
         unsafe { put(mask, 3_u32) }
     }
 
-    /// What is known of the memory at an address.
+    /// Returns information about the memory at an address.
     fn hsa_amd_pointer_info(
         address: *const c_void,
         info: *mut hsa_amd_pointer_info_t,
@@ -357,7 +357,7 @@ functions! {
         if let Some(record) = &record {
             out.r#type = record.kind;
             out.agentBaseAddress = pointer(record.base);
-            // A GPU's memory is reached by the host too.
+            // The host can access GPU memory too.
             out.hostBaseAddress = pointer(record.base);
             out.sizeInBytes = record.size as usize;
             out.userData = pointer(record.user_data);
@@ -365,7 +365,7 @@ functions! {
             out.global_flags = record.pool.kind.flags();
             out.registered = record.kind == HSA_EXT_POINTER_TYPE_LOCKED;
         }
-        // SAFETY: as many bytes as the program's struct and ours both have; the caller vouches for them.
+        // SAFETY: the bytes that the program's struct and ours have in common; the caller vouches for them.
         unsafe { std::ptr::copy_nonoverlapping((&raw const out).cast::<u8>(), info.cast::<u8>(), out.size as usize) };
         if let Some(alloc) = alloc {
             let access: Vec<_> = record.map_or(AgentSet::default(), |record| record.access).iter().collect();
@@ -376,7 +376,7 @@ functions! {
                 return Err(HSA_STATUS_ERROR_OUT_OF_RESOURCES);
             }
             for (n, agent) in access.iter().enumerate() {
-                // SAFETY: the program made room for as many.
+                // SAFETY: the program allocated room for that many.
                 unsafe { place.add(n).write_unaligned(agent.handle()) };
             }
             // SAFETY: neither is null, so the caller vouches for them.
@@ -388,13 +388,13 @@ functions! {
         Ok(())
     }
 
-    /// Attaches a value of the program's own to an allocation.
+    /// Sets the user data of an allocation.
     fn hsa_amd_pointer_info_set_userdata(address: *const c_void, data: *mut c_void) {
         let data = data as u64;
         runtime()?.memory.change(address as u64, |record| record.user_data = data)
     }
 
-    /// Has a function called when an allocation is freed.
+    /// Registers a callback for the deallocation of memory.
     fn hsa_amd_register_deallocation_callback(
         address: *mut c_void,
         callback: hsa_amd_deallocation_callback_t,
@@ -408,7 +408,7 @@ functions! {
         runtime.memory.add_callback(address as u64, callback, data as u64)
     }
 
-    /// Has it no more called.
+    /// Removes a deallocation callback.
     fn hsa_amd_deregister_deallocation_callback(address: *mut c_void, callback: hsa_amd_deallocation_callback_t) {
         let runtime = runtime()?;
         let callback: Deallocated = callback.ok_or(HSA_STATUS_ERROR_INVALID_ARGUMENT)?;
@@ -418,7 +418,7 @@ functions! {
         runtime.memory.remove_callback(address as u64, callback)
     }
 
-    /// Tells that host memory will be used by GPUs. That is what locking is for, so it changes nothing.
+    /// Announces that GPUs will use host memory. No effect: locking makes it accessible.
     fn hsa_memory_register(address: *mut c_void, size: usize) {
         runtime()?;
         if address.is_null() != (size == 0) { Err(HSA_STATUS_ERROR_INVALID_ARGUMENT) } else { Ok(()) }
@@ -429,7 +429,7 @@ functions! {
         runtime().map(drop)
     }
 
-    /// Gives an allocation to an agent: all agents see the same memory.
+    /// Assigns an allocation to an agent. No effect: all agents see the same memory.
     fn hsa_memory_assign_agent(address: *mut c_void, agent: hsa_agent_t, access: u32) {
         let runtime = runtime()?;
         runtime.agents.get(agent)?;
@@ -447,7 +447,7 @@ functions! {
         each(Pool::of(agent), |pool| unsafe { callback(hsa_region_t { handle: pool.handle().handle }, data) })
     }
 
-    /// A fact of a region.
+    /// Returns an attribute of a region.
     fn hsa_region_get_info(handle: hsa_region_t, attribute: u32, value: *mut c_void) {
         let runtime = runtime()?;
         let pool = region(runtime, handle)?;
@@ -482,7 +482,7 @@ functions! {
         unsafe { put(result, pointer(address)) }
     }
 
-    /// Frees what was allocated from a region.
+    /// Frees memory of a region.
     fn hsa_memory_free(address: *mut c_void) {
         let runtime = runtime()?;
         if address.is_null() {

@@ -1,4 +1,4 @@
-//! HSA's functions. Each checks what it is given, and none lets a panic out.
+//! HSA's functions. Each validates its arguments and catches panics.
 
 mod agent;
 mod executable;
@@ -47,7 +47,8 @@ const fn count() -> usize {
     count
 }
 
-/// Every function that the shared library exports. The library's binary refers to it, so that the linker keeps them.
+/// Every function that the shared library exports. The library's binary refers to this list, so that the linker keeps
+/// the functions.
 pub static EXPORTS: &[Export] = &{
     let mut all = [LISTS[0][0]; count()];
     let (mut list, mut next) = (0, 0);

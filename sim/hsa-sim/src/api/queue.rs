@@ -11,11 +11,11 @@ use crate::events;
 use crate::queue::{Units, Wanted};
 use crate::runtime::runtime;
 
-/// A number that says nothing: what a queue's index is without the queue.
+/// The index that is returned for an invalid queue.
 const NONE: u64 = 0;
 
 functions! {
-    /// A new queue. Scratch is given to kernels as they ask for it, so the sizes are not used.
+    /// Creates a queue. The scratch sizes are ignored: kernels get scratch memory as they need it.
     fn hsa_queue_create(
         agent: hsa_agent_t,
         size: u32,
@@ -41,7 +41,7 @@ functions! {
         unsafe { put(result, queue.pointer()) }
     }
 
-    /// Ends a queue: what runs is stopped.
+    /// Destroys a queue, and stops its running packet.
     fn hsa_queue_destroy(queue: *mut hsa_queue_t) {
         let runtime = runtime()?;
         if queue.is_null() {
@@ -63,8 +63,8 @@ functions! {
         Ok(())
     }
 
-    /// Restricts a queue to some compute units, of those that `HSA_CU_MASK` leaves. Its kernels run no slower on few of them, but find
-    /// themselves there.
+    /// Restricts a queue to some compute units, within those that `HSA_CU_MASK` allows. Its kernels do not run slower
+    /// on fewer units, but they see these unit numbers.
     fn hsa_amd_queue_cu_set_mask(queue: *const hsa_queue_t, bits: u32, mask: *const u32) {
         let runtime = runtime()?;
         let queue = runtime.queues.get(queue)?;
@@ -80,7 +80,7 @@ functions! {
         told
     }
 
-    /// The compute units that a queue may use.
+    /// Returns the compute units that a queue may use.
     fn hsa_amd_queue_cu_get_mask(queue: *const hsa_queue_t, bits: u32, mask: *mut u32) {
         let queue = runtime()?.queues.get(queue)?;
         if bits == 0 || bits % 32 != 0 || mask.is_null() {
@@ -88,19 +88,19 @@ functions! {
         }
         let units = queue.units.lock().unwrap_or_else(PoisonError::into_inner).clone();
         for word in 0..bits as usize / 32 {
-            // SAFETY: the caller vouches for as many words.
+            // SAFETY: the caller vouches for that many words.
             unsafe { put(mask.add(word), units.word(word)) }?;
         }
         Ok(())
     }
 
-    /// The priority of a queue: all are served alike.
+    /// Sets the priority of a queue. No effect.
     fn hsa_amd_queue_set_priority(queue: *mut hsa_queue_t, priority: u32) {
         runtime()?.queues.get(queue)?;
         if priority <= HSA_AMD_QUEUE_PRIORITY_HIGH { Ok(()) } else { Err(HSA_STATUS_ERROR_INVALID_ARGUMENT) }
     }
 
-    /// A fact of a queue.
+    /// Returns an attribute of a queue.
     fn hsa_amd_queue_get_info(queue: *mut hsa_queue_t, attribute: u32, value: *mut c_void) {
         let queue = runtime()?.queues.get(queue)?;
         // SAFETY: the caller vouches for `value`.
@@ -113,17 +113,17 @@ functions! {
         }
     }
 
-    /// Whether times of dispatches are wanted: they are always there.
+    /// Enables dispatch times. No effect: they are always recorded.
     fn hsa_amd_profiling_set_profiler_enabled(queue: *mut hsa_queue_t, _enable: i32) {
         runtime()?.queues.get(queue).map(drop)
     }
 
-    /// Whether times of copies are wanted: they are always there.
+    /// Enables copy times. No effect: they are always recorded.
     fn hsa_amd_profiling_async_copy_enable(_enable: bool) {
         runtime().map(drop)
     }
 
-    /// When the dispatch that a signal completed began and ended.
+    /// Returns the start and end of the dispatch that a signal completed.
     fn hsa_amd_profiling_get_dispatch_time(
         agent: hsa_agent_t,
         signal: hsa_signal_t,
@@ -136,7 +136,7 @@ functions! {
         unsafe { put(time, hsa_amd_profiling_dispatch_time_t { start, end }) }
     }
 
-    /// When the copy that a signal completed began and ended.
+    /// Returns the start and end of the copy that a signal completed.
     fn hsa_amd_profiling_get_async_copy_time(
         signal: hsa_signal_t,
         time: *mut hsa_amd_profiling_async_copy_time_t,
@@ -146,7 +146,7 @@ functions! {
         unsafe { put(time, hsa_amd_profiling_async_copy_time_t { start, end }) }
     }
 
-    /// An agent's time as the system's: they are the same.
+    /// Converts an agent's time to the system's. They are the same.
     fn hsa_amd_profiling_convert_tick_to_system_domain(agent: hsa_agent_t, tick: u64, result: *mut u64) {
         let runtime = runtime()?;
         runtime.agents.gpu(runtime.agents.get(agent)?)?;
@@ -156,11 +156,11 @@ functions! {
     }
 }
 
-/// How often in a row a thread has found an index to be other than expected.
+/// How often in a row this thread has found another index than expected.
 struct Tries(Cell<u32>);
 
 impl Tries {
-    /// Who tries again and again waits for another thread, which may have no core to run on: that of this thread, for a moment.
+    /// A thread that retries repeatedly waits for another thread, which may need this core: yields for a moment.
     fn after(&self, succeeded: bool) {
         let tries = if succeeded { 0 } else { self.0.get() + 1 };
         self.0.set(tries % MOST_TRIES);
@@ -170,14 +170,14 @@ impl Tries {
     }
 }
 
-/// After so many a thread gives way.
+/// The number of tries after which a thread yields.
 const MOST_TRIES: u32 = 32;
 
 thread_local! {
     static TRIES: Tries = const { Tries(Cell::new(0)) };
 }
 
-/// Functions that read, write and change a queue's indices; each name says with which ordering.
+/// Functions that read, write and change a queue's indices. Each name states the memory ordering.
 macro_rules! indices {
     (
         load { $($load:ident: $load_field:ident, $load_order:ident;)* }
@@ -186,7 +186,7 @@ macro_rules! indices {
         cas { $($cas:ident: $cas_order:ident, $cas_fail:ident;)* }
     ) => {
         $(
-            /// An index of a queue; 0 without a queue.
+            /// Returns an index of a queue; 0 for an invalid queue.
             ///
             /// # Safety
             /// Always safe: the pointer is looked up.
@@ -209,7 +209,7 @@ macro_rules! indices {
             }
         )*
         $(
-            /// Adds to the write index of a queue; what it was.
+            /// Adds to the write index of a queue and returns the old value.
             ///
             /// # Safety
             /// Always safe: the pointer is looked up.
@@ -219,7 +219,7 @@ macro_rules! indices {
             }
         )*
         $(
-            /// Sets the write index of a queue if it is as expected; what it was.
+            /// Sets the write index of a queue if it has the expected value. Returns the old value.
             ///
             /// # Safety
             /// Always safe: the pointer is looked up.

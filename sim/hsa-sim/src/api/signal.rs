@@ -1,4 +1,4 @@
-//! Signals: creation, values, waiting, functions to be called.
+//! Signals: creation, values, waiting, and handlers.
 
 use std::ffi::c_void;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst};
@@ -12,10 +12,10 @@ use crate::result::Result;
 use crate::runtime::{Runtime, runtime};
 use crate::signal::{Condition, Pending, Signal};
 
-/// What a signal's value is without the signal.
+/// The value that is returned for an invalid signal.
 const NONE: hsa_signal_value_t = 0;
 
-/// A function that waits for a signal.
+/// A signal handler of the program.
 struct Handler {
     signal: Signal,
     condition: Condition,
@@ -41,12 +41,12 @@ impl Pending for Handler {
             return false;
         }
         let Some(value) = self.met() else { return true };
-        // SAFETY: the program gave the function with its argument.
+        // SAFETY: the program passed the function with its argument.
         unsafe { (self.handler)(value, crate::memory::pointer(self.argument)) }
     }
 }
 
-/// A function of the program that is called once, whatever any signal is.
+/// A function of the program that is called once, without waiting for a signal.
 struct Once {
     callback: unsafe extern "C" fn(*mut c_void),
     argument: u64,
@@ -58,13 +58,13 @@ impl Pending for Once {
     }
 
     fn run(&mut self) -> bool {
-        // SAFETY: the program gave the function with its argument.
+        // SAFETY: the program passed the function with its argument.
         unsafe { (self.callback)(crate::memory::pointer(self.argument)) };
         false
     }
 }
 
-/// When a wait of so many ticks ends; `None` for never.
+/// The end of a wait of `ticks`; `None` for an unlimited wait.
 fn deadline(ticks: u64) -> Option<Instant> {
     const { assert!(events::FREQUENCY == 1_000_000_000) };
     Instant::now().checked_add(Duration::from_nanos(ticks)).filter(|_| ticks < u64::MAX)
@@ -84,7 +84,7 @@ unsafe fn create(
     // SAFETY: the caller vouches for the list.
     let consumers = unsafe { agents(runtime, consumers, count as usize) }?;
     if consumers.iter().count() != count as usize {
-        // One of them is there twice.
+        // A consumer occurs twice.
         return Err(HSA_STATUS_ERROR_INVALID_ARGUMENT);
     }
     let new = match shared {
@@ -97,7 +97,7 @@ unsafe fn create(
 }
 
 functions! {
-    /// A new signal. Consumers are checked and of no consequence: anybody may wait.
+    /// Creates a signal. Consumers are validated, but do not restrict who may wait.
     fn hsa_signal_create(
         value: hsa_signal_value_t,
         count: u32,
@@ -108,7 +108,8 @@ functions! {
         unsafe { create(value, count, consumers, false, signal) }
     }
 
-    /// A new signal with attributes: for several processes, or not to be waited for by the host, which it can be all the same.
+    /// Creates a signal with attributes: for several processes, or not for host waits. The host can wait for the latter
+    /// anyway.
     fn hsa_amd_signal_create(
         value: hsa_signal_value_t,
         count: u32,
@@ -125,7 +126,7 @@ functions! {
         unsafe { create(value, count, consumers, shared, signal) }
     }
 
-    /// Ends a signal.
+    /// Destroys a signal.
     fn hsa_signal_destroy(signal: hsa_signal_t) {
         let runtime = runtime()?;
         if signal.handle == 0 {
@@ -134,14 +135,15 @@ functions! {
         if runtime.signal(signal)?.destroy() { Ok(()) } else { Err(HSA_STATUS_ERROR_INVALID_SIGNAL) }
     }
 
-    /// Where a signal's value is.
+    /// Returns the address of a signal's value.
     fn hsa_amd_signal_value_pointer(signal: hsa_signal_t, pointer: *mut *mut hsa_signal_value_t) {
         let value = runtime()?.signal(signal)?.value().as_ptr();
         // SAFETY: the caller vouches for it.
         unsafe { put(pointer, value) }
     }
 
-    /// Has a function called when a signal's value is as wanted, again and again while it returns true.
+    /// Registers a handler that is called when a signal's value satisfies a condition, repeatedly while it returns
+    /// true.
     fn hsa_amd_signal_async_handler(
         signal: hsa_signal_t,
         condition: u32,
@@ -158,7 +160,7 @@ functions! {
         if added { Ok(()) } else { Err(HSA_STATUS_ERROR_OUT_OF_RESOURCES) }
     }
 
-    /// Has a function called by another thread.
+    /// Calls a function on another thread.
     fn hsa_amd_async_function(callback: Option<unsafe extern "C" fn(*mut c_void)>, argument: *mut c_void) {
         let runtime = runtime()?;
         let callback = callback.ok_or(HSA_STATUS_ERROR_INVALID_ARGUMENT)?;
@@ -167,7 +169,7 @@ functions! {
     }
 }
 
-/// Functions on a signal's value; each name says with which ordering. A handle that is no signal does nothing.
+/// Functions on a signal's value. Each name states the memory ordering. Invalid handles are ignored.
 macro_rules! values {
     (
         load { $($load:ident: $load_order:ident;)* }
@@ -177,7 +179,7 @@ macro_rules! values {
         change { $($change:ident: $method:ident, $change_order:ident;)* }
     ) => {
         $(
-            /// A signal's value; 0 without a signal.
+            /// Returns a signal's value; 0 for an invalid signal.
             ///
             /// # Safety
             /// Always safe: the handle is looked up.
@@ -205,7 +207,7 @@ macro_rules! values {
             }
         )*
         $(
-            /// Sets a signal's value; what it was.
+            /// Sets a signal's value and returns the old one.
             ///
             /// # Safety
             /// Always safe: the handle is looked up.
@@ -221,7 +223,7 @@ macro_rules! values {
             }
         )*
         $(
-            /// Sets a signal's value if it is as expected; what it was.
+            /// Sets a signal's value if it has the expected value. Returns the old value.
             ///
             /// # Safety
             /// Always safe: the handle is looked up.
@@ -332,7 +334,7 @@ values! {
     }
 }
 
-/// Waits; the value at the end.
+/// Waits and returns the final value.
 fn wait(signal: hsa_signal_t, condition: u32, other: i64, ticks: u64) -> Result<i64> {
     let signal = runtime()?.signal(signal)?;
     let condition = Condition::new(condition).ok_or(HSA_STATUS_ERROR_INVALID_ARGUMENT)?;
@@ -341,7 +343,7 @@ fn wait(signal: hsa_signal_t, condition: u32, other: i64, ticks: u64) -> Result<
     Ok(value)
 }
 
-/// Signals with what is wanted of each.
+/// Signals with the condition for each.
 struct Wanted {
     all: Vec<(Signal, Condition, i64)>,
 }
@@ -370,7 +372,7 @@ impl Wanted {
         self.all.iter().map(|(signal, ..)| *signal).collect()
     }
 
-    /// Index and value of the first that is as wanted.
+    /// The index and value of the first signal that satisfies its condition.
     fn any(&self) -> Option<(usize, i64)> {
         self.all.iter().enumerate().find_map(|(index, (signal, condition, other))| {
             let value = signal.value().load(SeqCst);
@@ -378,7 +380,7 @@ impl Wanted {
         })
     }
 
-    /// The values, if all are as wanted.
+    /// The values, if all signals satisfy their conditions.
     fn every(&self) -> Option<Vec<i64>> {
         let values = self.all.iter().map(|(signal, condition, other)| {
             let value = signal.value().load(SeqCst);
@@ -388,7 +390,7 @@ impl Wanted {
     }
 }
 
-/// Waits until a signal's value is as wanted or time is up.
+/// Waits until a signal's value satisfies a condition or the timeout expires. Returns the value.
 ///
 /// # Safety
 /// Always safe: the handle is looked up.
@@ -403,7 +405,7 @@ pub(crate) unsafe extern "C" fn hsa_signal_wait_scacquire(
     guard_or(NONE, || wait(signal, condition, value, timeout))
 }
 
-/// Waits until a signal's value is as wanted or time is up.
+/// Waits until a signal's value satisfies a condition or the timeout expires. Returns the value.
 ///
 /// # Safety
 /// Always safe: the handle is looked up.
@@ -418,7 +420,7 @@ pub(crate) unsafe extern "C" fn hsa_signal_wait_acquire(
     guard_or(NONE, || wait(signal, condition, value, timeout))
 }
 
-/// Waits until a signal's value is as wanted or time is up.
+/// Waits until a signal's value satisfies a condition or the timeout expires. Returns the value.
 ///
 /// # Safety
 /// Always safe: the handle is looked up.
@@ -433,7 +435,7 @@ pub(crate) unsafe extern "C" fn hsa_signal_wait_relaxed(
     guard_or(NONE, || wait(signal, condition, value, timeout))
 }
 
-/// Waits until one of several signals is as wanted, or time is up. Its index, or `u32::MAX`.
+/// Waits until one of several signals satisfies its condition or the timeout expires. Returns its index, or `u32::MAX`.
 ///
 /// # Safety
 /// The lists must be valid for reads of `count` values, `result` null or valid for a write.
@@ -452,7 +454,7 @@ pub(crate) unsafe extern "C" fn hsa_amd_signal_wait_any(
         // SAFETY: the caller vouches for the lists.
         let wanted = unsafe { Wanted::new(runtime, count, signals, conditions, values) }?;
         if wanted.all.is_empty() {
-            // There is none to wait for, so time would have to end it, which may be never.
+            // Without a signal only the timeout could end the wait, which may be unlimited.
             return Err(HSA_STATUS_ERROR_INVALID_ARGUMENT);
         }
         let found = runtime.signals.wait_any_until(deadline(timeout), || wanted.any());
@@ -466,7 +468,7 @@ pub(crate) unsafe extern "C" fn hsa_amd_signal_wait_any(
     })
 }
 
-/// Waits until all of several signals are as wanted, or time is up. 0, or `u32::MAX`.
+/// Waits until all of several signals satisfy their conditions or the timeout expires. Returns 0, or `u32::MAX`.
 ///
 /// # Safety
 /// The lists must be valid for reads of `count` values, `results` null or valid for as many writes.
@@ -489,7 +491,7 @@ pub(crate) unsafe extern "C" fn hsa_amd_signal_wait_all(
         let Some(values) = found else { return Ok(u32::MAX) };
         if !results.is_null() {
             for (n, value) in values.into_iter().enumerate() {
-                // SAFETY: the caller vouches for as many.
+                // SAFETY: the caller vouches for `count` writes.
                 unsafe { put(results.add(n), value) }?;
             }
         }

@@ -23,7 +23,7 @@ enum Change {
 }
 
 impl Change {
-    /// What a pair of a list asks for.
+    /// Decodes a pair of a list.
     fn read(
         agents: &Agents,
         hsa_amd_svm_attribute_pair_t { attribute, value }: hsa_amd_svm_attribute_pair_t,
@@ -50,7 +50,7 @@ impl Change {
         })
     }
 
-    /// Whether both change the same attribute, or what the same agent may do.
+    /// Returns whether both change the same attribute, or the same agent's access.
     fn is_of_the_same(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Access(agent, _), Self::Access(other, _)) => agent == other,
@@ -72,13 +72,13 @@ impl Change {
     }
 }
 
-/// What all have in common; `None` if they differ, or there is nothing.
+/// The value that all have in common; `None` if they differ or the list is empty.
 fn common<T: Copy + PartialEq>(of: impl Fn(&Attributes) -> T, all: &[Attributes]) -> Option<T> {
     let first = of(all.first()?);
     all.iter().all(|one| of(one) == first).then_some(first)
 }
 
-/// Answers a pair of a list for pages that have these attributes.
+/// Fills in a pair of a list for pages with these attributes.
 fn answer(agents: &Agents, pair: &mut hsa_amd_svm_attribute_pair_t, all: &[Attributes]) -> Result<()> {
     let every = |of: fn(&Attributes) -> bool| u64::from(all.iter().all(of));
     let agent = |of: fn(&Attributes) -> Option<AgentId>| common(of, all).flatten().map_or(0, |id| id.handle().handle);
@@ -98,7 +98,7 @@ fn answer(agents: &Agents, pair: &mut hsa_amd_svm_attribute_pair_t, all: &[Attri
         HSA_AMD_SVM_ATTRIB_PREFETCH_LOCATION => agent(|one| one.prefetched),
         HSA_AMD_SVM_ATTRIB_ACCESS_QUERY => {
             let id = agents.get(hsa_agent_t { handle: pair.value })?;
-            // Where it is not the same everywhere: what is allowed everywhere.
+            // If the access differs between pages, the result is the access that all of them allow.
             let nowhere_none = all.iter().all(|one| one.access(id) != Access::None);
             let access = common(|one| one.access(id), all);
             pair.attribute =
@@ -114,7 +114,7 @@ fn answer(agents: &Agents, pair: &mut hsa_amd_svm_attribute_pair_t, all: &[Attri
     Ok(())
 }
 
-/// A prefetch that waits for its turn. Nothing moves: host and GPUs use the same bytes.
+/// A prefetch that waits for signals. No memory moves: host and GPUs use the same bytes.
 struct Prefetch {
     runtime: &'static Runtime,
     pages: Pages,
@@ -136,7 +136,7 @@ impl Pending for Prefetch {
         }
         if let Some(done) = self.done {
             done.set_times(now, crate::events::now());
-            // A negative value is HSA's sign for one that failed.
+            // In HSA, a negative value marks a failed prefetch.
             if there { done.decrement() } else { done.store(-1) }
         }
         false
@@ -144,7 +144,7 @@ impl Pending for Prefetch {
 }
 
 functions! {
-    /// Gives attributes to the pages that a range touches.
+    /// Sets attributes of the pages that a range overlaps.
     fn hsa_amd_svm_attributes_set(
         address: *mut c_void,
         size: usize,
@@ -164,7 +164,7 @@ functions! {
         runtime.memory.svm().change(runtime.agents.space(), pages, change)
     }
 
-    /// The attributes of the pages that a range touches.
+    /// Returns the attributes of the pages that a range overlaps.
     fn hsa_amd_svm_attributes_get(
         address: *mut c_void,
         size: usize,
@@ -181,13 +181,13 @@ functions! {
         let all = runtime.memory.svm().attributes(runtime.agents.space(), pages)?;
         pairs.iter_mut().try_for_each(|pair| answer(&runtime.agents, pair, &all))?;
         for (n, pair) in pairs.into_iter().enumerate() {
-            // SAFETY: as of the list.
+            // SAFETY: as for the list.
             unsafe { put(attributes.add(n), pair) }?;
         }
         Ok(())
     }
 
-    /// Moves the pages that a range touches to an agent, when all signals are 0.
+    /// Prefetches the pages that a range overlaps to an agent, when all signals are 0.
     fn hsa_amd_svm_prefetch_async(
         address: *mut c_void,
         size: usize,
@@ -203,7 +203,7 @@ functions! {
         let after = unsafe { list(after, count as usize) }?;
         let after = after.into_iter().map(|signal| runtime.signal(signal)).collect::<Result<_>>()?;
         let mut prefetch = Prefetch { runtime, pages, after, done: runtime.maybe_signal(done)? };
-        // It counts from now on. Other memory of GPUs stays where it is, and has no attributes.
+        // Takes effect at once. Other GPU memory does not move and has no attributes.
         let _ = runtime.memory.svm().change(runtime.agents.space(), pages, |pages| pages.prefetched = Some(agent));
         if prefetch.ready() {
             prefetch.run();

@@ -1,4 +1,4 @@
-//! Start and end, the system's own information, extensions.
+//! Initialisation and shutdown, system information, extensions.
 
 use std::ffi::{c_char, c_void};
 
@@ -11,10 +11,10 @@ use crate::runtime::runtime;
 
 /// Version of the HSA specification.
 const VERSION: (u16, u16) = (1, 1);
-/// Version of AMD's extensions of the interface: what the headers of ROCm 7.2 have.
+/// Version of AMD's extensions of the interface, as in the headers of ROCm 7.2.
 const AMD_VERSION: (u16, u16) = (1, 15);
 
-/// Name and version of an extension that is there.
+/// Name and version of a supported extension.
 fn extension(number: u16) -> Option<(&'static std::ffi::CStr, u16, u16)> {
     match u32::from(number) {
         HSA_EXTENSION_AMD_LOADER => Some((c"HSA_EXTENSION_AMD_LOADER", 1, 3)),
@@ -47,19 +47,19 @@ unsafe fn table(number: u16, major: u16, len: usize, place: *mut c_void) -> Resu
         HSA_EXTENSION_IMAGES => ((&raw const images).cast::<u8>(), size_of_val(&images)),
         _ => ((&raw const loader).cast::<u8>(), size_of_val(&loader)),
     };
-    // SAFETY: the table is a struct of pointers without gaps, of which no more than it has is read.
+    // SAFETY: the table is a struct of pointers without padding, and at most its size is read.
     let bytes = unsafe { std::slice::from_raw_parts(bytes, len.min(size)) };
     // SAFETY: the caller vouches for the place.
     unsafe { put_bytes(place, bytes) }
 }
 
 functions! {
-    /// Starts the runtime, or counts one more user of it.
+    /// Initialises the runtime, or adds a user.
     fn hsa_init() {
         life::init()
     }
 
-    /// Counts one user less; the last ends queues, executables, signals and memory.
+    /// Removes a user. The last one destroys queues, executables, signals and memory.
     fn hsa_shut_down() {
         life::shut_down()
     }
@@ -71,10 +71,10 @@ functions! {
         unsafe { put(text, known.as_ptr()) }
     }
 
-    /// A fact of the system.
+    /// Returns a system attribute.
     fn hsa_system_get_info(attribute: u32, value: *mut c_void) {
         runtime()?;
-        // SAFETY: the caller vouches for `value`, which has room for what is asked for.
+        // SAFETY: the caller vouches that `value` has room for the attribute.
         unsafe {
             match attribute {
                 HSA_SYSTEM_INFO_VERSION_MAJOR => put(value, VERSION.0),
@@ -115,7 +115,7 @@ functions! {
         unsafe { put(name, text.as_ptr()) }
     }
 
-    /// Whether an extension is there in a version.
+    /// Returns whether a version of an extension is supported.
     fn hsa_system_extension_supported(number: u16, major: u16, minor: u16, result: *mut bool) {
         runtime()?;
         is_extension(number)?;
@@ -124,7 +124,7 @@ functions! {
         unsafe { put(result, there) }
     }
 
-    /// Whether an extension is there in a major version, and its minor one.
+    /// Returns whether a major version of an extension is supported, and its minor version.
     fn hsa_system_major_extension_supported(number: u16, major: u16, minor: *mut u16, result: *mut bool) {
         runtime()?;
         is_extension(number)?;
@@ -138,25 +138,25 @@ functions! {
         }
     }
 
-    /// The functions of an extension.
+    /// Returns the function table of an extension.
     fn hsa_system_get_extension_table(number: u16, major: u16, minor: u16, place: *mut c_void) {
         runtime()?;
         is_extension(number)?;
-        // Functions of each minor version.
+        // The number of functions in each minor version.
         let functions: &[usize] = if u32::from(number) == HSA_EXTENSION_IMAGES { &[10] } else { &[3, 5, 6, 7] };
         let functions = functions.get(usize::from(minor)).copied().ok_or(HSA_STATUS_ERROR)?;
         // SAFETY: the caller vouches for the place.
         unsafe { table(number, major, functions * size_of::<usize>(), place) }
     }
 
-    /// The functions of an extension, as many as fit.
+    /// Returns the function table of an extension, as much as fits.
     fn hsa_system_get_major_extension_table(number: u16, major: u16, len: usize, place: *mut c_void) {
         runtime()?;
         // SAFETY: the caller vouches for the place.
         unsafe { table(number, major, len, place) }
     }
 
-    /// Adds a function that hears of faults.
+    /// Registers a system event handler.
     fn hsa_amd_register_system_event_handler(callback: hsa_amd_system_event_callback_t, data: *mut c_void) {
         let runtime = runtime()?;
         let callback = callback.ok_or(HSA_STATUS_ERROR_INVALID_ARGUMENT)?;
@@ -164,7 +164,7 @@ functions! {
         Ok(())
     }
 
-    /// Whether an extension is there on an agent.
+    /// Returns whether a version of an extension is supported on an agent.
     fn hsa_agent_extension_supported(number: u16, agent: hsa_agent_t, major: u16, minor: u16, result: *mut bool) {
         runtime()?.agents.get(agent)?;
         is_extension(number)?;
@@ -173,7 +173,7 @@ functions! {
         unsafe { put(result, there) }
     }
 
-    /// Whether an extension is there on an agent in a major version, and its minor one.
+    /// Returns whether a major version of an extension is supported on an agent, and its minor version.
     fn hsa_agent_major_extension_supported(
         number: u16,
         agent: hsa_agent_t,
@@ -193,7 +193,7 @@ functions! {
         }
     }
 
-    /// What is logged: there is no log, so asking for one changes nothing.
+    /// Enables logging. No effect: there is no such log.
     fn hsa_amd_enable_logging(_flags: *mut u8, _file: *mut c_void) {
         runtime().map(drop)
     }

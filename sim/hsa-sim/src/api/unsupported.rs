@@ -1,10 +1,10 @@
-//! Functions that the software GPU does not have. Each says so, whatever it is given.
+//! Functions that the software GPU does not support. Each returns an error for any arguments.
 
 use super::function::{Export, export};
 use crate::abi::{HSA_STATUS_ERROR_NOT_SUPPORTED, hsa_status_t};
 
-/// Defines functions that answer `HSA_STATUS_ERROR_NOT_SUPPORTED`. What they are called with is not looked at, so that their
-/// arguments need not be known: the caller of a C function takes them away itself.
+/// Defines functions that return `HSA_STATUS_ERROR_NOT_SUPPORTED`. They declare no parameters: the caller of a C
+/// function removes its arguments, so a function may ignore them.
 macro_rules! unsupported {
     ($($name:ident)*) => {
         $(

@@ -25,8 +25,8 @@ unsafe fn reserve(result: *mut *mut c_void, size: usize, wanted: u64, align: u64
 }
 
 functions! {
-    /// Reserves addresses: those wanted, if they are free. Not to be registered, they are memory of the host at once, which SVM's
-    /// attributes may give to agents.
+    /// Reserves addresses: the wanted ones, if they are free. If they are not to be registered, they immediately are
+    /// host memory, to which SVM attributes can give agents access.
     fn hsa_amd_vmem_address_reserve(result: *mut *mut c_void, size: usize, wanted: u64, flags: u64) {
         // SAFETY: the caller vouches for it.
         unsafe { reserve(result, size, wanted, 0, flags) }
@@ -44,7 +44,7 @@ functions! {
         unsafe { reserve(result, size, wanted, align, flags) }
     }
 
-    /// Gives reserved addresses back.
+    /// Frees reserved addresses.
     fn hsa_amd_vmem_address_free(base: *mut c_void, size: usize) {
         let runtime = runtime()?;
         let (space, base, size) = (runtime.agents.space(), base as u64, size as u64);
@@ -54,7 +54,7 @@ functions! {
         }
     }
 
-    /// Makes memory without an address.
+    /// Creates memory without an address.
     fn hsa_amd_vmem_handle_create(
         pool: hsa_amd_memory_pool_t,
         size: usize,
@@ -72,7 +72,7 @@ functions! {
         unsafe { put(result, handle) }
     }
 
-    /// Gives a handle of memory up.
+    /// Releases a handle of memory.
     fn hsa_amd_vmem_handle_release(handle: hsa_amd_vmem_alloc_handle_t) {
         runtime()?.memory.vmem().release(handle)
     }
@@ -90,13 +90,13 @@ functions! {
         runtime.memory.vmem().map(space, base as u64, size as u64, offset as u64, handle)
     }
 
-    /// Takes memory from its addresses.
+    /// Unmaps memory.
     fn hsa_amd_vmem_unmap(base: *mut c_void, size: usize) {
         let runtime = runtime()?;
         runtime.memory.vmem().unmap(runtime.agents.space(), base as u64, size as u64)
     }
 
-    /// Says what agents may do with mapped memory.
+    /// Sets the access of agents to mapped memory.
     fn hsa_amd_vmem_set_access(
         base: *mut c_void,
         size: usize,
@@ -114,7 +114,7 @@ functions! {
         runtime.memory.vmem().allow(runtime.agents.space(), base as u64, size as u64, &allowed)
     }
 
-    /// What an agent may do with mapped memory.
+    /// Returns an agent's access to mapped memory.
     fn hsa_amd_vmem_get_access(base: *mut c_void, permissions: *mut u32, agent: hsa_agent_t) {
         let runtime = runtime()?;
         let agent = runtime.agents.get(agent)?;
@@ -123,7 +123,7 @@ functions! {
         unsafe { put(permissions, access) }
     }
 
-    /// A file descriptor by which another process can have the memory.
+    /// Exports memory as a file descriptor for another process.
     fn hsa_amd_vmem_export_shareable_handle(
         descriptor: *mut c_int,
         handle: hsa_amd_vmem_alloc_handle_t,
@@ -137,7 +137,7 @@ functions! {
         unsafe { put(descriptor, runtime.memory.vmem().export(handle)?) }
     }
 
-    /// The memory of such a descriptor. It counts as memory of the first GPU.
+    /// Imports the memory of such a descriptor. It counts as memory of the first GPU.
     fn hsa_amd_vmem_import_shareable_handle(descriptor: c_int, handle: *mut hsa_amd_vmem_alloc_handle_t) {
         let runtime = runtime()?;
         if handle.is_null() {
@@ -148,7 +148,7 @@ functions! {
         unsafe { put(handle, runtime.memory.vmem().import(runtime.agents.space(), descriptor, pool)?) }
     }
 
-    /// One more handle of the memory that is mapped at an address.
+    /// Returns another handle of the memory that is mapped at an address.
     fn hsa_amd_vmem_retain_alloc_handle(handle: *mut hsa_amd_vmem_alloc_handle_t, address: *mut c_void) {
         let runtime = runtime()?;
         if handle.is_null() {
@@ -158,7 +158,7 @@ functions! {
         unsafe { put(handle, runtime.memory.vmem().retain(address as u64)?) }
     }
 
-    /// Pool and type that memory was made with.
+    /// Returns the pool and type that memory was created with.
     fn hsa_amd_vmem_get_alloc_properties_from_handle(
         handle: hsa_amd_vmem_alloc_handle_t,
         pool: *mut hsa_amd_memory_pool_t,

@@ -1,4 +1,4 @@
-//! Showing the code of kernels.
+//! Disassembling kernels.
 
 use std::io::{self, ErrorKind, Write as _};
 use std::path::PathBuf;
@@ -91,7 +91,7 @@ impl Disasm {
                 out.flush()
             };
             match write() {
-                // Whoever reads may stop in the middle, as `head` does.
+                // The reader may close the pipe early, as `head` does.
                 Err(error) if error.kind() == ErrorKind::BrokenPipe => return Ok(()),
                 written => written.context("writing to stdout")?,
             }
@@ -100,12 +100,12 @@ impl Disasm {
     }
 }
 
-/// Address of a kernel's first instruction.
+/// The address of a kernel's first instruction.
 fn entry(kernel: &Kernel) -> u64 {
     kernel.descriptor_address().wrapping_add_signed(kernel.info().descriptor.kernel_code_entry_byte_offset)
 }
 
-/// Instructions with their offsets, up to the last that ends a wave: what follows is padding.
+/// The instructions with their offsets, up to the last one that ends a wave. Padding follows it.
 fn lines(words: &[u32], arch: SimArch) -> Vec<(usize, String)> {
     let mut lines = Vec::new();
     let (mut at, mut end) = (0, 0);

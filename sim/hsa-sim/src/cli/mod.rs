@@ -13,9 +13,9 @@ use gpu::Gpu;
 
 /// Runs ROCm programs on a software AMD GPU: no GPU, no driver, no root.
 ///
-/// The program and ROCm's libraries run as they are; the library through which they reach a GPU, libhsa-runtime64.so.1, is
-/// replaced for the run. Kernels are checked as they run: an access outside of what is allocated ends the kernel with an
-/// account of it on stderr, and the program hears of it as from a real GPU.
+/// The program and ROCm's libraries are not modified. Only the library through which they access a GPU,
+/// libhsa-runtime64.so.1, is replaced for the run. Kernels are checked as they run: an access outside of allocated
+/// memory ends the kernel with a report on stderr, and the program receives the error as from a real GPU.
 #[derive(Debug, Parser)]
 #[command(
     name = "hip-sim",
@@ -39,23 +39,27 @@ struct Cli {
 enum Command {
     /// Run a program on the software GPU
     ///
-    /// ROCm is the one that the program would find by itself (ROCM_PATH, /opt/rocm, the system's), or the newest that
-    /// `rocm-sdk install` has installed; --rocm names another. The program's exit status is that of this command.
+    /// ROCm is the one that the program would find by default (ROCM_PATH, /opt/rocm, the system's), or the newest that
+    /// `rocm-sdk install` has installed; --rocm selects another. The exit status is the program's.
     ///
-    /// RCCL, ROCm SMI and others ask the kernel's driver for the GPUs, by files under /sys: a small library, preloaded, shows such files of
+    /// RCCL, ROCm SMI and others find the GPUs through files of the kernel driver under /sys. A small preloaded library
+    /// shows the program such files for the simulated GPUs, at the usual paths. No root and no namespace is needed.
     /// the simulated GPUs to the program, at the usual paths. No root and no namespace is needed.
     ///
-    /// The programs that it starts run on the software GPU, too. ROCM_PATH and ROCM_HOME are set to that ROCm, and its programs are on PATH.
+    /// Programs that it starts also run on the software GPU. ROCM_PATH and ROCM_HOME are set to that ROCm, and its
+    /// programs are on PATH.
     Run(run::Run),
-    /// Run a program and tell of each kernel on stderr
+    /// Run a program and log each kernel on stderr
     ///
-    /// Its name, GPU, grid, LDS, waves, instructions (counted once a wave) and time; with --calls each call of HSA and its status, too.
+    /// Each line has the name, GPU, grid, LDS, waves, instructions (counted once per wave) and time of a kernel. With
+    /// --calls, each HSA call and its status are logged too.
     Trace(run::Trace),
-    /// Show the GPUs that a program would see, and where ROCm was found
+    /// Show the GPUs that a program would see, and the ROCm installation that is used
     Info(Gpu),
     /// Disassemble the kernels of a code object or bundle
     ///
-    /// FILE is a code object (ELF), a bundle of several (.hipfb, compressed or not), or what `hipcc --genco` makes.
+    /// FILE is a code object (ELF), a bundle of several (.hipfb, compressed or not), or an output file of `hipcc
+    /// --genco`.
     Disasm(disasm::Disasm),
 }
 
@@ -102,7 +106,7 @@ mod tests {
         Cli::command().debug_assert();
     }
 
-    /// Every setting is an option, whose help has its variable and its values.
+    /// Every setting is an option whose help contains its variable and its values.
     #[test]
     fn the_help_has_every_setting() {
         let help = Cli::command().find_subcommand_mut("run").unwrap().render_long_help().to_string();

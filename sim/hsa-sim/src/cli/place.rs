@@ -1,4 +1,4 @@
-//! Where things are: our library, and ROCm.
+//! Locations of our libraries and of ROCm.
 
 use std::path::{Path, PathBuf};
 
@@ -8,12 +8,12 @@ use rocm_sdk::Layout;
 
 /// The name that ROCm asks for.
 const NAME: &str = "libhsa-runtime64.so.1";
-/// A library that programs link and Debian's ROCm lacks.
+/// A library that programs link to and that Debian's ROCm lacks.
 const TRACER: &str = "libroctracer64.so.4";
-/// The loader that a tree of packages brings along, as it brings its own C library.
+/// The dynamic loader of a ROCm tree that comes with its own C library.
 const LOADER: &str = "ld-linux-x86-64.so.2";
 
-/// Our library, which is installed beside this program.
+/// Our library, which is installed next to this program.
 pub(super) fn library() -> Result<PathBuf> {
     if let Some(given) = std::env::var_os("HIP_SIM_LIBRARY") {
         let path = PathBuf::from(given);
@@ -45,10 +45,10 @@ pub(super) fn fallback_folder() -> Option<PathBuf> {
     if tracer.is_file() { linked(&tracer, TRACER).ok() } else { None }
 }
 
-/// A folder in which a library has the name `name`.
+/// Returns a folder in which a library has the name `name`.
 fn linked(library: &Path, name: &str) -> Result<PathBuf> {
     let cache = cache()?;
-    // One folder for each library: programs that run are not to see it change.
+    // One folder per library, so that it never changes under a running program.
     let mut hash = std::hash::DefaultHasher::new();
     std::hash::Hash::hash(&library, &mut hash);
     let folder = cache.join(format!("{:016x}", std::hash::Hasher::finish(&hash)));
@@ -63,7 +63,7 @@ fn linked(library: &Path, name: &str) -> Result<PathBuf> {
     Ok(folder)
 }
 
-/// The folder of what is kept between runs.
+/// The cache folder.
 fn cache() -> Result<PathBuf> {
     let cache = match std::env::var_os("XDG_CACHE_HOME") {
         Some(cache) if Path::new(&cache).is_absolute() => PathBuf::from(cache),
@@ -72,20 +72,20 @@ fn cache() -> Result<PathBuf> {
     Ok(cache.join("hip-sim"))
 }
 
-/// The library that shows programs the files of the kernel's driver. It is installed beside the other one.
+/// The library that shows programs the kernel driver's files. It is installed next to the other one.
 pub(super) fn driver_library() -> Result<PathBuf> {
     let library = library()?.canonicalize()?.with_file_name("libhip-sim-driver");
     if library.is_file() { Ok(library) } else { bail!("there is no {}", library.display()) }
 }
 
-/// A folder with these files, which is written if it is not there. Runs of the same GPUs share it.
+/// Returns a folder with these files, and writes it if it does not exist. Runs with the same GPUs share it.
 pub(super) fn driver_folder(files: &DriverFiles) -> Result<PathBuf> {
     let cache = cache()?;
     let folder = cache.join(format!("driver-{:016x}", files.fingerprint()));
     if folder.is_dir() {
         return Ok(folder);
     }
-    // Whole or not at all: another run may write it at the same time.
+    // Written under another name and renamed: another run may write it at the same time.
     let new = cache.join(format!("new-driver-{}", std::process::id()));
     files.write(&new).with_context(|| format!("writing {}", new.display()))?;
     if std::fs::rename(&new, &folder).is_err() {
@@ -100,13 +100,13 @@ pub(super) struct Rocm {
     pub(super) root: PathBuf,
     /// The folder of its libraries.
     pub(super) libraries: PathBuf,
-    /// The loader to start programs by, where the libraries have a C library of their own.
+    /// The dynamic loader to start programs with, if the libraries come with their own C library.
     pub(super) loader: Option<PathBuf>,
 }
 
 impl Rocm {
-    /// The installation of a folder or of a release that `rocm-sdk install` has installed; else the one that programs find; else the newest
-    /// that is installed.
+    /// Finds the installation in a folder, or of a release that `rocm-sdk install` has installed. Without `wanted`, it
+    /// is the one that programs find, else the newest installed release.
     pub(super) fn find(wanted: Option<&str>) -> Result<Self> {
         let installed = || rocm_sdk::install::installed().unwrap_or_default();
         if let Some(wanted) = wanted {
@@ -129,7 +129,7 @@ impl Rocm {
         }
     }
 
-    /// The installation at `root`, or in its `usr`: an unpacked release has all there.
+    /// The installation at `root`, or in its `usr`, where an unpacked release has its files.
     fn at(root: &Path) -> Result<Self> {
         let layout = Layout::at(root).or_else(|| Layout::at(root.join("usr")));
         let layout = layout.with_context(|| format!("neither {0} nor {0}/usr has ROCm's libraries", root.display()))?;
@@ -139,7 +139,7 @@ impl Rocm {
     fn of(layout: &Layout) -> Self {
         let libraries = layout.lib().to_owned();
         let loader = Some(libraries.join(LOADER)).filter(|loader| loader.is_file());
-        // Debian's own is the system's: the loader there needs no help.
+        // Debian's own ROCm is the system's and uses the system's loader.
         let loader = loader.filter(|_| layout.root() != Path::new("/usr"));
         Self { root: layout.root().to_owned(), libraries, loader }
     }

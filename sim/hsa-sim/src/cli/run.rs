@@ -17,7 +17,7 @@ use super::place::{Rocm, driver_folder, driver_library, fallback_folder, library
 pub(super) struct Run {
     #[command(flatten)]
     program: Program,
-    /// What to tell of on stderr, beside faults
+    /// What to log on stderr besides faults
     #[arg(long, env = "HIP_SIM_LOG", value_enum)]
     log: Option<Log>,
 }
@@ -27,7 +27,7 @@ pub(super) struct Run {
 pub(super) struct Trace {
     #[command(flatten)]
     program: Program,
-    /// Tell of each call of HSA, too
+    /// Log each HSA call too
     #[arg(long)]
     calls: bool,
 }
@@ -47,14 +47,14 @@ struct Program {
     command: Vec<OsString>,
 }
 
-/// What to tell of.
+/// What to log.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum Log {
-    /// Calls of HSA that fail
+    /// Failed HSA calls
     Errors,
     /// Every kernel
     Kernels,
-    /// Every call of HSA
+    /// Every HSA call
     Calls,
 }
 
@@ -76,9 +76,9 @@ impl Trace {
 }
 
 impl Program {
-    /// Becomes the program.
+    /// Replaces this process with the program.
     fn run(&self, log: Option<Log>) -> Result<()> {
-        // Before the program is started: its own account of a bad variable is HIP's "no device".
+        // Checked before the program starts: it would report an invalid variable only as HIP's "no device".
         self.gpu.devices()?;
         let rocm = Rocm::find(self.rocm.as_deref())?;
         let ours = library_folder()?;
@@ -120,7 +120,7 @@ impl Program {
         Err(error).with_context(|| format!("could not start {}", program.to_string_lossy()))
     }
 
-    /// The library to preload. Without it most programs run all the same.
+    /// The library to preload. Most programs run without it too.
     fn preloaded(&self) -> Option<PathBuf> {
         let library = driver_library();
         let told = |error: &anyhow::Error| {
@@ -131,7 +131,7 @@ impl Program {
         library.inspect_err(told).ok()
     }
 
-    /// The folder with the driver's files, if they are wanted.
+    /// The folder with the driver's files, unless disabled.
     fn driver_files(&self) -> Option<PathBuf> {
         if self.no_driver_files {
             return None;
@@ -141,7 +141,7 @@ impl Program {
     }
 }
 
-/// A program's file, perhaps one of ROCm's own: a loader that is called by name doesn't look in `PATH`.
+/// The program's file, which may be one of ROCm's: an explicitly called loader does not search `PATH`.
 fn found(program: &OsStr, rocm: &Rocm) -> Result<PathBuf> {
     if program.to_string_lossy().contains('/') {
         return Ok(program.into());

@@ -1,7 +1,8 @@
-//! The files by which the kernel's driver tells programs of the GPUs.
+//! The files in which the kernel driver describes the GPUs.
 //!
-//! RCCL, ROCm SMI and `rocminfo` read them by themselves, beside what HSA says. Here they are made from the same settings, so that both
-//! agree; the library `libhip-sim-driver`, preloaded, shows them to a program at their usual paths.
+//! RCCL, ROCm SMI and `rocminfo` read them in addition to HSA's properties. Here they are generated from the same
+//! settings, so that both agree. The preloaded library `libhip-sim-driver` shows them to a program at their usual
+//! paths.
 //!
 //! - `topology`: `/sys/class/kfd`, the compute driver's nodes and links. `pci`: PCI devices and graphics cards.
 //! - `tree`: files and links, and writing them to a folder.
@@ -22,15 +23,15 @@ pub use tree::DriverFiles;
 /// The files for the GPUs that the environment asks for.
 ///
 /// # Errors
-/// A variable with a value that it can't have, by name.
+/// Returns an error that names the variable if a variable has an invalid value.
 pub fn driver_files() -> Result<DriverFiles, String> {
     Ok(of(&config::from_environment()?))
 }
 
-/// The files for the GPUs of these variables.
+/// The files for the GPUs that these variables select.
 ///
 /// # Errors
-/// As of [`driver_files`].
+/// As for [`driver_files`].
 pub fn driver_files_with(variable: impl Fn(&str) -> Option<String>) -> Result<DriverFiles, String> {
     Ok(of(&config::read(variable)?))
 }
@@ -81,7 +82,7 @@ mod tests {
         let read = |path: &str| std::fs::read_to_string(folder.path().join(path)).unwrap();
         assert_eq!(read("sys/class/kfd/kfd/topology/nodes/2/gpu_id"), "4098\n");
         assert_eq!(read("sys/class/drm/card1/device/vendor"), "0x1002\n");
-        // As NCCL asks.
+        // The path that NCCL reads.
         assert_eq!(read("sys/class/pci_bus/5349:02/../../5349:02:00.0/class"), "0x038000\n");
         // A second time changes nothing and is no error.
         files("2").write(folder.path()).unwrap();

@@ -4,9 +4,9 @@ use super::identity::{PCI_DOMAIN, VENDOR, location, render_minor, unique_id};
 use super::tree::DriverFiles;
 use crate::agent::Agents;
 
-/// A display controller that shows nothing.
+/// The class of a display controller without outputs.
 const CLASS: &str = "0x038000";
-/// A bridge.
+/// The class of a PCI bridge.
 const BRIDGE: &str = "0x060400";
 
 /// Adds devices and cards.
@@ -51,7 +51,7 @@ pub(super) fn add(tree: &mut DriverFiles, agents: &Agents) {
             ("mem_info_vis_vram_used", "0".to_owned()),
             ("mem_info_vram_vendor", "amdgpu-sim".to_owned()),
             ("gpu_busy_percent", "0".to_owned()),
-            // Of compute queues. RCCL asks for one of late 2024 or newer on gfx942.
+            // The firmware of the compute queues. On gfx942, RCCL requires one of late 2024 or newer.
             ("fw_version/mec_fw_version", "0x000000c8".to_owned()),
         ] {
             tree.line(format!("{device}/{file}"), value);
@@ -73,7 +73,7 @@ pub(super) fn add(tree: &mut DriverFiles, agents: &Agents) {
     }
 }
 
-/// Where devices are listed. Programs that list it see the machine's own ones, too.
+/// The device folder. Programs that list it see the machine's own devices too.
 const DEVICES: &str = "/sys/bus/pci/devices";
 
 /// Adds links to the machine's own devices.
@@ -92,7 +92,7 @@ fn cpu_count() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
 
-/// The host's processors.
+/// The list of the host's processors.
 fn cpus() -> String {
     format!("0-{}", cpu_count() - 1)
 }

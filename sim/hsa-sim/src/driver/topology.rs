@@ -1,4 +1,4 @@
-//! What the compute driver (KFD) says: a node for the CPU and each GPU, and the links between them.
+//! The topology of the compute driver (KFD): a node for the CPU and each GPU, and the links between them.
 
 use std::fmt::Write as _;
 
@@ -8,10 +8,10 @@ use crate::agent::{AgentId, Agents};
 use crate::memory::host_memory;
 
 const DEVICE: &str = "/sys/devices/virtual/kfd/kfd";
-/// Kinds of links, as the driver counts them.
+/// Link types, as the driver numbers them.
 const PCI_EXPRESS: u64 = 2;
 const XGMI: u64 = 11;
-/// All GPUs are in one group that XGMI links.
+/// All GPUs are in one XGMI hive.
 const HIVE: u64 = 0x5349_4d00;
 
 /// Adds the nodes.
@@ -142,10 +142,10 @@ fn bank(tree: &mut DriverFiles, node: &str, kind: u64, size: u64, width: u32, cl
     }
 }
 
-/// A link: from GPU to GPU by XGMI, else by PCI Express.
+/// A link: XGMI between GPUs, otherwise PCI Express.
 fn link(from: AgentId, to: AgentId) -> String {
     let between_gpus = !from.is_cpu() && !to.is_cpu();
-    // What distances and bandwidths (in MB/s) the driver gives for such links.
+    // The distances and bandwidths (in MB/s) that the driver reports for such links.
     let (kind, weight, least, most) =
         if between_gpus { (XGMI, 15, 50_000, 50_000) } else { (PCI_EXPRESS, 20, 312, 32_000) };
     properties(&[

@@ -5,7 +5,7 @@ use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::io;
 use std::path::Path;
 
-/// The kernel driver's files: what is in each, by its path. [`driver_files`](crate::driver_files) makes them.
+/// The kernel driver's files: their contents by path. [`driver_files`](crate::driver_files) creates them.
 #[derive(Clone, Debug, Default)]
 pub struct DriverFiles {
     entries: BTreeMap<String, Entry>,
@@ -14,7 +14,7 @@ pub struct DriverFiles {
 #[derive(Clone, Debug, Hash)]
 enum Entry {
     File(String),
-    /// A link, with where it leads: in the tree relative to its folder, out of it absolute.
+    /// A link and its target: relative to its folder inside the tree, otherwise absolute.
     Link(String),
 }
 
@@ -29,24 +29,24 @@ impl DriverFiles {
         self.file(path, format!("{value}\n"));
     }
 
-    /// Adds a link to another absolute path. It is relative, so that it leads there wherever the tree is.
+    /// Adds a link to another absolute path. The link is relative, so it works wherever the tree is.
     pub(super) fn link(&mut self, path: impl Into<String>, target: &str) {
         let path = path.into();
         let from: Vec<&str> = path.split('/').collect();
         let to: Vec<&str> = target.split('/').collect();
-        // All but the names themselves.
+        // Everything except the names themselves.
         let common = from[..from.len() - 1].iter().zip(&to).take_while(|(a, b)| a == b).count();
         let up = std::iter::repeat_n("..", from.len() - 1 - common);
         let relative = up.chain(to[common..].iter().copied()).collect::<Vec<_>>().join("/");
         self.entries.insert(path, Entry::Link(relative));
     }
 
-    /// Adds a link to something of the machine's own.
+    /// Adds a link to a path outside the tree.
     pub(super) fn link_out(&mut self, path: impl Into<String>, target: &str) {
         self.entries.insert(path.into(), Entry::Link(target.to_owned()));
     }
 
-    /// What is in a file; `None` if there is none, or a link.
+    /// The contents of a file; `None` if it does not exist or is a link.
     pub fn text(&self, path: &str) -> Option<&str> {
         match self.entries.get(path)? {
             Entry::File(text) => Some(text),
@@ -54,17 +54,17 @@ impl DriverFiles {
         }
     }
 
-    /// A number that other files than these hardly have, and the same ones always do.
+    /// A hash of the files: equal for equal files, different for others with high probability.
     pub fn fingerprint(&self) -> u64 {
         let mut hasher = DefaultHasher::new();
         self.entries.hash(&mut hasher);
         hasher.finish()
     }
 
-    /// Writes them all below `folder`, which is made if it is not there. What is there already stays if it is the same.
+    /// Writes all files below `folder`, which is created if it does not exist. Existing equal files are kept.
     ///
     /// # Errors
-    /// As of making folders, files and links.
+    /// Returns an error if a folder, file or link cannot be created.
     pub fn write(&self, folder: &Path) -> io::Result<()> {
         for (path, entry) in &self.entries {
             let place = folder.join(path.trim_start_matches('/'));

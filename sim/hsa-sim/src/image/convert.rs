@@ -1,11 +1,11 @@
-//! What HSA calls images and samplers, as the software GPU has them.
+//! Converts HSA's image and sampler descriptions to the software GPU's.
 
 use amdgpu_sim::image::{AddressMode, ChannelOrder, ChannelType, Format, ImageError, Kind, Layout, Sampler};
 
 use crate::abi::*;
 use crate::result::Result;
 
-/// The kind of a geometry.
+/// The image kind of a geometry.
 pub(crate) fn kind(geometry: u32) -> Result<Kind> {
     Ok(match geometry {
         HSA_EXT_IMAGE_GEOMETRY_1D => Kind::Line,
@@ -18,12 +18,12 @@ pub(crate) fn kind(geometry: u32) -> Result<Kind> {
     })
 }
 
-/// The format, if the software GPU has it.
+/// The format, if the software GPU supports it.
 fn format(of: hsa_ext_image_format_t) -> Option<Format> {
     Format::new(ChannelType::from_number(of.channel_type)?, ChannelOrder::from_number(of.channel_order)?)
 }
 
-/// What kernels may do with images of a format.
+/// The access that kernels have to images of a format.
 pub(crate) fn capability(of: hsa_ext_image_format_t) -> u32 {
     let load = HSA_EXT_IMAGE_CAPABILITY_READ_ONLY | HSA_EXT_IMAGE_CAPABILITY_ACCESS_INVARIANT_DATA_LAYOUT;
     let store = HSA_EXT_IMAGE_CAPABILITY_WRITE_ONLY | HSA_EXT_IMAGE_CAPABILITY_READ_WRITE;
@@ -46,7 +46,7 @@ fn refused(error: ImageError) -> hsa_status_t {
 fn parts(of: &hsa_ext_image_descriptor_t) -> Result<(Kind, Format, [usize; 3])> {
     let kind = kind(of.geometry)?;
     let format = format(of.format).ok_or(HSA_EXT_STATUS_ERROR_IMAGE_FORMAT_UNSUPPORTED)?;
-    // HSA has sizes that do not count be zero; programs say 1 too.
+    // HSA requires that unused sizes are zero; programs also pass 1.
     let unused = |size: usize| if size <= 1 { Ok(1) } else { Err(HSA_STATUS_ERROR_INVALID_ARGUMENT) };
     let (height, planes) = match kind {
         Kind::Line | Kind::Buffer => (unused(of.height)?, unused(of.depth.max(of.array_size))?),
@@ -58,24 +58,24 @@ fn parts(of: &hsa_ext_image_descriptor_t) -> Result<(Kind, Format, [usize; 3])> 
     Ok((kind, format, [of.width, height, planes]))
 }
 
-/// The layout that the runtime chooses.
+/// The layout of an opaque image, which the runtime chooses.
 pub(crate) fn opaque(of: &hsa_ext_image_descriptor_t) -> Result<Layout> {
     let (kind, format, size) = parts(of)?;
     Layout::opaque(kind, format, size).map_err(refused)
 }
 
-/// The layout that the program has chosen; pitches of 0 are those of rows and planes without gaps.
+/// The layout that the program chose. A pitch of 0 means no gaps.
 pub(crate) fn linear(of: &hsa_ext_image_descriptor_t, pitch: usize, slice: usize) -> Result<Layout> {
     let (kind, format, size) = parts(of)?;
     Layout::linear(kind, format, size, pitch, slice).map_err(refused)
 }
 
-/// Bytes of an image, and where they may begin.
+/// The size and alignment of an image.
 pub(crate) fn info(layout: &Layout) -> hsa_ext_image_data_info_t {
     hsa_ext_image_data_info_t { size: layout.bytes(), alignment: layout.alignment() }
 }
 
-/// How coordinates outside of the image are taken.
+/// The addressing mode for coordinates outside the image.
 fn address(mode: u32) -> Result<AddressMode> {
     Ok(match mode {
         HSA_EXT_SAMPLER_ADDRESSING_MODE_REPEAT => AddressMode::Repeat,

@@ -1,4 +1,4 @@
-//! Images that another driver has laid out, and described in the words of the GPU's own descriptors.
+//! Images that another driver has laid out, described by the words of the GPU's image descriptor.
 
 use amdgpu_sim::image::Layout;
 
@@ -18,8 +18,8 @@ fn texel_bytes(data: u32) -> Option<usize> {
     })
 }
 
-/// The layout that another driver has written into a descriptor for its own memory, if it is linear and its sizes are those of an image
-/// like this. What the texels are, and whether planes are layers, is the image's to say, as views of it may see them in another way.
+/// The layout that another driver's descriptor specifies, if it is linear and has this image's sizes. The texel format,
+/// and whether planes are layers, come from the image: views may interpret them differently.
 pub(crate) fn layout_of_words(words: &[u32; 8], of: &hsa_ext_image_descriptor_t) -> Result<Layout> {
     let own = opaque(of)?;
     let bytes = own.format().bytes();
@@ -52,7 +52,7 @@ mod tests {
         let whole = theirs.words(0x1234_5600);
         let words: [u32; 8] = std::array::from_fn(|index| whole[index]);
         assert_eq!(layout_of_words(&words, &of), Ok(theirs));
-        // As other numbers of as many bytes, for a copy.
+        // Described as integers of the same size, for a copy.
         let number = hsa_ext_image_descriptor_t { format: format(HSA_EXT_IMAGE_CHANNEL_TYPE_UNSIGNED_INT32), ..of };
         assert_eq!(layout_of_words(&words, &number).unwrap().pitch(), 1024);
         let refused = Err(HSA_EXT_STATUS_ERROR_IMAGE_FORMAT_UNSUPPORTED);

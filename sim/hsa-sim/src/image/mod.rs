@@ -1,7 +1,8 @@
-//! Images and samplers: what the image extension knows of them. Their descriptors, which kernels read, are `amdgpu_sim::image`'s.
+//! The image extension's images and samplers. `amdgpu_sim::image` defines the descriptors that kernels read.
 //!
-//! Every image is linear, rows of texels and planes of rows, which is a layout that a runtime is free to choose for those that it calls
-//! opaque too. A handle is the address of the descriptor, as on the real thing: HIP copies it into texture objects, and kernels read it.
+//! Every image is linear: rows of texels, and planes of rows. A runtime may choose that layout for opaque images too. A
+//! handle is the address of the descriptor, as in AMD's runtime: HIP copies it into texture objects, and kernels read
+//! it.
 
 mod convert;
 mod foreign;

@@ -1,4 +1,4 @@
-//! The images and samplers that there are, with their descriptors in memory that kernels can read.
+//! The live images and samplers, with their descriptors in memory that kernels can read.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
@@ -10,7 +10,7 @@ use crate::agent::{AgentId, Agents};
 use crate::memory::{GRANULE, Memories, Pool, PoolKind, pointer};
 use crate::result::Result;
 
-/// Bytes that a descriptor has.
+/// The bytes reserved for a descriptor.
 const PLACE: u64 = 64;
 
 /// An image.
@@ -21,14 +21,14 @@ pub(crate) struct Image {
     pub(crate) data: u64,
 }
 
-/// What a handle stands for; nothing else is known of a sampler.
+/// The object behind a handle. Samplers have no state besides their descriptor.
 #[derive(Clone, Copy, Debug)]
 enum Object {
     Image(Image),
     Sampler,
 }
 
-/// All of them. A handle is the address of the descriptor.
+/// All objects. A handle is the address of the descriptor.
 #[derive(Default)]
 pub(crate) struct Objects {
     state: Mutex<State>,
@@ -37,7 +37,7 @@ pub(crate) struct Objects {
 #[derive(Default)]
 struct State {
     live: BTreeMap<u64, Object>,
-    /// Places that are free.
+    /// Free descriptor places.
     free: Vec<u64>,
 }
 
@@ -73,7 +73,7 @@ impl Objects {
         for (to, word) in bytes.chunks_exact_mut(4).zip(words) {
             to.copy_from_slice(&word.to_le_bytes());
         }
-        // SAFETY: the place is in a page of ours, and nobody has its address yet.
+        // SAFETY: the place is in a page of ours, and its address has not been returned to anyone yet.
         unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), pointer(place).cast::<u8>(), bytes.len()) };
         state.live.insert(place, object);
         Ok(place)
@@ -87,12 +87,12 @@ impl Objects {
         }
     }
 
-    /// Ends an image.
+    /// Destroys an image.
     pub(crate) fn remove_image(&self, handle: u64) -> Result<()> {
         self.remove(handle, |object| matches!(object, Object::Image(_)))
     }
 
-    /// Ends a sampler.
+    /// Destroys a sampler.
     pub(crate) fn remove_sampler(&self, handle: u64) -> Result<()> {
         self.remove(handle, |object| matches!(object, Object::Sampler))
     }
@@ -107,7 +107,7 @@ impl Objects {
         Ok(())
     }
 
-    /// Forgets everything: the memory is gone.
+    /// Removes everything. The memory has been freed already.
     pub(crate) fn clear(&self) {
         *self.state.lock().unwrap_or_else(PoisonError::into_inner) = State::default();
     }

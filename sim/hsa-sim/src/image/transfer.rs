@@ -1,4 +1,4 @@
-//! Copies between images and memory, and fills.
+//! Copies between images and memory, and image fills.
 
 use amdgpu_sim::Memory;
 use amdgpu_sim::image::Kind;
@@ -15,7 +15,7 @@ pub(crate) struct Box3 {
     size: [u64; 3],
 }
 
-/// Rows and planes in memory; pitches of 0 are those without gaps.
+/// The row and slice pitch in memory. 0 means no gaps.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Linear {
     pub(crate) base: u64,
@@ -24,7 +24,8 @@ pub(crate) struct Linear {
 }
 
 impl Box3 {
-    /// The box at `offset` with `range` texels, which must be inside of the image. Of lines, `y` counts layers, as their kernels have it.
+    /// The box at `offset` with `range` texels, which must be inside the image. For 1D images, `y` is the layer, as in
+    /// their kernels.
     pub(crate) fn of(image: &Image, offset: hsa_dim3_t, range: hsa_dim3_t) -> Result<Self> {
         let widen = |d: hsa_dim3_t| [d.x, d.y, d.z].map(u64::from);
         let (mut first, mut size) = (widen(offset), widen(range));
@@ -48,14 +49,14 @@ impl Box3 {
         image.data + (z0 + z) * slice + (y0 + y) * pitch + x0 * layout.format().bytes() as u64
     }
 
-    /// Calls `row` for each row, with its number in plane and box.
+    /// Calls `row` for each row with its row and plane number in the box.
     fn rows(&self, mut row: impl FnMut(u64, u64) -> Result<()>) -> Result<()> {
         (0..self.size[2]).try_for_each(|z| (0..self.size[1]).try_for_each(|y| row(y, z)))
     }
 }
 
 impl Linear {
-    /// With pitches in place of zeros; what memory cannot hold is refused.
+    /// Replaces pitches of zero by the real ones. Refuses pitches that are too small.
     fn checked(self, part: &Box3, row: u64) -> Result<Self> {
         let pitch = if self.pitch == 0 { row } else { self.pitch };
         let plane = pitch.checked_mul(part.size[1]).ok_or(HSA_STATUS_ERROR_INVALID_ARGUMENT)?;
@@ -86,7 +87,7 @@ pub(crate) fn export(space: &Memory, from: &Image, part: &Box3, to: Linear) -> R
     part.rows(|y, z| copy_bytes(space, to.row(y, z), part.row(from, y, z), bytes))
 }
 
-/// Copies texels as they are from a box of one image into one of the same size of another.
+/// Copies texels without conversion from a box of one image to an equally large box of another.
 pub(crate) fn copy(space: &Memory, from: (&Image, &Box3), to: (&Image, &Box3)) -> Result<()> {
     if from.0.layout.format().bytes() != to.0.layout.format().bytes() || from.1.size != to.1.size {
         return Err(HSA_STATUS_ERROR_INVALID_ARGUMENT);
@@ -95,7 +96,7 @@ pub(crate) fn copy(space: &Memory, from: (&Image, &Box3), to: (&Image, &Box3)) -
     from.1.rows(|y, z| copy_bytes(space, to.1.row(to.0, y, z), from.1.row(from.0, y, z), bytes))
 }
 
-/// Texels that are written at a time.
+/// The number of texels that are written at a time.
 const PIECE: u64 = 4096;
 
 /// Sets every texel of a box.

@@ -1,4 +1,4 @@
-//! Copies and fills, at once or when signals allow.
+//! Copies and fills, immediate or after signals.
 
 use std::io::Error;
 
@@ -10,8 +10,8 @@ use crate::result::Result;
 use crate::runtime::Runtime;
 use crate::signal::{Pending, Signal};
 
-/// Bytes from an address on that are known to the GPUs, in allocations that touch each other; 0 where there is none. Memory that is
-/// mapped piece by piece is used as one.
+/// The number of bytes from an address on that are known to the GPUs, across adjacent allocations; 0 if there are none.
+/// Memory that is mapped piece by piece is treated as one.
 fn known(space: &Memory, address: u64, len: u64) -> u64 {
     let mut bytes = 0;
     while bytes < len {
@@ -23,9 +23,9 @@ fn known(space: &Memory, address: u64, len: u64) -> u64 {
     bytes.min(len)
 }
 
-/// Whether a range is known to the GPUs; if not, it is the program's own. One that begins in an allocation must not leave it, and
-/// where GPUs' memory is given from nothing is the program's own. What is locked of the program's memory is its own, too: HIP keeps
-/// locks for a while, and in their place there may be other memory by then, which is longer.
+/// Returns whether a range is known to the GPUs; otherwise it is memory of the program. A range that starts in an
+/// allocation must not exceed it, and addresses reserved for GPU memory are never the program's. Locked memory counts
+/// as the program's too: HIP keeps locks for a while, and other, larger memory may have taken its place.
 fn is_known(space: &Memory, address: u64, len: u64) -> Result<bool> {
     if address == 0 || address.checked_add(len).is_none() {
         return Err(HSA_STATUS_ERROR_INVALID_ARGUMENT);
@@ -41,14 +41,15 @@ fn is_known(space: &Memory, address: u64, len: u64) -> Result<bool> {
     }
 }
 
-/// Bytes from an address on, `len` at most, that are in one allocation.
+/// The number of bytes from an address on, at most `len`, within one allocation.
 fn piece(space: &Memory, address: u64, len: u64) -> u64 {
     space.find(address).map_or(len, |allocation| (allocation.end() - address).min(len))
 }
 
 /// Copies `len` bytes; the ranges may overlap.
 ///
-/// Memory that the GPUs do not know is the program's own, and may not be there at all: the kernel copies it, which then says so.
+/// Memory that the GPUs do not know belongs to the program and may not be mapped. So the kernel copies it and reports
+/// unmapped addresses.
 pub(crate) fn copy_bytes(space: &Memory, to: u64, from: u64, len: u64) -> Result<()> {
     if len == 0 {
         return Ok(());
@@ -66,14 +67,14 @@ pub(crate) fn copy_bytes(space: &Memory, to: u64, from: u64, len: u64) -> Result
 }
 
 fn copy_by_system(to: u64, from: u64, len: u64) -> Result<()> {
-    // SAFETY: asks for the number of the process.
+    // SAFETY: `getpid` has no preconditions.
     let process = unsafe { libc::getpid() };
     let mut done = 0;
     while done < len {
         let bytes = (len - done).min(1 << 30) as usize;
         let local = libc::iovec { iov_base: pointer(to + done), iov_len: bytes };
         let remote = libc::iovec { iov_base: pointer(from + done), iov_len: bytes };
-        // SAFETY: the kernel checks both ranges; the caller of HSA vouches that nobody else uses them meanwhile.
+        // SAFETY: the kernel checks both ranges; the caller of HSA vouches that nothing else accesses them meanwhile.
         let copied = unsafe { libc::process_vm_readv(process, &local, 1, &remote, 1, 0) };
         match u64::try_from(copied) {
             Ok(copied) if copied > 0 => done += copied,
@@ -82,7 +83,7 @@ fn copy_by_system(to: u64, from: u64, len: u64) -> Result<()> {
                 if refused == Some(libc::EFAULT) || copied == 0 {
                     return Err(HSA_STATUS_ERROR_INVALID_ARGUMENT);
                 }
-                // Not allowed here: without the check, then.
+                // The system call is not permitted here: copy without the check.
                 // SAFETY: the caller of HSA vouches for both ranges.
                 unsafe { std::ptr::copy(pointer(from + done), pointer(to + done), (len - done) as usize) };
                 return Ok(());
@@ -97,7 +98,7 @@ pub(crate) fn fill_words(space: &Memory, to: u64, value: u32, count: u64) -> Res
     let len = count.checked_mul(4).ok_or(HSA_STATUS_ERROR_INVALID_ARGUMENT)?;
     let mut done = 0;
     while done < len {
-        // Allocations end at words, so no word is cut.
+        // Allocations end at word boundaries, so no word is split.
         let part = (piece(space, to + done, len - done) / 4).max(1);
         space.fill(to + done, &value.to_le_bytes(), part).map_err(|error| super::status_of(&error))?;
         done += 4 * part;
@@ -105,14 +106,14 @@ pub(crate) fn fill_words(space: &Memory, to: u64, value: u32, count: u64) -> Res
     Ok(())
 }
 
-/// A block of rows in memory.
+/// A strided block of rows in memory.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Rect {
-    /// Address of its first byte.
+    /// The address of its first byte.
     pub(crate) base: u64,
-    /// Bytes from row to row.
+    /// The row pitch in bytes.
     pub(crate) pitch: u64,
-    /// Bytes from slice to slice.
+    /// The slice pitch in bytes.
     pub(crate) slice: u64,
 }
 
@@ -123,17 +124,17 @@ impl Rect {
     }
 }
 
-/// What to copy.
+/// A copy operation.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Copy {
-    /// Bytes in a row: to, from, how many.
+    /// Contiguous bytes: to, from, length.
     Linear { to: u64, from: u64, len: u64 },
-    /// Rows: to, from; bytes, rows, slices.
+    /// Rows: to, from; bytes per row, rows, slices.
     Rect { to: Rect, from: Rect, range: [u64; 3] },
 }
 
 impl Copy {
-    /// Whether all of it is within memory that is there, as far as that can be known.
+    /// Checks that the ranges are valid memory, as far as that is known.
     pub(crate) fn check(&self, space: &Memory) -> Result<()> {
         match *self {
             Self::Linear { to, from, len } if len > 0 => {
@@ -142,7 +143,7 @@ impl Copy {
             }
             Self::Rect { to, from, range: [bytes, rows, slices] } if bytes > 0 && rows > 0 && slices > 0 => {
                 for rect in [to, from] {
-                    // Rows that lie in one another would be as many as can be counted, in as little memory as one.
+                    // Overlapping rows would allow huge counts in the memory of a single row.
                     let plane = (rows - 1).checked_mul(rect.pitch).and_then(|last| last.checked_add(bytes));
                     if rows > 1 && rect.pitch < bytes || slices > 1 && plane.is_none_or(|plane| rect.slice < plane) {
                         return Err(HSA_STATUS_ERROR_INVALID_ARGUMENT);
@@ -158,7 +159,7 @@ impl Copy {
         }
     }
 
-    /// Does it.
+    /// Performs the copy.
     pub(crate) fn run(&self, space: &Memory) -> Result<()> {
         match *self {
             Self::Linear { to, from, len } => copy_bytes(space, to, from, len),
@@ -175,7 +176,7 @@ impl Copy {
         }
     }
 
-    /// Bytes that it moves.
+    /// The number of copied bytes.
     fn bytes(&self) -> u64 {
         match *self {
             Self::Linear { len, .. } => len,
@@ -183,7 +184,8 @@ impl Copy {
         }
     }
 
-    /// Does it when all signals of `after` are 0, then lowers `done`. What is small and can be done is done at once.
+    /// Performs the copy when all signals in `after` are 0, then decrements `done`. Small copies that can run are
+    /// performed immediately.
     pub(crate) fn start(self, runtime: &'static Runtime, after: Vec<Signal>, done: Option<Signal>) -> Result<()> {
         self.check(runtime.agents.space())?;
         let mut job = Job { runtime, copy: self, after, done };
@@ -198,10 +200,10 @@ impl Copy {
     }
 }
 
-/// Bytes of a copy up to which another thread is not worth waking.
+/// The size in bytes up to which waking another thread is not worthwhile.
 const AT_ONCE: u64 = 256 << 10;
 
-/// A copy that waits for its turn.
+/// A copy that waits for signals.
 struct Job {
     runtime: &'static Runtime,
     copy: Copy,
@@ -223,7 +225,7 @@ impl Pending for Job {
             match result {
                 Ok(()) => done.decrement(),
                 Err(status) => {
-                    // A negative value is HSA's sign for a copy that failed.
+                    // In HSA, a negative value marks a failed copy.
                     eprintln!("hsa-sim: an asynchronous copy failed ({status:?}): {:x?}", self.copy);
                     done.store(-1);
                 }

@@ -1,7 +1,7 @@
-//! Memory of other drivers, which hand it out as a file.
+//! Memory of other drivers, imported and exported as file descriptors.
 //!
-//! A GPU's kernel driver takes a dma-buf. Here it is an anonymous file of whole pages that can't shrink: what this driver hands out
-//! itself, and what a software OpenGL can.
+//! A real GPU driver accepts a dma-buf. Here it is an anonymous file of whole pages that cannot shrink. This driver
+//! exports such files, and a software OpenGL can.
 
 use std::os::fd::{BorrowedFd, OwnedFd, RawFd};
 
@@ -16,7 +16,8 @@ use crate::agent::{AgentSet, Agents};
 use crate::result::Result;
 
 impl Memories {
-    /// A descriptor of the memory of a GPU around an address, from which on `size` bytes are wanted, and where in it that address is.
+    /// Exports the GPU memory that contains an address, from which on `size` bytes must exist. Returns a descriptor and
+    /// the address's offset in it.
     pub(crate) fn export(&self, agents: &Agents, address: u64, size: u64) -> Result<(OwnedFd, u64)> {
         let record = self.find(address).ok_or(HSA_STATUS_ERROR_INVALID_ALLOCATION)?;
         let offset = address - record.base;
@@ -35,7 +36,8 @@ impl Memories {
         Ok((file, offset))
     }
 
-    /// Maps the memory behind a descriptor, which stays the program's, for these agents; address and bytes.
+    /// Maps the memory behind a descriptor for these agents. Returns the address and the size. The program keeps the
+    /// descriptor.
     pub(crate) fn map_foreign(&self, agents: &Agents, descriptor: RawFd, access: AgentSet) -> Result<(u64, u64)> {
         let invalid = HSA_STATUS_ERROR_INVALID_ARGUMENT;
         let agent = access.iter().find(|agent| !agent.is_cpu()).ok_or(invalid)?;
@@ -46,7 +48,7 @@ impl Memories {
         // SAFETY: not -1; the descriptor is the program's and open during the call, or a call on it fails.
         let file = unsafe { BorrowedFd::borrow_raw(descriptor) }.try_clone_to_owned().map_err(|_| invalid)?;
         let space = agents.space();
-        // Whoever made it has accounted for it.
+        // The exporter has accounted for the memory.
         let physical = space.import_physical(file, None).map_err(|_| invalid)?;
         self.svm.forget_unmapped(space);
         let mapped = space.attach(&physical, AllocKind::Device, access.rights());

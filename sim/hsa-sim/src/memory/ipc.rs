@@ -1,7 +1,7 @@
-//! Memory that processes share.
+//! Interprocess memory.
 //!
-//! A shared allocation has a name by which other processes open it. A handle is that name, which pool the memory is of, and a sum. The
-//! handle of a shared signal is likewise one.
+//! A shared allocation has a name by which other processes open it. A handle consists of that name, the memory's pool,
+//! and a checksum. A handle of a shared signal has the same form.
 
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
@@ -12,14 +12,14 @@ use amdgpu_sim::{Physical, SharedName};
 use super::pool::{Pool, PoolKind};
 use crate::agent::AgentId;
 
-/// A handle as programs pass it on: `hsa_amd_ipc_memory_t`.
+/// A handle in the form that programs pass on: `hsa_amd_ipc_memory_t`.
 pub(crate) type RawHandle = [u32; 8];
 
-/// What the handle of memory begins with, and that of a signal.
+/// The first word of a memory handle, and of a signal handle.
 const MEMORY: u32 = 0x4750_4953;
 const SIGNAL: u32 = 0x4753_4953;
 
-/// What the handle of memory says.
+/// The decoded contents of a memory handle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Handle {
     pub(super) name: SharedName,
@@ -49,12 +49,12 @@ pub(crate) fn signal_handle(name: SharedName) -> RawHandle {
     seal(SIGNAL, name, 0)
 }
 
-/// The name of the signal that a handle is of, if it is one.
+/// The signal name in a handle; `None` if the handle is not of a signal.
 pub(crate) fn signal_name(raw: &RawHandle) -> Option<SharedName> {
     unseal(SIGNAL, raw).map(|(name, _)| name)
 }
 
-/// A handle: what it is of, its name, and one word more.
+/// Encodes a handle: its kind, its name, and one more word.
 fn seal(magic: u32, name: SharedName, more: u32) -> RawHandle {
     let [process, started, descriptor, low, high] = name.words();
     let mut raw = [magic, process, started, descriptor, low, high, more, 0];
@@ -62,21 +62,21 @@ fn seal(magic: u32, name: SharedName, more: u32) -> RawHandle {
     raw
 }
 
-/// The name and the word of a handle, if these are the words of one.
+/// Decodes a handle into its name and word; `None` if it is not of this kind.
 fn unseal(magic: u32, raw: &RawHandle) -> Option<(SharedName, u32)> {
     let [of, process, started, descriptor, low, high, more, sum] = *raw;
     let name = SharedName::from_words([process, started, descriptor, low, high]);
     (of == magic && sum == check(raw)).then_some((name, more))
 }
 
-/// A number that changes with any of the first words of a handle.
+/// A checksum over the words that precede it.
 fn check(raw: &RawHandle) -> u32 {
     let mut hasher = DefaultHasher::new();
     raw[..7].hash(&mut hasher);
     hasher.finish() as u32
 }
 
-/// What this process shares, by address.
+/// The memory that this process shares, by address.
 #[derive(Default)]
 pub(super) struct Shared(Mutex<BTreeMap<u64, Arc<Physical>>>);
 
@@ -85,7 +85,7 @@ impl Shared {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(base, physical);
     }
 
-    /// Forgets an allocation that is freed: handles of it are stale from now on, while what has been opened stays.
+    /// Removes a freed allocation: its handles become stale, while memory that others have opened stays.
     pub(super) fn remove(&self, base: u64) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(&base);
     }

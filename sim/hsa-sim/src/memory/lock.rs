@@ -1,4 +1,4 @@
-//! Memory of the program's own that is locked for GPUs. Locks of ranges that overlap share one entry in the table of allocations.
+//! Memory of the program that is locked for GPUs. Overlapping locks share one entry in the allocation table.
 
 use amdgpu_sim::{AllocKind, Memory};
 
@@ -6,24 +6,24 @@ use super::{pointer, status_of};
 use crate::abi::{HSA_STATUS_ERROR_INVALID_ALLOCATION, HSA_STATUS_ERROR_INVALID_ARGUMENT};
 use crate::result::Result;
 
-/// Ranges that are locked.
+/// The locked ranges.
 #[derive(Default)]
 pub(super) struct Locks {
     groups: Vec<Group>,
 }
 
-/// Locks that overlap, as one range.
+/// Overlapping locks, merged to one range.
 struct Group {
     base: u64,
     end: u64,
-    /// Each (address, size); the same one may be there several times.
+    /// The (address, size) of each lock; duplicates are possible.
     members: Vec<(u64, u64)>,
-    /// Parts that are something else by now: from and to.
+    /// Parts that now hold other memory: start and end.
     lost: Vec<(u64, u64)>,
 }
 
 impl Group {
-    /// Undoes the registration of what was not lost.
+    /// Unregisters the parts that were not lost.
     fn unregister(mut self, space: &Memory) {
         self.lost.sort_unstable();
         self.lost.push((self.end, self.end));
@@ -38,14 +38,15 @@ impl Group {
 }
 
 impl Locks {
-    /// Locks a range. Returns the range (address, size) that is registered now, and the addresses of those that it replaces.
+    /// Locks a range. Returns the range (address, size) that is registered now, and the addresses of the ranges that it
+    /// replaces.
     ///
     /// # Safety
     /// As of [`Memory::register_host`].
     pub(super) unsafe fn add(&mut self, space: &Memory, base: u64, size: u64) -> Result<((u64, u64), Vec<u64>)> {
         let end = base.checked_add(size).filter(|_| size > 0 && base > 0).ok_or(HSA_STATUS_ERROR_INVALID_ARGUMENT)?;
         let overlaps = |group: &Group| group.base < end && base < group.end;
-        // What was locked may have been given back to the host's allocator, and be this program's again.
+        // The locked memory may have been freed and allocated again by this program.
         let is_whole = space.find(base).is_some_and(|a| a.kind == AllocKind::Registered && end <= a.end());
         let around = |group: &&mut Group| is_whole && group.base <= base && end <= group.end;
         if let Some(group) = self.groups.iter_mut().find(around) {
@@ -62,7 +63,8 @@ impl Locks {
         let gone = old.iter().map(|group| group.base).collect();
         // SAFETY: as the caller vouches, now and for the ranges before.
         let register = |base: u64, end: u64| unsafe { space.register_host_around(pointer(base).cast(), end - base) };
-        // All in one: a kernel may be at work in what was locked before. Somebody else may have a part of that by now.
+        // Registered in one step, since a running kernel may use previously locked memory. A part of it may belong to something else by
+        // now.
         if old.iter().any(|group| !group.lost.is_empty()) || register(new.base, new.end).is_err() {
             space.forget_registrations(base, size);
             register(base, end).map_err(|error| status_of(&error))?;
@@ -74,7 +76,7 @@ impl Locks {
         Ok((range, gone))
     }
 
-    /// Undoes one lock of this address. Returns the address of a range that is no more registered.
+    /// Removes one lock of this address. Returns the address of a range that is no longer registered.
     pub(super) fn remove(&mut self, space: &Memory, address: u64) -> Result<Option<u64>> {
         for (at, group) in self.groups.iter_mut().enumerate() {
             if let Some(member) = group.members.iter().position(|(base, _)| *base == address) {
@@ -91,11 +93,12 @@ impl Locks {
         Err(HSA_STATUS_ERROR_INVALID_ALLOCATION)
     }
 
-    /// Forgets what is locked of a range for which `is_new` says that other memory has taken its place. The locks stay, to be undone.
+    /// Marks locked memory in a range as lost if `is_new` says that other memory has replaced it. The locks can still
+    /// be removed.
     pub(super) fn lose(&mut self, space: &Memory, (from, to): (u64, u64), is_new: impl Fn((u64, u64)) -> bool) {
         for group in self.groups.iter_mut().filter(|group| group.base < to && from < group.end) {
             let part = (from.max(group.base), to.min(group.end));
-            // What is there since is somebody else's.
+            // The new memory there belongs to something else.
             let is_lost = group.lost.iter().any(|(from, to)| *from <= part.0 && part.1 <= *to);
             if !is_lost && is_new(part) {
                 space.forget_registrations(part.0, part.1 - part.0);
@@ -104,7 +107,7 @@ impl Locks {
         }
     }
 
-    /// Undoes all.
+    /// Removes all locks.
     pub(super) fn clear(&mut self, space: &Memory) {
         self.groups.drain(..).for_each(|group| group.unregister(space));
     }
@@ -138,7 +141,7 @@ mod tests {
         assert!(space.find(base).is_none());
         assert!(locks.remove(space, base).is_err());
         assert!(lock(&mut locks, 0, 0).is_err() && lock(&mut locks, 8, u64::MAX).is_err());
-        // Memory inside of what is locked was given back, and is locked again.
+        // Memory inside a locked range is freed and locked again.
         lock(&mut locks, 0, 300).unwrap();
         space.forget_registrations(base + 100, 50);
         assert!(

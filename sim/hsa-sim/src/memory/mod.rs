@@ -1,7 +1,7 @@
-//! Memory: what has been allocated from which pool, who may use it, and what it is for.
+//! Memory: the allocations of each pool, with their access rights and purposes.
 //!
-//! A device address is the host address of the same byte. [`amdgpu_sim::Memory`] decides what kernels may touch; the records here
-//! say what the program needs to know of it.
+//! A device address is the host address of the same byte. [`amdgpu_sim::Memory`] decides what kernels may access; the
+//! records here hold what the program can query.
 
 mod address;
 mod copy;
@@ -36,24 +36,24 @@ pub(crate) use pool::{GRANULE, Pool, PoolKind, host_memory};
 pub(crate) use svm::{Access, Attributes, Pages, Svm, pages};
 use vmem::Virtual;
 
-/// What a piece of memory is to the program.
+/// The record of an allocation.
 #[derive(Clone, Debug)]
 pub(crate) struct Record {
     pub(crate) base: u64,
-    /// Bytes asked for.
+    /// The requested size in bytes.
     pub(crate) size: u64,
     pub(crate) pool: Pool,
     /// One of `HSA_EXT_POINTER_TYPE_*`.
     pub(crate) kind: u32,
-    /// Agents that may use it, beside its pool's.
+    /// The agents with access, in addition to the pool's own.
     pub(crate) access: AgentSet,
-    /// The program's own.
+    /// The program's user data.
     pub(crate) user_data: u64,
-    /// To be called when it is freed: function, the address that was named, and argument.
+    /// Deallocation callbacks: function, registered address and argument.
     callbacks: Vec<(Deallocated, u64, u64)>,
 }
 
-/// A function of the program that hears of a deallocation.
+/// A function of the program that is called on deallocation.
 pub(crate) type Deallocated = unsafe extern "C" fn(*mut c_void, *mut c_void);
 
 /// All memory.
@@ -63,14 +63,14 @@ pub(crate) struct Memories {
     locks: Mutex<Locks>,
     vmem: Virtual,
     svm: Svm,
-    /// What other processes can have.
+    /// The memory shared with other processes.
     shared: ipc::Shared,
-    /// Bytes of the host's memory in use. The GPUs count theirs themselves.
+    /// The host memory in use, in bytes. The GPUs count theirs themselves.
     host_used: AtomicU64,
 }
 
 impl Memories {
-    /// Bytes that are left of an agent's memory.
+    /// The bytes available in an agent's memory.
     pub(crate) fn available(&self, agents: &Agents, agent: AgentId) -> u64 {
         match agent.gpu() {
             Some(gpu) => agents.gpu_memory.saturating_sub(agents.space().used_of(gpu)),
@@ -89,7 +89,7 @@ impl Memories {
         &self.svm
     }
 
-    /// Takes `size` bytes of the host's memory into account, or of a GPU's, which counts itself.
+    /// Accounts for `size` bytes of host memory. A GPU counts its own memory.
     fn take(&self, agent: AgentId, size: u64) -> Result<()> {
         let more = |used: u64| used.checked_add(size).filter(|used| *used <= host_memory());
         match agent.is_cpu() && self.host_used.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more).is_err() {
@@ -104,7 +104,7 @@ impl Memories {
         }
     }
 
-    /// Allocates from a pool; the address.
+    /// Allocates from a pool and returns the address.
     pub(crate) fn allocate(&self, agents: &Agents, pool: Pool, size: u64) -> Result<u64> {
         if size == 0 {
             return Err(HSA_STATUS_ERROR_INVALID_ARGUMENT);
@@ -123,12 +123,12 @@ impl Memories {
             _ if pool.agent.is_cpu() => AllocKind::Host,
             _ => AllocKind::Device,
         };
-        // Host memory is for all, as on the real thing.
+        // All agents can access host memory, as with AMD's runtime.
         let access = if pool.agent.is_cpu() { agents.ids().collect() } else { AgentSet::of(pool.agent) };
         let (owner, rights) = (pool.agent.gpu(), access.rights());
         let request = Request { size, align: GRANULE, kind, owner, rights };
         let space = agents.space();
-        // Any allocation of a GPU may be shared with another process later, as long as there are pages for it.
+        // Any GPU allocation may later be shared with another process, if pages for that are available.
         let shareable = if owner.is_some() { space.allocate_shareable(&request).ok() } else { None };
         match shareable.map_or_else(|| space.allocate(&request), Ok) {
             Ok(base) => {
@@ -154,7 +154,7 @@ impl Memories {
         self.records.write().unwrap_or_else(PoisonError::into_inner).insert(record.base, record);
     }
 
-    /// Frees what [`allocate`](Self::allocate) gave.
+    /// Frees memory of [`allocate`](Self::allocate).
     pub(crate) fn free(&self, agents: &Agents, address: u64) -> Result<()> {
         let record = self.take_out(address, HSA_EXT_POINTER_TYPE_HSA).ok_or(HSA_STATUS_ERROR_INVALID_ALLOCATION)?;
         for (function, named, argument) in &record.callbacks {
@@ -166,14 +166,14 @@ impl Memories {
         agents.space().free(address).map_err(|error| status_of(&error))
     }
 
-    /// Takes out the record of memory of a kind that starts at an address.
+    /// Removes the record of a memory of this kind that starts at an address.
     fn take_out(&self, address: u64, kind: u32) -> Option<Record> {
         let mut records = self.records.write().unwrap_or_else(PoisonError::into_inner);
         let is_it = records.get(&address).is_some_and(|record| record.kind == kind);
         is_it.then(|| records.remove(&address)).flatten()
     }
 
-    /// The record around an address.
+    /// The record of the memory that contains an address.
     pub(crate) fn find(&self, address: u64) -> Option<Record> {
         let records = self.records.read().unwrap_or_else(PoisonError::into_inner);
         let found = records.range(..=address).next_back();
@@ -199,7 +199,7 @@ impl Memories {
         Some(record(base, size, pool, HSA_EXT_POINTER_TYPE_RESERVED_ADDR, AgentSet::default()))
     }
 
-    /// Changes the record around an address.
+    /// Changes the record of the memory that contains an address.
     pub(crate) fn change(&self, address: u64, change: impl FnOnce(&mut Record)) -> Result<()> {
         let mut records = self.records.write().unwrap_or_else(PoisonError::into_inner);
         let found = records.range_mut(..=address).next_back();
@@ -212,8 +212,9 @@ impl Memories {
         }
     }
 
-    /// Gives agents access to the memory around an address, and takes it from all others but its own. From memory that is mapped to
-    /// reserved addresses it takes nothing: that has functions of its own, but HIP 7.2 gives access to its pools' by this one.
+    /// Gives agents access to the memory that contains an address, and revokes that of all others except its own agent.
+    /// It never revokes access to memory that is mapped to reserved addresses. That has functions of its own, but HIP
+    /// 7.2 uses this one to grant access to its pools' memory.
     pub(crate) fn allow(&self, agents: &Agents, address: u64, allowed: AgentSet) -> Result<()> {
         if let Some((base, size, ..)) = self.vmem.mapping(address) {
             let full: Vec<_> = allowed.iter().map(|agent| (agent, HSA_ACCESS_PERMISSION_RW)).collect();
@@ -227,30 +228,30 @@ impl Memories {
         result.map_err(|error| status_of(&error))
     }
 
-    /// Adds a function to be called when the allocation at `address` is freed.
+    /// Adds a deallocation callback for the allocation at `address`.
     pub(crate) fn add_callback(&self, address: u64, function: Deallocated, argument: u64) -> Result<()> {
         self.change(address, |record| record.callbacks.push((function, address, argument)))
     }
 
-    /// Removes it.
+    /// Removes a deallocation callback.
     pub(crate) fn remove_callback(&self, address: u64, function: Deallocated) -> Result<()> {
         let mut found = false;
         let known = self.change(address, |record| {
             let place = record.callbacks.iter().position(|(other, ..)| *other as usize == function as usize);
             found = place.map(|place| record.callbacks.remove(place)).is_some();
         });
-        // Memory that is gone has none.
+        // Freed memory has no callbacks.
         if known.is_ok() && found { Ok(()) } else { Err(HSA_STATUS_ERROR_INVALID_ARGUMENT) }
     }
 
-    /// Makes the program's own memory reachable by agents.
+    /// Makes memory of the program accessible to agents.
     ///
     /// # Safety
     /// As of [`amdgpu_sim::Memory::register_host`].
     pub(crate) unsafe fn lock(&self, agents: &Agents, address: u64, size: u64, access: AgentSet) -> Result<()> {
         let pages = pages(address, size)?;
         let space = agents.space();
-        // What was a GPU's and has been freed is not the program's own: HIP locks what it does not know, to copy it.
+        // Freed GPU memory is not the program's: HIP locks memory that it does not know, to copy it.
         if space.is_device_range(address) || space.is_device_range(address + (size - 1)) {
             tell_of_freed(address, size);
             return Err(HSA_STATUS_ERROR_INVALID_ALLOCATION);
@@ -277,14 +278,14 @@ impl Memories {
         Ok(())
     }
 
-    /// Forgets locks of pages in whose place there is other memory by now, which nobody has touched: the program has freed what was locked
-    /// there, as HIP unlocks what it has copied from some time after the copy.
+    /// Forgets locks of pages that were replaced by other, untouched memory: the program has freed the locked memory.
+    /// HIP unlocks the memory of a copy only some time after the copy.
     pub(crate) fn lose_locks(&self, agents: &Agents, pages: svm::Pages) {
         let mut locks = self.locks.lock().unwrap_or_else(PoisonError::into_inner);
         locks.lose(agents.space(), pages, |(from, to)| svm::is_untouched((from - from % GRANULE, to)));
     }
 
-    /// Undoes one [`lock`](Self::lock) of this address.
+    /// Removes one [`lock`](Self::lock) of this address.
     pub(crate) fn unlock(&self, agents: &Agents, address: u64) -> Result<()> {
         let mut locks = self.locks.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(base) = locks.remove(agents.space(), address)? {
@@ -293,14 +294,14 @@ impl Memories {
         Ok(())
     }
 
-    /// Gives everything back.
+    /// Frees everything.
     pub(crate) fn clear(&self, agents: &Agents) {
         let records = std::mem::take(&mut *self.records.write().unwrap_or_else(PoisonError::into_inner));
         self.shared.clear();
         let ours = [HSA_EXT_POINTER_TYPE_HSA, HSA_EXT_POINTER_TYPE_IPC, HSA_EXT_POINTER_TYPE_GRAPHICS];
         for record in records.into_values().filter(|record| ours.contains(&record.kind)) {
             self.give_back(record.pool.agent, record.size.next_multiple_of(GRANULE));
-            // It was allocated there, so there is nothing to be said of it.
+            // Cannot fail: the record exists only while the memory is allocated.
             let _ = agents.space().free(record.base);
         }
         self.locks.lock().unwrap_or_else(PoisonError::into_inner).clear(agents.space());
@@ -309,7 +310,7 @@ impl Memories {
     }
 }
 
-/// Says that a program uses memory that it has freed; not for ever, as HIP asks once for each piece of a copy.
+/// Reports that a program uses memory that it has freed. Limited, as HIP calls once for each piece of a copy.
 fn tell_of_freed(address: u64, size: u64) {
     static TOLD: AtomicU64 = AtomicU64::new(0);
     if TOLD.fetch_add(1, Ordering::Relaxed) < MOST_TOLD {
@@ -319,5 +320,5 @@ fn tell_of_freed(address: u64, size: u64) {
     }
 }
 
-/// Uses of freed memory that are told of.
+/// The maximum number of reported uses of freed memory.
 const MOST_TOLD: u64 = 20;

@@ -1,4 +1,4 @@
-//! Memory pools: what memory each agent has.
+//! The memory pools of each agent.
 
 use crate::abi::{
     HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_COARSE_GRAINED as COARSE, HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_FINE_GRAINED as FINE,
@@ -8,30 +8,30 @@ use crate::abi::{
 use crate::agent::{AgentId, Agents};
 use crate::result::Result;
 
-/// What the handles of pools begin with.
+/// The base of pool handles.
 const POOL: u64 = 0x4753_5000_0000_0000;
 
-/// Bytes that every allocation is a multiple of.
+/// The allocation granularity in bytes.
 pub(crate) const GRANULE: u64 = 4096;
 
 /// A kind of memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum PoolKind {
-    /// Host memory for data that both sides use at the same time.
+    /// Host memory, fine-grained: for concurrent use by both sides.
     HostFine,
     /// Host memory for kernel arguments.
     HostKernarg,
-    /// Host memory that one side uses at a time.
+    /// Host memory, coarse-grained: for use by one side at a time.
     HostCoarse,
-    /// A GPU's memory that one side uses at a time.
+    /// GPU memory, coarse-grained.
     DeviceCoarse,
-    /// A GPU's memory for data that both sides use at the same time.
+    /// GPU memory, fine-grained.
     DeviceFine,
     /// LDS: nothing can be allocated from it.
     Group,
 }
 
-/// In the order in which programs are told of them.
+/// In the order in which programs enumerate them.
 const HOST: [PoolKind; 3] = [PoolKind::HostFine, PoolKind::HostKernarg, PoolKind::HostCoarse];
 const DEVICE: [PoolKind; 3] = [PoolKind::DeviceCoarse, PoolKind::DeviceFine, PoolKind::Group];
 
@@ -75,7 +75,7 @@ impl Pool {
         pool.ok_or(HSA_STATUS_ERROR_INVALID_MEMORY_POOL)
     }
 
-    /// Bytes that it has in all.
+    /// The total size in bytes.
     pub(crate) fn size(self, agents: &Agents) -> u64 {
         match self.kind {
             PoolKind::Group => u64::from(amdgpu_sim::MAX_LDS),
@@ -84,13 +84,13 @@ impl Pool {
         }
     }
 
-    /// Whether memory of it can be had.
+    /// Returns whether memory can be allocated from it.
     pub(crate) fn allocates(self) -> bool {
         self.kind != PoolKind::Group
     }
 }
 
-/// Bytes of memory of the host.
+/// The host's memory in bytes.
 pub(crate) fn host_memory() -> u64 {
     // SAFETY: sysconf has no preconditions.
     let (pages, page) = unsafe { (libc::sysconf(libc::_SC_PHYS_PAGES), libc::sysconf(libc::_SC_PAGESIZE)) };

@@ -1,7 +1,7 @@
-//! Shared virtual memory: memory of the program's own whose pages have attributes, and which agents may use if those say so.
+//! Shared virtual memory: memory of the program whose pages have attributes, which control the agents' access.
 //!
-//! Host and GPUs use the same bytes at the same addresses, so that nothing ever moves: where memory is to be preferred or was
-//! prefetched to is kept to be read back. Access is what counts: agents have none before they are given it.
+//! Host and GPUs use the same bytes at the same addresses, so memory never moves. Preferred locations and prefetches
+//! are only stored and returned. Only access has an effect: agents have none until it is granted.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -17,15 +17,15 @@ use crate::abi::{
 use crate::agent::{AgentId, AgentSet};
 use crate::result::Result;
 
-/// How many pages are moved at once, as a power of two: what the driver begins with, and the most (1 GiB).
+/// The migration granularity in pages, as a power of two: the driver's default, and the maximum (1 GiB).
 const GRANULARITY: (u8, u8) = (9, 18);
 
-/// What agents may do with pages.
+/// An agent's access to pages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Access {
-    /// Use them. They may move to the agent then.
+    /// Full access. The pages may move to the agent.
     Accessible,
-    /// Use them where they are.
+    /// Access without moving the pages.
     InPlace,
     /// Nothing.
     None,
@@ -34,7 +34,7 @@ pub(crate) enum Access {
 /// The attributes of a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Attributes {
-    /// One agent at a time writes it.
+    /// Coarse-grained: only one agent at a time writes the page.
     pub(crate) coarse: bool,
     pub(crate) read_only: bool,
     pub(crate) hive_local: bool,
@@ -45,12 +45,12 @@ pub(crate) struct Attributes {
     pub(crate) prefetched: Option<AgentId>,
     accessible: AgentSet,
     in_place: AgentSet,
-    /// Whether the first page was made resident, so that it shows when other memory has taken its place.
+    /// Whether the first page was made resident. It no longer is if other memory has taken its place.
     marked: bool,
 }
 
 impl Default for Attributes {
-    /// Of memory for which nothing was said: fine-grained, and the host's.
+    /// The attributes of memory without settings: fine-grained, preferred by the host.
     fn default() -> Self {
         Self {
             coarse: false,
@@ -87,7 +87,7 @@ impl Attributes {
         }
     }
 
-    /// How many pages are moved at once, as a power of two.
+    /// The migration granularity in pages, as a power of two.
     pub(crate) fn granularity(&self) -> u64 {
         self.granularity.into()
     }
@@ -96,17 +96,17 @@ impl Attributes {
         self.granularity = power.min(GRANULARITY.1.into()) as u8;
     }
 
-    /// What the GPUs may do.
+    /// The GPUs' access rights.
     fn rights(&self) -> Rights {
         let rights = self.accessible.union(self.in_place).rights();
         if self.read_only { Rights { write: AgentSet::default().rights().write, ..rights } } else { rights }
     }
 }
 
-/// Whole pages: the first byte, and the one behind the last.
+/// Whole pages: the first byte, and the end.
 pub(crate) type Pages = (u64, u64);
 
-/// The pages that a range touches.
+/// The pages that a range overlaps.
 pub(crate) fn pages(address: u64, size: u64) -> Result<Pages> {
     let end = address.checked_add(size).and_then(|end| end.checked_next_multiple_of(GRANULE));
     match end {
@@ -115,7 +115,7 @@ pub(crate) fn pages(address: u64, size: u64) -> Result<Pages> {
     }
 }
 
-/// Something for each page: ranges that are apart, by their start, with their end.
+/// A map from pages to values: disjoint ranges by their start, with their end.
 #[derive(Clone, Debug)]
 struct Ranges<T>(BTreeMap<u64, (u64, T)>);
 
@@ -126,7 +126,7 @@ impl<T> Default for Ranges<T> {
 }
 
 impl<T: Copy + PartialEq> Ranges<T> {
-    /// Parts of `within`: from, to, and what is there.
+    /// Splits `within` into parts: start, end, and the value there.
     fn parts(&self, within: Pages) -> Vec<(u64, u64, Option<T>)> {
         let mut parts = Vec::new();
         let mut at = within.0;
@@ -147,7 +147,7 @@ impl<T: Copy + PartialEq> Ranges<T> {
         parts
     }
 
-    /// Takes all of `within` out.
+    /// Removes `within`.
     fn remove(&mut self, within: Pages) {
         let before = self.0.range(..within.0).next_back().map(|(start, _)| *start);
         let touched: Vec<_> =
@@ -163,7 +163,7 @@ impl<T: Copy + PartialEq> Ranges<T> {
         }
     }
 
-    /// Puts a value at pages where there is none. Neighbours that are alike become one.
+    /// Sets a value for pages that have none. Merges equal neighbours.
     fn insert(&mut self, (mut from, mut to): Pages, value: T) {
         if let Some((&start, &(end, other))) = self.0.range(..from).next_back() {
             if end == from && other == value {
@@ -179,7 +179,7 @@ impl<T: Copy + PartialEq> Ranges<T> {
         self.0.insert(from, (to, value));
     }
 
-    /// The ranges that reach into `within`, whole.
+    /// The full ranges that overlap `within`.
     fn touching(&self, within: Pages) -> Vec<(Pages, T)> {
         let before = self.0.range(..within.0).next_back();
         let all = before.into_iter().chain(self.0.range(within.0..within.1));
@@ -188,24 +188,24 @@ impl<T: Copy + PartialEq> Ranges<T> {
     }
 }
 
-/// All of it.
+/// The state of shared virtual memory.
 #[derive(Default)]
 pub(crate) struct Svm {
     state: Mutex<State>,
-    /// Whether GPUs were given memory that the program may unmap without a word.
+    /// Whether GPUs have access to memory that the program may unmap without notice.
     watches: AtomicBool,
 }
 
 #[derive(Clone, Default)]
 struct State {
     attributes: Ranges<Attributes>,
-    /// What the GPUs know of it: pages, and what they may do.
+    /// The pages registered with the GPUs, and their access rights.
     given: Ranges<Rights>,
     /// Memory that was reserved here: base and end.
     reserved: BTreeMap<u64, u64>,
 }
 
-/// Takes memory of the host, at an address that is wanted if it is free.
+/// Maps host memory, at the wanted address if it is free.
 fn map(len: usize, wanted: u64) -> Option<u64> {
     let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
     // SAFETY: a new mapping, which replaces none: the address is no more than a hint.
@@ -215,21 +215,21 @@ fn map(len: usize, wanted: u64) -> Option<u64> {
 
 fn unmap((from, to): Pages) {
     if from < to {
-        // SAFETY: mapped here, and nobody is to use it any more.
+        // SAFETY: mapped here, and nothing may use it any more.
         unsafe { libc::munmap(pointer(from), (to - from) as usize) };
     }
 }
 
-/// Whether all these pages are mapped in this process, whatever may be done with them.
+/// Returns whether all these pages are mapped in this process, with any protection.
 fn is_mapped((from, to): Pages) -> bool {
-    // SAFETY: asks for nothing to be done, of pages that are there or not.
+    // SAFETY: changes nothing, and is valid for unmapped pages.
     unsafe { libc::msync(pointer(from), (to - from) as usize, libc::MS_ASYNC) == 0 }
 }
 
-/// Makes a page resident; false if that can't be.
+/// Makes a page resident. False if that fails.
 fn make_resident(page: u64) -> bool {
     let populate = |advice| {
-        // SAFETY: the page's bytes stay as they are, if there is one.
+        // SAFETY: the page's contents do not change, if it exists.
         unsafe { libc::madvise(pointer(page), GRANULE as usize, advice) == 0 }
     };
     populate(libc::MADV_POPULATE_WRITE) || populate(libc::MADV_POPULATE_READ)
@@ -238,7 +238,7 @@ fn make_resident(page: u64) -> bool {
 /// Whether a page is resident.
 fn is_resident(page: u64) -> bool {
     let mut resident = 0_u8;
-    // SAFETY: a place for the one answer.
+    // SAFETY: `resident` has room for the one result.
     unsafe { libc::mincore(pointer(page), GRANULE as usize, &mut resident) == 0 && resident & 1 != 0 }
 }
 
@@ -247,7 +247,7 @@ pub(super) fn is_untouched((from, to): Pages) -> bool {
     (from..to).step_by(GRANULE as usize).all(|page| !is_resident(page))
 }
 
-/// What is mapped in this process, in order: from, to, and whether it may be read and written.
+/// This process's mappings in order: start, end, and whether they are readable and writable.
 fn mappings() -> Vec<(u64, u64, bool)> {
     let maps = std::fs::read_to_string("/proc/self/maps").unwrap_or_default();
     let mapping = |line: &str| {
@@ -259,8 +259,8 @@ fn mappings() -> Vec<(u64, u64, bool)> {
     maps.lines().filter_map(mapping).collect()
 }
 
-/// Those of these pages that cannot be read and written. The list of mappings is read piece by piece, so that one that grows meanwhile may be in
-/// it twice.
+/// The parts of these pages that are not readable and writable. The list of mappings is read in pieces, so a mapping
+/// that grows meanwhile may occur twice.
 fn unusable(mappings: &[(u64, u64, bool)], (from, to): Pages) -> Vec<Pages> {
     let mut gaps = Vec::new();
     let mut at = from;
@@ -281,7 +281,7 @@ impl State {
         self.reserved.range(..=from).next_back().is_some_and(|(_, end)| to <= *end)
     }
 
-    /// Forgets what the program has unmapped.
+    /// Forgets memory that the program has unmapped.
     fn forget_unmapped(&mut self, space: &Memory) {
         let is_gone = |pages: &Pages| !self.is_reserved(*pages) && !is_mapped(*pages);
         let all = self.attributes.0.iter().map(|(from, (to, _))| (*from, *to));
@@ -301,7 +301,7 @@ impl State {
         }
     }
 
-    /// Forgets pages that are gone.
+    /// Forgets pages that no longer exist.
     fn forget(&mut self, space: &Memory, pages: Pages) {
         if pages.0 >= pages.1 {
             return;
@@ -310,7 +310,7 @@ impl State {
         let touched = self.given.touching(pages);
         self.given.remove(pages);
         for ((from, to), _) in touched {
-            // What was registered there, and is no more if other memory has been allocated there since.
+            // Unregisters the old range, unless other memory has been allocated there since.
             let _ = space.unregister_host(from);
             for ((from, to), rights) in self.given.touching((from, to)) {
                 // SAFETY: as in `give`.
@@ -319,22 +319,22 @@ impl State {
         }
     }
 
-    /// Forgets what was said of memory in whose place there is other memory by now: the program has unmapped it without a word,
-    /// and mapped anew. Access stays: whoever maps memory for agents gives it at once.
+    /// Forgets attributes of memory that other memory has replaced: the program has unmapped it without notice and
+    /// mapped it again. Access stays: a program that maps memory for agents grants access at once.
     fn forget_remapped(&mut self, space: &Memory, pages: Pages) {
         for ((from, to), old) in self.attributes.touching(pages) {
             if old.marked && !self.is_reserved((from, to)) && !is_resident(from) {
                 let Attributes { accessible, in_place, .. } = old;
                 let attributes = Attributes { accessible, in_place, ..Attributes::default() };
                 self.attributes.0.insert(from, (to, attributes));
-                // Where that fails, they keep the rights that they have.
+                // If that fails, the agents keep their rights.
                 let _ = self.give(space, (from, to));
             }
         }
     }
 
-    /// Forgets locks of memory that was unmapped without a word, in whose place there is other memory now: HIP does so with the events
-    /// of other processes.
+    /// Forgets locks of memory that was unmapped without notice and replaced: HIP does that with the events of other
+    /// processes.
     fn forget_stale_locks(&self, space: &Memory, pages: Pages) {
         for allocation in self.others(space, pages).filter(|allocation| allocation.kind == AllocKind::Registered) {
             if !is_resident(allocation.base - allocation.base % GRANULE) {
@@ -343,7 +343,7 @@ impl State {
         }
     }
 
-    /// What the GPUs know in these pages, and not by its attributes.
+    /// Allocations in these pages that the GPUs know for other reasons than attributes.
     fn others(&self, space: &Memory, (from, to): Pages) -> impl Iterator<Item = Allocation> {
         let in_it = move |allocation: &Allocation| allocation.base < to && from < allocation.end();
         let is_other = |allocation: &Allocation| {
@@ -352,7 +352,8 @@ impl State {
         space.allocations().into_iter().filter(in_it).filter(is_other)
     }
 
-    /// Sees to it that [`forget_remapped`](Self::forget_remapped) can tell, for ranges that touch or follow these pages.
+    /// Marks ranges that overlap or follow these pages, so that [`forget_remapped`](Self::forget_remapped) can detect
+    /// their replacement.
     fn mark(&mut self, pages: Pages) {
         for ((from, to), attributes) in self.attributes.touching((pages.0, pages.1.saturating_add(1))) {
             let marked = !self.is_reserved((from, to)) && make_resident(from);
@@ -360,7 +361,7 @@ impl State {
         }
     }
 
-    /// What the GPUs should know of `within`.
+    /// The rights that the GPUs should have for `within`.
     fn wanted(&self, within: Pages) -> Ranges<Rights> {
         let nothing = AgentSet::default().rights();
         let mut wanted = Ranges::default();
@@ -373,8 +374,8 @@ impl State {
         wanted
     }
 
-    /// Forgets what was said of pages beside these where there is nothing to be read and written any more: the program has unmapped them
-    /// without a word, and may have put something else there. False for such pages among these.
+    /// Forgets neighbouring pages that are no longer readable and writable: the program has unmapped them without
+    /// notice and may have mapped something else there. False if these pages themselves contain such pages.
     fn forget_unusable(&mut self, space: &Memory, pages: Pages, new: &[(Pages, Rights)]) -> bool {
         let foreign = new.iter().filter(|(pages, _)| !self.is_reserved(*pages));
         let mappings = mappings();
@@ -384,7 +385,7 @@ impl State {
         gaps.iter().all(beside)
     }
 
-    /// Tells the GPUs what they may do with pages, where that has changed.
+    /// Updates the GPUs' access rights to pages where they have changed.
     fn give(&mut self, space: &Memory, pages: Pages) -> Result<()> {
         let state = |this: &Self| {
             let old = this.given.touching(pages);
@@ -401,13 +402,13 @@ impl State {
         }
         let (old, around, new) = state(self);
         for ((from, _), _) in &old {
-            // It was registered, and nothing else takes it away.
+            // Cannot fail: it is registered, and only this code unregisters it.
             let _ = space.unregister_host(*from);
         }
         self.given.remove(around);
         for (n, (pages, rights)) in new.iter().enumerate() {
-            // SAFETY: memory that is there, and is unregistered before it is unmapped, or before the next kernel starts. What the
-            // program does with it while kernels run is for the program to order, as HSA asks.
+            // SAFETY: existing memory, which is unregistered before it is unmapped, or before the next kernel starts. The program must
+            // order its own accesses with those of running kernels, as HSA requires.
             let registered = unsafe { register(space, *pages, *rights) };
             if registered.is_err() {
                 for ((from, _), _) in &new[..n] {
@@ -427,7 +428,7 @@ impl State {
     }
 }
 
-/// Makes pages known to the GPUs.
+/// Registers pages with the GPUs.
 ///
 /// # Safety
 /// As of [`Memory::register_host`].
@@ -442,14 +443,14 @@ impl Svm {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Reserves memory of the host for it, at an address that is wanted if it is free.
+    /// Reserves host memory for SVM, at the wanted address if it is free.
     pub(crate) fn reserve(&self, size: u64, wanted: u64, align: u64) -> Result<u64> {
         let (invalid, none) = (HSA_STATUS_ERROR_INVALID_ARGUMENT, HSA_STATUS_ERROR_OUT_OF_RESOURCES);
         let align = align.max(GRANULE);
         if size == 0 || !align.is_power_of_two() || wanted % GRANULE != 0 {
             return Err(invalid);
         }
-        // The host would give addresses for more, and memory only for as much as it has.
+        // The host would grant more address space, but has memory only for this much.
         let size = size.checked_next_multiple_of(GRANULE).filter(|size| *size <= host_memory()).ok_or(none)?;
         let whole = size.checked_add(align - GRANULE).ok_or(none)?;
         let start = map(usize::try_from(whole).map_err(|_| none)?, wanted).ok_or(none)?;
@@ -461,14 +462,14 @@ impl Svm {
         Ok(base)
     }
 
-    /// Base and bytes of such memory around an address.
+    /// The base and size of the reservation that contains an address.
     pub(crate) fn reservation(&self, address: u64) -> Option<(u64, u64)> {
         let state = self.state();
         let (base, end) = state.reserved.range(..=address).next_back()?;
         (address < *end).then_some((*base, end - base))
     }
 
-    /// Gives such memory back; `None` if it was not reserved here.
+    /// Frees a reservation; `None` if it was not made here.
     pub(crate) fn unreserve(&self, space: &Memory, base: u64, size: u64) -> Option<Result<()>> {
         let mut state = self.state();
         let end = *state.reserved.get(&base)?;
@@ -476,14 +477,14 @@ impl Svm {
             return Some(Err(HSA_STATUS_ERROR_INVALID_ALLOCATION));
         }
         state.attributes.remove((base, end));
-        // With no attributes nobody may use it, which can't fail.
+        // Cannot fail: without attributes, access is only revoked.
         let _ = state.give(space, (base, end));
         state.reserved.remove(&base);
         unmap((base, end));
         Some(Ok(()))
     }
 
-    /// Whether pages can have attributes: mapped, and not known to the GPUs for another reason.
+    /// Checks that pages can have attributes: they are mapped, and not known to the GPUs for another reason.
     pub(crate) fn check(&self, space: &Memory, pages: Pages) -> Result<()> {
         let mut state = self.state();
         state.forget_unmapped(space);
@@ -493,13 +494,13 @@ impl Svm {
         if fits { Ok(()) } else { Err(HSA_STATUS_ERROR) }
     }
 
-    /// Whether there is memory at these pages.
+    /// Returns whether these pages are mapped.
     pub(crate) fn is_there(&self, pages: Pages) -> bool {
         is_mapped(pages)
     }
 
-    /// Changes the attributes of pages; all or none. Of more than the host has memory for they can't be changed: without XNACK
-    /// the driver sets memory aside for all that it is told of.
+    /// Changes the attributes of pages, all or none. Fails for more pages than the host has memory: without XNACK the
+    /// driver reserves memory for all of them.
     pub(crate) fn change(&self, space: &Memory, pages: Pages, change: impl Fn(&mut Attributes)) -> Result<()> {
         if pages.1 - pages.0 > host_memory() {
             return Err(HSA_STATUS_ERROR_OUT_OF_RESOURCES);
@@ -512,7 +513,7 @@ impl Svm {
         for (from, to, attributes) in parts {
             let mut attributes = attributes.unwrap_or_default();
             change(&mut attributes);
-            // Not one with its neighbours, which may go without it.
+            // Not merged with its neighbours, which may be unmapped separately.
             state.attributes.0.insert(from, (to, attributes));
         }
         let given = state.give(space, pages);
@@ -525,7 +526,7 @@ impl Svm {
         given
     }
 
-    /// The attributes of pages, those that are alike once.
+    /// The attributes of pages, without duplicates.
     pub(crate) fn attributes(&self, space: &Memory, pages: Pages) -> Result<Vec<Attributes>> {
         self.check(space, pages)?;
         let mut all: Vec<Attributes> = Vec::new();
@@ -538,16 +539,16 @@ impl Svm {
         Ok(all)
     }
 
-    /// Forgets what the program has unmapped. To be called before a kernel starts, which would use it, and before its addresses are
-    /// used for other memory.
+    /// Forgets memory that the program has unmapped. Must be called before a kernel starts, which could access it, and
+    /// before its addresses are reused.
     pub(crate) fn forget_unmapped(&self, space: &Memory) {
         if self.watches.load(Ordering::Acquire) {
             self.state().forget_unmapped(space);
         }
     }
 
-    /// Forgets what was said of memory that the program is about to lock: it may be in the place of other memory, which was unmapped
-    /// without a word. Should that happen to this memory too, it is seen by its first page, which is resident from here on.
+    /// Forgets attributes of memory that the program is about to lock: it may have replaced other memory, which was
+    /// unmapped without notice. Marks its first page as resident, so that a later replacement can be detected.
     pub(crate) fn give_way(&self, space: &Memory, pages: Pages) {
         make_resident(pages.0);
         if self.watches.load(Ordering::Acquire) {
@@ -560,10 +561,10 @@ impl Svm {
         }
     }
 
-    /// Gives everything back.
+    /// Frees everything.
     pub(crate) fn clear(&self, space: &Memory) {
         let State { given, reserved, .. } = std::mem::take(&mut *self.state());
-        // It was registered, and nothing else takes it away.
+        // Cannot fail: it is registered, and only this code unregisters it.
         given.0.keys().for_each(|from| drop(space.unregister_host(*from)));
         reserved.into_iter().for_each(unmap);
         self.watches.store(false, Ordering::Release);

@@ -1,6 +1,6 @@
-//! Virtual memory: addresses without memory, memory without addresses, and the one mapped to the other.
+//! Virtual memory: reserved addresses, memory without addresses, and mappings between them.
 //!
-//! The software GPU does the mapping. What is kept here is what HSA says of it: handles, pools, and what each agent may do.
+//! The software GPU does the mapping. This module keeps HSA's view: handles, pools, and the access of each agent.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::os::fd::{BorrowedFd, IntoRawFd as _, RawFd};
@@ -23,9 +23,9 @@ use crate::result::Result;
 pub(crate) struct Backing {
     physical: Arc<Physical>,
     pub(crate) pool: Pool,
-    /// `hsa_amd_memory_type_t` that it was made with.
+    /// The `hsa_amd_memory_type_t` that it was created with.
     pub(crate) kind: u32,
-    /// Bytes of each agent's memory that such memory takes; less when it goes.
+    /// The bytes of each agent's memory that such memory uses, decremented on drop.
     used: Arc<Vec<AtomicU64>>,
 }
 
@@ -35,15 +35,15 @@ impl Drop for Backing {
     }
 }
 
-/// Memory at an address.
+/// A mapping of memory to an address.
 struct Mapping {
     size: u64,
     backing: Arc<Backing>,
-    /// What each agent may do, as `hsa_access_permission_t`; none is none.
+    /// The `hsa_access_permission_t` of each agent. No entry means no access.
     access: BTreeMap<AgentId, u32>,
 }
 
-/// All of it.
+/// The state of virtual memory.
 pub(crate) struct Virtual {
     handles: Handles<Arc<Backing>>,
     places: Mutex<Places>,
@@ -54,7 +54,7 @@ pub(crate) struct Virtual {
 struct Places {
     /// Reserved addresses: base and size.
     reserved: BTreeMap<u64, u64>,
-    /// Bases of ranges that were given back and are kept from others for a while.
+    /// The bases of freed ranges that are not reused yet.
     kept: VecDeque<u64>,
     mapped: BTreeMap<u64, Mapping>,
 }
@@ -67,15 +67,15 @@ impl Default for Virtual {
 }
 
 impl Places {
-    /// Gives the oldest of the ranges that are kept to others, until no more than so many are left.
+    /// Releases the oldest freed ranges for reuse until at most `left` remain.
     fn let_go(&mut self, space: &Memory, left: usize) {
         while self.kept.len() > left {
-            // Nothing was mapped to it when it was given back, and nothing can be since.
+            // Cannot fail: nothing was mapped there when it was freed, and nothing can be since.
             self.kept.pop_front().into_iter().for_each(|base| drop(space.unreserve(base)));
         }
     }
 
-    /// The mappings in a range; an error if the range does not hold whole ones from its start to its end.
+    /// The mappings in a range. An error unless whole mappings cover it from start to end.
     fn whole(&self, address: u64, size: u64) -> Result<Vec<u64>> {
         let end = address.checked_add(size).ok_or(HSA_STATUS_ERROR_INVALID_ARGUMENT)?;
         let mut at = address;
@@ -89,20 +89,22 @@ impl Places {
     }
 }
 
-/// Ranges given back that nobody else gets yet. HIP 6.4 gives a range back before it takes it from its own table: another thread that
-/// was given the same addresses in between would have them taken from that table too, and the process crashes when it gives them back.
+/// The number of freed ranges that are not reused yet. HIP 6.4 frees a range before it removes it from its own table.
+/// If another thread were given the same addresses in between, they would be removed from that table too, and the
+/// process would crash when it frees them.
 const KEPT: usize = 64;
 
-/// Bits that the numbers of handles are apart. HIP 6.4 keeps memory by its handle in a table of addresses, where it takes up eight bytes:
-/// handles that are nearer to each other are taken for one another. (In ROCm's own library they are addresses.)
+/// The number of bits by which handle numbers are spaced. HIP 6.4 keeps memory by its handle in a table of addresses,
+/// where it occupies eight bytes: handles that are closer together would be confused. (In AMD's runtime, handles are
+/// addresses.)
 const APART: u32 = 6;
 
-/// The handle for a number of the table.
+/// Converts a table number to a handle.
 fn handle_of(number: u64) -> hsa_amd_vmem_alloc_handle_t {
     hsa_amd_vmem_alloc_handle_t { handle: number.rotate_left(APART) }
 }
 
-/// The number of the table for a handle.
+/// Converts a handle to a table number.
 fn number_of(handle: hsa_amd_vmem_alloc_handle_t) -> u64 {
     handle.handle.rotate_right(APART)
 }
@@ -111,7 +113,7 @@ fn granules(size: u64) -> Result<()> {
     if size > 0 && size % GRANULE == 0 { Ok(()) } else { Err(HSA_STATUS_ERROR_INVALID_ARGUMENT) }
 }
 
-/// The status for memory that can't be made, mapped or reserved.
+/// The status for memory that cannot be created, mapped or reserved.
 fn refused(error: &MemoryError) -> hsa_status_t {
     match error {
         MemoryError::NoPages { .. } => HSA_STATUS_ERROR_OUT_OF_RESOURCES,
@@ -125,12 +127,12 @@ impl Virtual {
         self.places.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Bytes of an agent's memory that memory without addresses takes.
+    /// The bytes of an agent's memory that memory without addresses uses.
     pub(crate) fn used(&self, agent: AgentId) -> u64 {
         self.used[agent.index()].load(Ordering::Relaxed)
     }
 
-    /// Reserves addresses; the first.
+    /// Reserves addresses and returns the first.
     pub(crate) fn reserve(&self, space: &Memory, size: u64, wanted: u64, align: u64) -> Result<u64> {
         granules(size)?;
         if wanted % GRANULE != 0 {
@@ -139,7 +141,7 @@ impl Virtual {
         let mut places = self.places();
         let reserve = || space.reserve(size, align.max(GRANULE), wanted);
         let mut base = reserve();
-        // Some of the ranges that are kept may be in the way.
+        // Freed ranges that are not reused yet may be in the way.
         if (base.is_err() || wanted != 0 && !base.as_ref().is_ok_and(|base| *base == wanted)) && !places.kept.is_empty()
         {
             base.into_iter().for_each(|base| drop(space.unreserve(base)));
@@ -151,7 +153,7 @@ impl Virtual {
         Ok(base)
     }
 
-    /// Gives reserved addresses back.
+    /// Frees reserved addresses.
     pub(crate) fn unreserve(&self, space: &Memory, base: u64, size: u64) -> Result<()> {
         let mut places = self.places();
         if places.reserved.get(&base) != Some(&size) {
@@ -166,14 +168,14 @@ impl Virtual {
         Ok(())
     }
 
-    /// Whether an address is reserved, and the range.
+    /// The reserved range that contains an address.
     pub(crate) fn reservation(&self, address: u64) -> Option<(u64, u64)> {
         let places = self.places();
         let (base, size) = places.reserved.range(..=address).next_back()?;
         (address - base < *size).then_some((*base, *size))
     }
 
-    /// The mapping around an address: base, size, pool.
+    /// The mapping that contains an address: base, size, pool, and the agents with access.
     pub(crate) fn mapping(&self, address: u64) -> Option<(u64, u64, Pool, Vec<AgentId>)> {
         let places = self.places();
         let (base, mapping) = places.mapped.range(..=address).next_back()?;
@@ -181,7 +183,7 @@ impl Virtual {
         (address - base < mapping.size).then(|| (*base, mapping.size, mapping.backing.pool, access.collect()))
     }
 
-    /// Makes memory without an address.
+    /// Creates memory without an address.
     pub(crate) fn create(
         &self,
         agents: &Agents,
@@ -199,7 +201,7 @@ impl Virtual {
         if used.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more).is_err() {
             return Err(HSA_STATUS_ERROR_OUT_OF_RESOURCES);
         }
-        // It is counted here from now on, mapped or not; the software GPU would count what is mapped, each time.
+        // Counted here from now on, mapped or not. The software GPU would count each mapping.
         match agents.space().create_physical(size, None) {
             Ok(physical) => self.keep(physical, pool, kind),
             Err(error) => {
@@ -209,23 +211,23 @@ impl Virtual {
         }
     }
 
-    /// A handle for memory that has been counted, which is counted off if there can be none.
+    /// Creates a handle for memory that has been counted. On failure, removes it from the count.
     fn keep(&self, physical: Arc<Physical>, pool: Pool, kind: u32) -> Result<hsa_amd_vmem_alloc_handle_t> {
         let backing = Arc::new(Backing { physical, pool, kind, used: Arc::clone(&self.used) });
         self.handles.insert(backing).map(handle_of).ok_or(HSA_STATUS_ERROR_OUT_OF_RESOURCES)
     }
 
-    /// The memory of a handle.
+    /// The memory behind a handle.
     pub(crate) fn get(&self, handle: hsa_amd_vmem_alloc_handle_t) -> Result<Arc<Backing>> {
         self.handles.get(number_of(handle)).ok_or(HSA_STATUS_ERROR_INVALID_ALLOCATION)
     }
 
-    /// Gives a handle up. The memory stays while it is mapped.
+    /// Releases a handle. The memory stays while it is mapped.
     pub(crate) fn release(&self, handle: hsa_amd_vmem_alloc_handle_t) -> Result<()> {
         self.handles.remove(number_of(handle)).map(drop).ok_or(HSA_STATUS_ERROR_INVALID_ALLOCATION)
     }
 
-    /// One more handle of the memory that is mapped at an address.
+    /// Creates another handle for the memory that is mapped at an address.
     pub(crate) fn retain(&self, address: u64) -> Result<hsa_amd_vmem_alloc_handle_t> {
         let places = self.places();
         let found = places.mapped.range(..=address).next_back();
@@ -236,7 +238,7 @@ impl Virtual {
         number.map(handle_of).ok_or(HSA_STATUS_ERROR_OUT_OF_RESOURCES)
     }
 
-    /// Maps memory to reserved addresses. Kernels can't use it until they are [allowed](Self::allow).
+    /// Maps memory to reserved addresses. Kernels cannot access it until [`allow`](Self::allow) grants that.
     pub(crate) fn map(
         &self,
         space: &Memory,
@@ -267,7 +269,7 @@ impl Virtual {
         Ok(())
     }
 
-    /// Takes memory from its addresses.
+    /// Unmaps memory.
     pub(crate) fn unmap(&self, space: &Memory, base: u64, size: u64) -> Result<()> {
         let mut places = self.places();
         for start in places.whole(base, size)? {
@@ -277,7 +279,7 @@ impl Virtual {
         Ok(())
     }
 
-    /// Says what agents may do with mapped memory; the others stay as they are.
+    /// Sets some agents' access to mapped memory. That of other agents does not change.
     pub(crate) fn allow(&self, space: &Memory, base: u64, size: u64, allowed: &[(AgentId, u32)]) -> Result<()> {
         if allowed.iter().any(|(_, permission)| *permission > HSA_ACCESS_PERMISSION_RW) {
             return Err(HSA_STATUS_ERROR_INVALID_ARGUMENT);
@@ -299,7 +301,7 @@ impl Virtual {
         Ok(())
     }
 
-    /// What an agent may do with the memory mapped at an address.
+    /// An agent's access to the memory mapped at an address.
     pub(crate) fn access(&self, address: u64, agent: AgentId) -> Result<u32> {
         let places = self.places();
         let found = places.mapped.range(..=address).next_back();
@@ -309,30 +311,30 @@ impl Virtual {
         Ok(mapping.access.get(&agent).copied().unwrap_or(HSA_ACCESS_PERMISSION_NONE))
     }
 
-    /// A file descriptor for another process. It is the caller's.
+    /// A file descriptor for another process. The caller owns it.
     pub(crate) fn export(&self, handle: hsa_amd_vmem_alloc_handle_t) -> Result<RawFd> {
         let backing = self.get(handle)?;
         Ok(backing.physical.export().map_err(|error| refused(&error))?.into_raw_fd())
     }
 
-    /// The memory behind a file descriptor that [`export`](Self::export) gave, of this process or another.
+    /// Imports the memory behind a descriptor of [`export`](Self::export), from this or another process.
     pub(crate) fn import(&self, space: &Memory, file: RawFd, pool: Pool) -> Result<hsa_amd_vmem_alloc_handle_t> {
         let invalid = HSA_STATUS_ERROR_INVALID_ARGUMENT;
         if file < 0 {
             return Err(invalid);
         }
-        // SAFETY: borrowed for the one call, which says so if it is not open.
+        // SAFETY: borrowed for one call, which fails if the descriptor is not open.
         let copy = unsafe { BorrowedFd::borrow_raw(file) }.try_clone_to_owned().map_err(|_| invalid)?;
         let physical = space.import_physical(copy, None).map_err(|_| invalid)?;
-        // It is counted where it was made; here it only must not be counted off.
+        // The exporter counts it. Added here only to balance the decrement on drop.
         self.used[pool.agent.index()].fetch_add(physical.size(), Ordering::Relaxed);
         self.keep(physical, pool, 1)
     }
 
-    /// Gives everything back.
+    /// Frees everything.
     pub(crate) fn clear(&self, space: &Memory) {
         let Places { reserved, kept, mapped } = std::mem::take(&mut *self.places());
-        // All of it was mapped and reserved there, so there is nothing to be said of it.
+        // Cannot fail: the entries exist only while the memory is mapped and reserved.
         mapped.keys().for_each(|base| drop(space.unmap(*base)));
         reserved.keys().chain(&kept).for_each(|base| drop(space.unreserve(*base)));
         self.handles.clear();
@@ -356,12 +358,12 @@ mod tests {
         assert!(memory.reservation(first).is_none());
         let others: Vec<u64> = (0..10).map(|_| memory.reserve(space, GRANULE, 0, 0).unwrap()).collect();
         assert!(others.iter().all(|other| !(first..first + 4 * GRANULE).contains(other)), "{first:x} {others:x?}");
-        // But to whom asks for them.
+        // Except if the program asks for them.
         assert_eq!(memory.reserve(space, GRANULE, first + GRANULE, 0), Ok(first + GRANULE));
         for base in others {
             assert_eq!(memory.unreserve(space, base, GRANULE), Ok(()));
         }
-        // In the end they are free.
+        // Eventually they are reused.
         for _ in 0..2 * KEPT {
             let base = memory.reserve(space, GRANULE, 0, 0).unwrap();
             assert_eq!(memory.unreserve(space, base, GRANULE), Ok(()));

@@ -1,10 +1,10 @@
-//! The functions of the C library that take a path, as far as programs of ROCm use them.
+//! The C library's functions that take a path, as far as programs of ROCm use them.
 
 use std::ffi::{c_char, c_int, c_uint, c_void};
 
 use super::place;
 
-/// A file's status; only passed on.
+/// A file's status, which is only passed on.
 type Status = c_void;
 type Select = Option<unsafe extern "C" fn(*const c_void) -> c_int>;
 type Compare = Option<unsafe extern "C" fn(*mut *const c_void, *mut *const c_void) -> c_int>;
@@ -12,7 +12,7 @@ type GlobError = Option<unsafe extern "C" fn(*const c_char, c_int) -> c_int>;
 
 rocm_preload::functions! {
     by place::of;
-    /// `mode` is the C function's variable argument, which is passed as any other; where it is missing nobody reads it.
+    /// `mode` is a variadic argument in C and is passed like any other. If the caller omits it, it is not read.
     fn open([path], flags: c_int, mode: c_uint) -> c_int;
     /// As `open`.
     fn open64([path], flags: c_int, mode: c_uint) -> c_int;
@@ -20,7 +20,7 @@ rocm_preload::functions! {
     fn __open_2([path], flags: c_int) -> c_int;
     /// As `__open_2`.
     fn __open64_2([path], flags: c_int) -> c_int;
-    /// Of these paths, only absolute ones are led elsewhere: a folder of the driver's files is opened as such already.
+    /// Only absolute paths are redirected: a folder of the driver's files has itself been opened by a redirected call.
     fn openat(folder: c_int, [path], flags: c_int, mode: c_uint) -> c_int;
     /// As `openat`.
     fn openat64(folder: c_int, [path], flags: c_int, mode: c_uint) -> c_int;
@@ -56,11 +56,11 @@ rocm_preload::functions! {
     fn fstatat64(folder: c_int, [path], status: *mut Status, flags: c_int) -> c_int;
     /// A file's status.
     fn statx(folder: c_int, [path], flags: c_int, mask: c_uint, status: *mut Status) -> c_int;
-    /// Whether a file can be used.
+    /// Checks access to a file.
     fn access([path], mode: c_int) -> c_int;
     /// As `access`.
     fn faccessat(folder: c_int, [path], mode: c_int, flags: c_int) -> c_int;
-    /// Where a link leads; those of the driver's files are relative.
+    /// Reads a link's target. Links among the driver's files are relative.
     fn readlink([path], buffer: *mut c_char, size: usize) -> isize, unless rocm_preload::read_link(path, buffer, size);
     /// As `readlink`.
     fn readlinkat(folder: c_int, [path], buffer: *mut c_char, size: usize) -> isize,
@@ -71,14 +71,14 @@ rocm_preload::functions! {
     /// `readlinkat` in fortified programs.
     fn __readlinkat_chk(folder: c_int, [path], buffer: *mut c_char, size: usize, room: usize) -> isize,
         unless rocm_preload::read_link(path, buffer, size.min(room));
-    /// A path without links.
+    /// Resolves a path to one without links.
     fn realpath([path], resolved: *mut c_char) -> *mut c_char, then |path| place::strip(path);
     /// `realpath` in fortified programs.
     fn __realpath_chk([path], resolved: *mut c_char, size: usize) -> *mut c_char,
         then |path| place::strip(path);
     /// As `realpath`.
     fn canonicalize_file_name([path]) -> *mut c_char, then |path| place::strip(path);
-    /// Paths of a pattern.
+    /// Finds the paths that match a pattern.
     fn glob([pattern], flags: c_int, error: GlobError, found: *mut libc::glob_t) -> c_int, by place::of_pattern,
         then |status| strip_all(status, found);
     /// As `glob`.
@@ -86,7 +86,7 @@ rocm_preload::functions! {
         then |status| strip_all(status, found);
 }
 
-/// Takes the folder of the driver's files off what `glob` found.
+/// Removes the folder of the driver's files from the results of `glob`.
 ///
 /// # Safety
 /// `found` must be what `glob` wrote, if it returned 0.

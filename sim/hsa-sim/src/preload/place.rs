@@ -1,11 +1,12 @@
-//! Which paths are the driver's, and where its files lie.
+//! The driver's paths, and the location of its files.
 
 use std::ffi::{CStr, c_char, c_int};
 use std::sync::OnceLock;
 
 use rocm_preload::Place;
 
-/// Paths that are the driver's alone: what the machine has there is hidden, with all below. (Of its PCI devices there are links.)
+/// Paths that belong to the driver alone: the machine's own files there are hidden, with everything below. (PCI devices
+/// are linked.)
 const OURS: [&[u8]; 7] = [
     b"/sys/bus/pci/devices",
     b"/sys/class/kfd",
@@ -15,13 +16,13 @@ const OURS: [&[u8]; 7] = [
     b"/dev/kfd",
     b"/dev/dri",
 ];
-/// Other paths can lead to files of the driver that the machine lacks, if they begin like this.
+/// Prefixes of other paths that may refer to driver files which the machine lacks.
 const PERHAPS: [&[u8]; 2] = [b"/sys/", b"/dev/"];
-/// The folder of the driver's files, without a slash at its end.
+/// The folder of the driver's files, without a trailing slash.
 pub(crate) fn folder() -> Option<&'static [u8]> {
     static FOLDER: OnceLock<Option<Vec<u8>>> = OnceLock::new();
     let read = || {
-        // SAFETY: the name is a C string. The program has had no occasion yet to change its environment: its loader asks for files first.
+        // SAFETY: the name is a C string. The program cannot have changed its environment yet: its loader opens files first.
         let value = unsafe { libc::getenv(c"HIP_SIM_DRIVER_FILES".as_ptr()) };
         if value.is_null() {
             return None;
@@ -34,7 +35,7 @@ pub(crate) fn folder() -> Option<&'static [u8]> {
     FOLDER.get_or_init(read).as_deref()
 }
 
-/// Whether there is something at a path, asked of the kernel itself.
+/// Returns whether a path exists, using a system call directly.
 fn exists(path: *const c_char) -> bool {
     // SAFETY: all zero is a value of the struct.
     let mut stat: libc::stat = unsafe { std::mem::zeroed() };
@@ -47,7 +48,7 @@ fn is_below(path: &[u8], top: &[u8]) -> bool {
     path.strip_prefix(top).is_some_and(|rest| rest.is_empty() || rest[0] == b'/')
 }
 
-/// Where a path leads, if it is one of the driver's or `/proc/self/exe`.
+/// The redirected place of a path, if it is one of the driver's or `/proc/self/exe`.
 ///
 /// # Safety
 /// `path` must be null or a C string.
@@ -66,7 +67,7 @@ pub(crate) unsafe fn of(path: *const c_char) -> Option<Place> {
     (ours || exists(place.as_ptr()) && !exists(path)).then_some(place)
 }
 
-/// Where a pattern of paths leads: by its folders up to the first wildcard.
+/// The redirected place of a pattern, by its folders up to the first wildcard.
 ///
 /// # Safety
 /// As of [`of`].
@@ -87,7 +88,7 @@ pub(crate) unsafe fn of_pattern(pattern: *const c_char) -> Option<Place> {
     Place::new(folder()?, text)
 }
 
-/// Takes the folder of the driver's files off the front of a path that the C library gave.
+/// Removes the folder of the driver's files from the front of a path that the C library returned.
 ///
 /// # Safety
 /// `path` must be null or a C string that may be written.

@@ -1,6 +1,6 @@
-//! AQL queues. Each has a thread that carries out its packets, one after the other, whatever their barrier bits: HSA lets packets
-//! without the bit overlap, but promises no progress to one that waits for a later one of its queue. So a kernel that does wait
-//! for such a one waits for ever here (`HIP_SIM_BUDGET` ends it); on two queues both run.
+//! AQL queues. Each has a thread that executes its packets one after the other, whatever their barrier bits. HSA lets
+//! packets without the barrier bit overlap, but does not guarantee progress to one that waits for a later packet of the
+//! same queue. So a kernel that does so waits for ever here (`HIP_SIM_BUDGET` ends it); with two queues, both run.
 
 mod packet;
 mod places;
@@ -29,11 +29,11 @@ use places::Places;
 pub(crate) use processor::create;
 pub(crate) use units::{Masks, Units};
 
-/// Packets that a queue may have room for at most.
+/// The maximum size of a queue in packets.
 pub(crate) const MAX_SIZE: u32 = 1 << 17;
-/// Packets that it has room for at least.
+/// The minimum size of a queue in packets.
 pub(crate) const MIN_SIZE: u32 = 64;
-/// Queues that an agent may have.
+/// The maximum number of queues per agent.
 pub(crate) const MAX_QUEUES: u32 = 128;
 /// Bytes of a packet.
 const PACKET: u64 = 64;
@@ -42,11 +42,11 @@ const IS_PTR64: u32 = 2;
 /// `AMD_QUEUE_PROPERTIES_ENABLE_PROFILING`.
 const ENABLE_PROFILING: u32 = 8;
 
-/// A function of the program that hears of a queue's errors.
+/// The program's error callback for a queue.
 pub(crate) type Callback = unsafe extern "C" fn(hsa_status_t, *mut hsa_queue_t, *mut c_void);
 
-/// A queue. What the program can write (the `amd_queue_t` and the ring of packets) is never trusted: sizes and addresses
-/// are here.
+/// A queue. Memory that the program can write (the `amd_queue_t` and the packet ring) is never trusted: sizes and
+/// addresses are stored here.
 pub(crate) struct Queue {
     agents: &'static Agents,
     pub(crate) agent: AgentId,
@@ -56,28 +56,28 @@ pub(crate) struct Queue {
     indices: Indices,
     /// Address of the first packet.
     ring: u64,
-    /// Packets that there is room for.
+    /// The size in packets.
     pub(crate) size: u32,
     pub(crate) doorbell: Signal,
     callback: Option<(Callback, u64)>,
-    /// Stops the dispatch that runs.
+    /// Cancels the running dispatch.
     cancel: Cancel,
     /// Set to end the thread.
     stop: AtomicBool,
     thread: Mutex<Option<JoinHandle<()>>>,
-    /// The compute units that it may use.
+    /// The compute units that the queue may use.
     pub(crate) units: Mutex<Units>,
 }
 
 /// All queues.
 pub(crate) struct Queues {
     places: Places,
-    /// By the addresses of their `hsa_queue_t`.
+    /// Queues by the address of their `hsa_queue_t`.
     all: RwLock<HashMap<u64, Arc<Queue>>>,
     next_id: AtomicU64,
 }
 
-/// What to make a queue from.
+/// The parameters of a new queue.
 pub(crate) struct Wanted {
     pub(crate) agent: AgentId,
     pub(crate) size: u32,
@@ -86,12 +86,12 @@ pub(crate) struct Wanted {
 }
 
 impl Queues {
-    /// None yet; `None` if the host gives no address space.
+    /// No queues. `None` if the host has no address space.
     pub(crate) fn new() -> Option<Self> {
         Some(Self { places: Places::new()?, all: RwLock::default(), next_id: AtomicU64::new(0) })
     }
 
-    /// Where queues lie, so that kernels can be given access: address and bytes.
+    /// The address and size of the queues' memory, to be made accessible to kernels.
     pub(crate) fn range(&self) -> (*mut u8, u64) {
         self.places.range()
     }
@@ -142,7 +142,7 @@ impl Queues {
             Some((doorbell, address, self.places.find(pointer(address).cast())?))
         });
         let Some((doorbell, address, indices)) = placed else {
-            // It was allocated a moment ago.
+            // Cannot fail: just allocated.
             let _ = space.free(ring);
             return Err(no_more);
         };
@@ -171,25 +171,25 @@ impl Queues {
         Ok(queue)
     }
 
-    /// The indices of the queue that a pointer of the program points to. No lock is taken.
+    /// The indices of the queue behind a program's pointer. Takes no lock.
     pub(crate) fn indices(&self, queue: *const hsa_queue_t) -> Result<Indices> {
         self.places.find(queue).ok_or(HSA_STATUS_ERROR_INVALID_QUEUE)
     }
 
-    /// The queue that a pointer of the program points to.
+    /// The queue behind a program's pointer.
     pub(crate) fn get(&self, queue: *const hsa_queue_t) -> Result<Arc<Queue>> {
         let all = self.all.read().unwrap_or_else(PoisonError::into_inner);
         all.get(&(queue as u64)).cloned().ok_or(HSA_STATUS_ERROR_INVALID_QUEUE)
     }
 
-    /// Ends a queue: what runs is stopped, what waits is never done.
+    /// Destroys a queue: stops the running packet and discards waiting ones.
     pub(crate) fn destroy(&self, queue: &Queue) {
         queue.inactivate();
         let thread = queue.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(thread) = thread {
-            // The queue's own callback may destroy it: its thread then ends by itself.
+            // The queue's own callback may destroy it. Its thread then ends on its own.
             if thread.thread().id() != std::thread::current().id() {
-                // A panic in it has been said already.
+                // A panic of the thread has been reported already.
                 let _ = thread.join();
             }
         }
@@ -203,10 +203,10 @@ impl Queues {
         }
     }
 
-    /// Ends all queues.
+    /// Destroys all queues.
     pub(crate) fn clear(&self) {
         let all: Vec<_> = self.all.read().unwrap_or_else(PoisonError::into_inner).values().cloned().collect();
-        // All at once: one may wait for another.
+        // All at once, since one may wait for another.
         all.iter().for_each(|queue| queue.inactivate());
         all.iter().for_each(|queue| self.destroy(queue));
     }
@@ -219,7 +219,7 @@ impl Drop for Queue {
     }
 }
 
-/// Writes the `amd_queue_t` of a queue that nobody knows yet.
+/// Initialises the `amd_queue_t` of a queue that is not visible to the program yet.
 fn lay_out(raw: &mut amd_queue_v2_t, public: hsa_queue_t) {
     raw.hsa_queue = public;
     raw.group_segment_aperture_base_hi = (SHARED_APERTURE >> 32) as u32;
@@ -229,12 +229,12 @@ fn lay_out(raw: &mut amd_queue_v2_t, public: hsa_queue_t) {
 }
 
 impl Queue {
-    /// How many packets have been taken.
+    /// The number of packets that have been taken.
     fn read_index(&self) -> &AtomicU64 {
         self.indices.read_index()
     }
 
-    /// Address of the place of packet number `index`.
+    /// The address of the slot of packet `index`.
     fn place(&self, index: u64) -> u64 {
         self.ring + (index & u64::from(self.size - 1)) * PACKET
     }
@@ -245,7 +245,7 @@ impl Queue {
         unsafe { AtomicU32::from_ptr(pointer(self.place(index)).cast()) }
     }
 
-    /// Stops the packet that runs and takes no more.
+    /// Stops the running packet and takes no more.
     pub(crate) fn inactivate(&self) {
         self.stop.store(true, Ordering::SeqCst);
         self.cancel.cancel();
@@ -256,7 +256,7 @@ impl Queue {
         self.stop.load(Ordering::SeqCst)
     }
 
-    /// The pointer that the program knows it by.
+    /// The pointer by which the program refers to the queue.
     pub(crate) fn pointer(&self) -> *mut hsa_queue_t {
         pointer(self.address).cast()
     }

@@ -1,4 +1,4 @@
-//! What packets ask for, read from a copy that nobody can change any more.
+//! Decoding packets from a private copy.
 
 use crate::abi::{
     HSA_AMD_PACKET_TYPE_BARRIER_VALUE, HSA_PACKET_TYPE_BARRIER_AND, HSA_PACKET_TYPE_BARRIER_OR,
@@ -6,30 +6,30 @@ use crate::abi::{
 };
 use crate::signal::Condition;
 
-/// The header of a place that holds no packet.
+/// The header of a slot without a packet.
 pub(super) const INVALID: u32 = HSA_PACKET_TYPE_INVALID;
 
-/// Whether a header is that of a packet.
+/// Returns whether a header is that of a packet.
 pub(super) fn is_packet(header: u32) -> bool {
     header & 0xff != HSA_PACKET_TYPE_INVALID
 }
 
-/// What a packet asks for.
+/// The operation of a packet.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Request {
     /// A kernel.
     Dispatch,
-    /// That all of these signals are 0.
+    /// Waits until all of these signals are 0.
     And([hsa_signal_t; 5]),
-    /// That one of them is.
+    /// Waits until one of them is 0.
     Or([hsa_signal_t; 5]),
-    /// That a signal, of which some bits count, compares with a value.
+    /// Waits until the masked value of a signal satisfies a comparison.
     Value { signal: hsa_signal_t, condition: Condition, value: i64, mask: i64 },
-    /// Something that is not known.
+    /// An unknown packet.
     Unknown,
 }
 
-/// The request of a packet, and the signal to lower when it is met (0 for none).
+/// Decodes a packet into its operation and its completion signal (0 for none).
 pub(super) fn read(bytes: &[u8; 64]) -> (Request, hsa_signal_t) {
     let u64_at = |at: usize| {
         let mut word = [0; 8];

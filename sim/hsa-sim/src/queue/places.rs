@@ -1,8 +1,8 @@
-//! Where the `amd_queue_t` of all queues lie: one array that is never given back.
+//! The memory of the `amd_queue_t` of all queues: one array that is never freed.
 //!
-//! A queue's indices are read and written by whoever has its address, at any time and as often as it likes. So what these functions take
-//! is no lock: an address is a place of the array or none, and a stale one does no harm. A place that has become free is used again only
-//! when all others have been.
+//! Any thread with a queue's address may read and write its indices at any time. So these functions take no lock: an
+//! address is either a slot of the array or invalid, and a stale address does no harm. A freed slot is reused only
+//! after all others have been used.
 
 use std::collections::VecDeque;
 use std::mem::offset_of;
@@ -13,45 +13,44 @@ use std::sync::{Mutex, PoisonError};
 use crate::abi::{amd_queue_v2_t, hsa_queue_t};
 use crate::memory::reserve_for_good;
 
-/// Queues that there can be.
+/// The maximum number of queues.
 const CAPACITY: usize = 8192;
-/// Bytes of a place: a page.
+/// The bytes of a slot: a page.
 const SIZE: usize = 4096;
 
 const _: () = assert!(size_of::<amd_queue_v2_t>() <= SIZE);
 
-/// All places.
+/// All slots.
 pub(super) struct Places {
     base: NonNull<u8>,
     live: Box<[AtomicBool]>,
     free: Mutex<VecDeque<usize>>,
 }
 
-// SAFETY: the array lives as long as the process; what is in it is accessed by atomics but for its first writing, before anybody has
-// the address.
+// SAFETY: the array lives as long as the process. Its contents are accessed by atomics, except for the first write, before the address is
+// known to anyone.
 unsafe impl Send for Places {}
 // SAFETY: as above.
 unsafe impl Sync for Places {}
 
 impl Places {
-    /// All are free. `None` if the host gives no address space.
+    /// All slots are free. `None` if the host has no address space.
     pub(super) fn new() -> Option<Self> {
         let live = (0..CAPACITY).map(|_| AtomicBool::new(false)).collect();
         Some(Self { base: reserve_for_good(CAPACITY * SIZE)?, live, free: Mutex::new((0..CAPACITY).collect()) })
     }
 
-    /// The array: address and bytes.
+    /// The array's address and size.
     pub(super) fn range(&self) -> (*mut u8, u64) {
         (self.base.as_ptr(), (CAPACITY * SIZE) as u64)
     }
 
-    /// Takes a place for a queue, which `fill` writes; its address. `None` if there is none.
+    /// Takes a slot for a queue, which `fill` initialises, and returns its address. `None` if all are used.
     pub(super) fn take(&self, fill: impl FnOnce(&mut amd_queue_v2_t)) -> Option<u64> {
         let place = self.free.lock().unwrap_or_else(PoisonError::into_inner).pop_front()?;
         // SAFETY: the place is inside the array.
         let at = unsafe { self.base.as_ptr().add(place * SIZE) };
-        // SAFETY: nobody else has the place. Whoever has a stale address reads and writes words by atomics, and only while the place is
-        // live.
+        // SAFETY: nothing else uses the slot. Code with a stale address accesses words by atomics, and only while the slot is live.
         unsafe {
             at.write_bytes(0, size_of::<amd_queue_v2_t>());
             fill(&mut *at.cast());
@@ -60,21 +59,22 @@ impl Places {
         Some(at.expose_provenance() as u64)
     }
 
-    /// The place at an address, if there is a queue.
+    /// The indices of the queue at an address, if there is one.
     pub(super) fn find(&self, queue: *const hsa_queue_t) -> Option<Indices> {
         let offset = queue.addr().checked_sub(self.base.as_ptr().addr())?;
         let live = self.live.get(offset / SIZE)?.load(Ordering::Acquire);
         if offset % SIZE != 0 || !live {
             return None;
         }
-        // SAFETY: an aligned word of a place, which is there for good and accessed by atomics alone while somebody has its address.
+        // SAFETY: an aligned word of a slot, which lives as long as the process and is accessed by atomics alone while its address is
+        // known.
         let word = |field: usize| unsafe { AtomicU64::from_ptr(self.base.as_ptr().add(offset + field).cast()) };
         let (write, read) =
             (offset_of!(amd_queue_v2_t, write_dispatch_id), offset_of!(amd_queue_v2_t, read_dispatch_id));
         Some(Indices { write: word(write), read: word(read) })
     }
 
-    /// Gives back a place that [`take`](Self::take) gave; false if it was given back before.
+    /// Frees a slot of [`take`](Self::take). False if it was freed before.
     pub(super) fn give_back(&self, address: u64) -> bool {
         let place = (address - self.base.as_ptr() as u64) as usize / SIZE;
         let was = self.live[place].swap(false, Ordering::AcqRel);
@@ -85,7 +85,7 @@ impl Places {
     }
 }
 
-/// The indices of a queue. The program writes them by atomics too.
+/// The indices of a queue. The program accesses them by atomics too.
 #[derive(Clone, Copy)]
 pub(crate) struct Indices {
     write: &'static AtomicU64,
@@ -93,12 +93,12 @@ pub(crate) struct Indices {
 }
 
 impl Indices {
-    /// How many packets have been handed out to be filled.
+    /// The number of packet slots that producers have reserved.
     pub(crate) fn write_index(self) -> &'static AtomicU64 {
         self.write
     }
 
-    /// How many packets have been taken.
+    /// The number of packets that have been taken.
     pub(crate) fn read_index(self) -> &'static AtomicU64 {
         self.read
     }
@@ -119,7 +119,7 @@ mod tests {
         }
         assert!(places.give_back(first) && !places.give_back(first));
         assert!(at(first).is_none());
-        // The same place comes last, and empty.
+        // The same slot is reused last, and is empty.
         let others: Vec<_> = (1..CAPACITY).map(|_| places.take(|_| {}).unwrap()).collect();
         assert!(!others.contains(&first));
         assert_eq!(places.take(|_| {}), Some(first));

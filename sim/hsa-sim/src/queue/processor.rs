@@ -1,4 +1,4 @@
-//! The thread of a queue: it takes packets in order and carries each out before the next.
+//! The thread of a queue: takes packets in order and executes each before the next.
 
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
@@ -18,18 +18,18 @@ use crate::result::Result;
 use crate::runtime::Runtime;
 use crate::signal::Signal;
 
-/// How long the thread sleeps at most before it looks for packets that nobody has rung for.
+/// The longest sleep before the thread checks for packets whose doorbell was not rung.
 const IDLE: Duration = Duration::from_millis(20);
-/// The same, for signals that nobody has told of.
+/// The longest sleep before it checks signals that changed without a notification.
 const WAITING: Duration = Duration::from_millis(1);
 
-/// Why no more packets are taken.
+/// Why the thread takes no more packets.
 enum End {
     /// The queue was destroyed or made inactive.
     Stopped,
-    /// A packet could not be carried out.
+    /// A packet failed.
     Failed(hsa_status_t),
-    /// The same, and a handler of system events has dealt with it.
+    /// A packet failed, and a system event handler has handled that.
     Told(hsa_status_t),
 }
 
@@ -73,7 +73,7 @@ fn run(runtime: &'static Runtime, queue: &Queue) {
                     End::Told(status) => (status, true),
                 };
                 match queue.callback {
-                    // SAFETY: the program gave this function with this argument when it made the queue.
+                    // SAFETY: the program passed this function and argument when it created the queue.
                     Some((callback, data)) => unsafe { callback(status, queue.pointer(), pointer(data)) },
                     None if told => {}
                     None => end_process(),
@@ -84,7 +84,7 @@ fn run(runtime: &'static Runtime, queue: &Queue) {
     }
 }
 
-/// As ROCr does after what nobody handles: the program would wait for ever.
+/// Aborts, as ROCr does after an unhandled error: otherwise the program would wait for ever.
 fn end_process() -> ! {
     eprintln!("hsa-sim: neither the queue nor the system has a handler for this: the process ends");
     std::process::abort();
@@ -94,7 +94,7 @@ fn process(runtime: &'static Runtime, queue: &Queue, index: u64) -> Result<(), E
     let bytes = copy(queue, index);
     let (request, completion) = packet::read(&bytes);
     let completion = find(runtime, completion)?;
-    // Arguments of the packet that runs are taken from here; kernels that ask for the packet read it in its place.
+    // The running packet's fields come from the copy; kernels that request the packet read the original.
     let start = events::now();
     match request {
         Request::Dispatch => dispatch(runtime, queue, index, &bytes)?,
@@ -126,7 +126,7 @@ fn process(runtime: &'static Runtime, queue: &Queue, index: u64) -> Result<(), E
         }
         Request::Unknown => return Err(End::Failed(HSA_STATUS_ERROR_INVALID_PACKET_FORMAT)),
     }
-    // The place is free once it is invalid and the index has moved on.
+    // The slot is free once it is invalid and the index has advanced.
     queue.header(index).store(packet::INVALID, Ordering::Release);
     queue.read_index().store(index + 1, Ordering::SeqCst);
     if let Some(completion) = completion {
@@ -137,7 +137,7 @@ fn process(runtime: &'static Runtime, queue: &Queue, index: u64) -> Result<(), E
     Ok(())
 }
 
-/// Waits as long as the settings say, unless the queue is stopped.
+/// Delays as the settings require, unless the queue is stopped.
 fn pause(runtime: &Runtime, queue: &Queue, step: u64) -> Result<(), End> {
     let Some(delay) = runtime.delay else { return Ok(()) };
     let deadline = Instant::now() + delay.wait(queue.id, step);
@@ -151,7 +151,7 @@ fn pause(runtime: &Runtime, queue: &Queue, step: u64) -> Result<(), End> {
     Err(End::Stopped)
 }
 
-/// Copies a packet, word by word, as its producer may be hostile and write it still.
+/// Copies a packet word by word: its producer may be hostile and still be writing.
 fn copy(queue: &Queue, index: u64) -> [u8; 64] {
     let mut bytes = [0; 64];
     let place = queue.place(index);
@@ -163,8 +163,9 @@ fn copy(queue: &Queue, index: u64) -> [u8; 64] {
     bytes
 }
 
-/// The signal of a handle; none for 0, and for one that was destroyed after the packet was written. A chip finds the last value in
-/// its memory, and who waits for it already is let go when it is destroyed: HIP destroys signals that barriers in other streams name.
+/// The signal behind a handle. `None` for 0, and for a signal that was destroyed after the packet was written. Hardware
+/// would read the last value from its memory, and destroying a signal releases its waiters. HIP destroys signals that
+/// barriers in other streams refer to.
 fn find(runtime: &'static Runtime, handle: hsa_signal_t) -> Result<Option<Signal>, End> {
     if runtime.signals.has_ended(handle) {
         return Ok(None);
@@ -175,7 +176,7 @@ fn find(runtime: &'static Runtime, handle: hsa_signal_t) -> Result<Option<Signal
     })
 }
 
-/// Waits until a signal's value is right, it is destroyed, or the queue is stopped.
+/// Waits until a signal's value satisfies `right`, it is destroyed, or the queue is stopped.
 fn wait(queue: &Queue, signal: Signal, right: impl Fn(i64) -> bool) -> Result<(), End> {
     let met = signal.wait_until(WAITING, || {
         if right(signal.value().load(Ordering::SeqCst)) || !signal.is_live() {

@@ -1,4 +1,4 @@
-//! Which compute units queues may use: by a mask of each queue, within one for all queues of a GPU (`HSA_CU_MASK`).
+//! The compute units that queues may use: a mask per queue, within one for all queues of a GPU (`HSA_CU_MASK`).
 
 use std::collections::BTreeMap;
 
@@ -7,24 +7,24 @@ use amdgpu_sim::ComputeUnits;
 use crate::abi::{HSA_STATUS_CU_MASK_REDUCED, HSA_STATUS_ERROR_INVALID_ARGUMENT};
 use crate::result::Result;
 
-/// Masks for all queues of a GPU, as `HSA_CU_MASK` gives them.
+/// The masks for all queues of a GPU, from `HSA_CU_MASK`.
 #[derive(Debug, Default)]
 pub(crate) struct Masks {
-    /// By the GPU's number. What is not here is not restricted.
+    /// By GPU number. A GPU without an entry is not restricted.
     of: BTreeMap<usize, Vec<u32>>,
-    /// Whether queues begin without one (`HSA_CU_MASK_SKIP_INIT`).
+    /// Whether new queues ignore the mask initially (`HSA_CU_MASK_SKIP_INIT`).
     skip: bool,
 }
 
 impl Masks {
-    /// As the environment says. `gpus` and `units` are how many there are.
+    /// Reads the environment. `gpus` and `units` are the numbers of GPUs and compute units.
     pub(crate) fn from_environment(gpus: usize, units: u32) -> Self {
         let text = std::env::var("HSA_CU_MASK").unwrap_or_default();
         let skip = std::env::var("HSA_CU_MASK_SKIP_INIT").is_ok_and(|value| value == "1");
         Self { of: parse(&text, gpus, units), skip }
     }
 
-    /// What a new queue of GPU `gpu` may use.
+    /// The units that a new queue of GPU `gpu` may use.
     pub(crate) fn at_first(&self, gpu: usize, units: u32) -> Units {
         let all = Units(words(0..units, units));
         match self.of.get(&gpu) {
@@ -34,8 +34,8 @@ impl Masks {
     }
 }
 
-/// `GPUS:UNITS;...` with lists of numbers and ranges, or the units as one hexadecimal number. As in ROCr, what follows a mistake does not
-/// count, and a GPU that is named twice or a mask without any unit is one.
+/// Parses `GPUS:UNITS;...` with lists of numbers and ranges, or the units as one hexadecimal number. As in ROCr,
+/// everything after a mistake is ignored. A GPU that occurs twice, or a mask without any unit, is a mistake.
 fn parse(text: &str, gpus: usize, units: u32) -> BTreeMap<usize, Vec<u32>> {
     let mut of = BTreeMap::new();
     let text: String = text.chars().filter(|c| !c.is_whitespace()).collect();
@@ -52,7 +52,7 @@ fn parse(text: &str, gpus: usize, units: u32) -> BTreeMap<usize, Vec<u32>> {
     of
 }
 
-/// The mask that a list or a hexadecimal number says.
+/// The mask that a list or a hexadecimal number describes.
 fn mask_of(text: &str, units: u32) -> Option<Vec<u32>> {
     let Some(digits) = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")) else {
         return Some(words(numbers(text, units)?.into_iter(), units));
@@ -62,7 +62,7 @@ fn mask_of(text: &str, units: u32) -> Option<Vec<u32>> {
     Some(words(digits?.into_iter().enumerate().flat_map(bits), units))
 }
 
-/// The numbers below `end` of a list of numbers and ranges; `None` if it is none, or names one twice.
+/// The numbers below `end` of a list of numbers and ranges; `None` if it is invalid or has duplicates.
 fn numbers(text: &str, end: u32) -> Option<Vec<u32>> {
     let mut all = Vec::new();
     for part in text.split(',') {
@@ -79,7 +79,7 @@ fn numbers(text: &str, end: u32) -> Option<Vec<u32>> {
     (all.len() == named).then_some(all)
 }
 
-/// The words of a mask with these bits, as many as `units` need.
+/// The words of a mask with these bits, for `units` units.
 fn words(bits: impl Iterator<Item = u32>, units: u32) -> Vec<u32> {
     let mut words = vec![0; units.div_ceil(32) as usize];
     for bit in bits.filter(|bit| *bit < units) {
@@ -92,15 +92,16 @@ fn within(mask: &[u32], limit: &[u32]) -> Vec<u32> {
     mask.iter().zip(limit).map(|(mask, limit)| mask & limit).collect()
 }
 
-/// The compute units that a queue may use: a mask.
+/// The compute units that a queue may use, as a mask.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Units(Vec<u32>);
 
 impl Units {
-    /// The mask of a queue of GPU `gpu` that asks for these words; none stand for all. Second, what the caller is to be told.
+    /// The mask of a queue of GPU `gpu` for these requested words; empty means all. Also returns the status for the
+    /// caller.
     ///
     /// # Errors
-    /// `HSA_STATUS_ERROR_INVALID_ARGUMENT` if no unit would be left, on which nothing would ever run.
+    /// `HSA_STATUS_ERROR_INVALID_ARGUMENT` if no unit is left, so that no packet would ever run.
     pub(crate) fn new(asked: &[u32], masks: &Masks, gpu: usize, units: u32) -> Result<(Self, Result<()>)> {
         let all = words(0..units, units);
         let asked = if asked.is_empty() { &all } else { asked };
@@ -108,7 +109,7 @@ impl Units {
         let mut told = Ok(());
         if let Some(limit) = masks.of.get(&gpu) {
             let reduced = within(&mask, limit);
-            // ROCr tells so of units that there are not, too.
+            // ROCr reports units that do not exist, too.
             let all_there = reduced == mask && asked.iter().skip(limit.len()).all(|word| *word == 0);
             if !all_there {
                 told = Err(HSA_STATUS_CU_MASK_REDUCED);
@@ -126,7 +127,7 @@ impl Units {
         self.0.get(n).copied().unwrap_or(0)
     }
 
-    /// As dispatches are told.
+    /// The compute units in the form that dispatches take.
     pub(crate) fn for_dispatch(&self) -> ComputeUnits {
         ComputeUnits::from_words(&self.0)
     }
@@ -147,9 +148,9 @@ mod tests {
         assert_eq!(masks("0,2:0x337F"), of(&[(0, [0x337f, 0, 0, 0]), (2, [0x337f, 0, 0, 0])]));
         assert_eq!(masks("1:0xF00000000"), of(&[(1, [0, 15, 0, 0])]));
         assert_eq!(masks("0-1:103;2:1"), of(&[(0, [0, 0, 0, 128]), (1, [0, 0, 0, 128]), (2, [2, 0, 0, 0])]));
-        // What there is not is left out.
+        // GPUs and units that do not exist are ignored.
         assert_eq!(masks("0-9:100-200"), (0..3).map(|gpu| (gpu, vec![0, 0, 0, 0xf0])).collect());
-        // A mistake, and what follows it.
+        // A mistake ends the parsing.
         for wrong in ["", "0", "0:", ":1", "0:x", "0:3-1", "0:1,1", "0:0x0", "0:0xG", "0:200", "a:1", "0:1-2-3"] {
             assert_eq!(masks(wrong), BTreeMap::new(), "{wrong}");
         }

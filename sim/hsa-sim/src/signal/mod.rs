@@ -1,11 +1,12 @@
 //! Signals: `amd_signal_t` in memory that host and kernels share.
 //!
-//! All of them lie in one array that is never given back, so that a stale handle can do no harm: it is an address, which kernels use as
-//! such, and what lives there is kept apart, out of the program's reach. The place of a signal that has ended stays empty for a while,
-//! and who has looked a signal up does not take the next one in its place for it.
+//! All signals are in one array that is never freed, so that a stale handle does no harm. A handle is an address, which
+//! kernels use directly; which slots are live is recorded separately, inaccessible to the program. The slot of a
+//! destroyed signal stays empty for a while, and a reference to a destroyed signal is not confused with the next signal
+//! in its slot.
 //!
-//! A signal that processes share has a page of its own behind the others, where the same memory is mapped in each process. A process that
-//! is told of a change in another looks for it itself, as it does for what kernels store.
+//! An interprocess signal has a page of its own after the others, where the same memory is mapped in each process. A
+//! change in another process causes no notification, so waiters poll for it, as they do for stores by kernels.
 
 mod condition;
 mod shared;
@@ -27,25 +28,25 @@ pub(crate) use condition::Condition;
 use wakers::Wakers;
 pub(crate) use watch::{Pending, Watch};
 
-/// Signals that there can be.
+/// The maximum number of signals.
 const CAPACITY: usize = 1 << 20;
-/// Places that stay empty after their signals have ended, before the oldest of them is used again.
+/// The number of slots that stay empty after their signals were destroyed, before the oldest is reused.
 const KEPT: usize = 4096;
 const SIZE: usize = size_of::<amd_signal_t>();
-/// Signals that processes share that there can be.
+/// The maximum number of interprocess signals.
 const SHARED: usize = 4096;
-/// Bytes of the place of each.
+/// The bytes of the slot of an interprocess signal.
 const PAGE: usize = 4096;
-/// Bytes of all.
+/// The total bytes of the array.
 const BYTES: usize = CAPACITY * SIZE + SHARED * PAGE;
 
 /// All signals of the process.
 pub(crate) struct Signals {
     base: NonNull<amd_signal_t>,
-    /// How often a signal was made or ended at each place: odd where there is one.
+    /// How often a signal was created or destroyed in each slot. Odd while it holds a signal.
     turns: Box<[AtomicU32]>,
     places: Mutex<Places>,
-    /// The places of signals that processes share.
+    /// The slots of interprocess signals.
     shared_places: Mutex<Places>,
     /// Their memory.
     shared: Mutex<HashMap<usize, Arc<Physical>>>,
@@ -54,14 +55,14 @@ pub(crate) struct Signals {
 
 #[derive(Default)]
 struct Places {
-    /// How many have ever been used.
+    /// How many slots have ever been used.
     used: usize,
-    /// In the order in which they became free.
+    /// Free slots, in the order in which they were freed.
     free: VecDeque<usize>,
 }
 
 impl Places {
-    /// One that is free: a new one, unless there are `most` or more than `kept` have become free.
+    /// Takes a free slot: a new one, unless `most` are used or more than `kept` have been freed.
     fn take(&mut self, most: usize, kept: usize) -> Option<usize> {
         if self.used < most && self.free.len() <= kept {
             self.used += 1;
@@ -81,12 +82,12 @@ unsafe impl Sync for Signals {}
 pub(crate) struct Signal {
     all: &'static Signals,
     index: usize,
-    /// Of its place, as long as it lives.
+    /// The turn of its slot while it lives.
     turn: u32,
 }
 
 impl Signals {
-    /// No signals yet; `None` if the host gives no address space.
+    /// No signals. `None` if the host has no address space.
     pub(crate) fn new() -> Option<Self> {
         Some(Self {
             base: reserve_for_good(BYTES)?.cast(),
@@ -98,12 +99,12 @@ impl Signals {
         })
     }
 
-    /// The array, so that kernels can be given access: address and bytes.
+    /// The array's address and size, to be made accessible to kernels.
     pub(crate) fn range(&self) -> (*mut u8, u64) {
         (self.base.as_ptr().cast(), BYTES as u64)
     }
 
-    /// A new signal; `None` if there are too many.
+    /// Creates a signal; `None` if there are too many.
     pub(crate) fn create(&'static self, value: i64) -> Option<Signal> {
         let index = self.places.lock().unwrap_or_else(PoisonError::into_inner).take(CAPACITY, KEPT)?;
         let signal = self.begin(index);
@@ -116,23 +117,23 @@ impl Signals {
         Some(signal)
     }
 
-    /// The signal that will be at a place that is free.
+    /// The signal that is about to be created in a free slot.
     fn begin(&'static self, index: usize) -> Signal {
         Signal { all: self, index, turn: self.turns[index].load(Ordering::Relaxed).wrapping_add(1) }
     }
 
-    /// The signal of a handle, if it is one.
+    /// The signal behind a handle, if it is valid.
     pub(crate) fn get(&'static self, handle: hsa_signal_t) -> Option<Signal> {
         let (index, turn) = self.place(handle)?;
         (turn % 2 == 1).then_some(Signal { all: self, index, turn })
     }
 
-    /// Whether a handle is that of a signal which has ended, and whose place no other has taken.
+    /// Returns whether a handle is of a destroyed signal whose slot has not been reused.
     pub(crate) fn has_ended(&self, handle: hsa_signal_t) -> bool {
         self.place(handle).is_some_and(|(_, turn)| turn > 0 && turn % 2 == 0)
     }
 
-    /// The place at a handle's address, and how often it has changed hands.
+    /// The slot at a handle's address, and its turn.
     fn place(&self, handle: hsa_signal_t) -> Option<(usize, u32)> {
         let offset = handle.handle.checked_sub(self.base.as_ptr() as u64)? as usize;
         let (index, rest) = match offset.checked_sub(CAPACITY * SIZE) {
@@ -143,7 +144,7 @@ impl Signals {
         (rest == 0).then_some((index, turn))
     }
 
-    /// Ends all signals.
+    /// Destroys all signals.
     pub(crate) fn clear(&'static self) {
         let used = |places: &Mutex<Places>| places.lock().unwrap_or_else(PoisonError::into_inner).used;
         let (used, shared) = (used(&self.places), used(&self.shared_places));
@@ -157,7 +158,7 @@ impl Signals {
 }
 
 impl Signal {
-    /// Where it is in the array, in bytes.
+    /// Its byte offset in the array.
     fn offset(self) -> usize {
         match self.index.checked_sub(CAPACITY) {
             None => self.index * SIZE,
@@ -167,7 +168,7 @@ impl Signal {
 
     /// One of the eight words of the `amd_signal_t`.
     fn word(self, word: usize) -> &'static AtomicI64 {
-        // SAFETY: the place is inside the array, whose words are aligned, never given back, and accessed by atomics alone.
+        // SAFETY: the slot is inside the array, whose words are aligned, never freed, and accessed by atomics alone.
         unsafe { AtomicI64::from_ptr(self.all.base.as_ptr().byte_add(self.offset()).cast::<i64>().add(word)) }
     }
 
@@ -176,12 +177,12 @@ impl Signal {
         hsa_signal_t { handle: self.all.base.as_ptr() as u64 + self.offset() as u64 }
     }
 
-    /// Lets its handle be found.
+    /// Makes the signal's handle valid.
     fn live(self) {
         self.all.turns[self.index].store(self.turn, Ordering::Release);
     }
 
-    /// Ends the signal; waiters are let go. False if it has ended already.
+    /// Destroys the signal and releases its waiters. False if it was destroyed already.
     pub(crate) fn destroy(self) -> bool {
         let next = self.turn.wrapping_add(1);
         let turn = &self.all.turns[self.index];
@@ -203,17 +204,17 @@ impl Signal {
         true
     }
 
-    /// Whether it has not been destroyed.
+    /// Returns whether the signal has not been destroyed.
     pub(crate) fn is_live(self) -> bool {
         self.all.turns[self.index].load(Ordering::Acquire) == self.turn
     }
 
-    /// The value, for atomic operations; [`notify`](Self::notify) after a change.
+    /// The value, for atomic operations. Call [`notify`](Self::notify) after a change.
     pub(crate) fn value(self) -> &'static AtomicI64 {
         self.word(1)
     }
 
-    /// Sets the value and wakes those who wait for it, unless the signal has ended.
+    /// Sets the value and wakes its waiters, unless the signal has been destroyed.
     pub(crate) fn store(self, value: i64) {
         if !self.is_live() {
             return crate::log::late(self.handle());
@@ -222,7 +223,7 @@ impl Signal {
         self.notify();
     }
 
-    /// Lowers the value by one and wakes those who wait for it, unless the signal has ended.
+    /// Decrements the value and wakes its waiters, unless the signal has been destroyed.
     pub(crate) fn decrement(self) {
         if !self.is_live() {
             return crate::log::late(self.handle());
@@ -231,24 +232,24 @@ impl Signal {
         self.notify();
     }
 
-    /// Says that the value has changed.
+    /// Wakes waiters after a change of the value.
     pub(crate) fn notify(self) {
         self.all.wakers.notify(self.index);
     }
 
-    /// When the work that the signal completes began and ended, in ticks.
+    /// The start and end of the work that the signal completes, in ticks.
     pub(crate) fn times(self) -> (u64, u64) {
         (self.time(4).load(Ordering::Acquire), self.time(5).load(Ordering::Acquire))
     }
 
-    /// Writes down when the work began and ended.
+    /// Stores the start and end of the work.
     pub(crate) fn set_times(self, start: u64, end: u64) {
         self.time(4).store(start, Ordering::Release);
         self.time(5).store(end, Ordering::Release);
     }
 
     fn time(self, word: usize) -> &'static AtomicU64 {
-        // SAFETY: as of `word`.
+        // SAFETY: as for `word`.
         unsafe { AtomicU64::from_ptr(self.word(word).as_ptr().cast()) }
     }
 }
@@ -276,7 +277,7 @@ mod tests {
         let all = signals();
         let first = all.create(5).unwrap();
         first.destroy();
-        // The place is used again, but not soon.
+        // The slot is reused, but not soon.
         let others: Vec<_> = (0..=KEPT).map(|_| all.create(5).unwrap()).collect();
         assert!(others.iter().all(|other| other.handle() != first.handle()));
         others.iter().for_each(|other| assert!(other.destroy()));
@@ -304,7 +305,7 @@ mod tests {
         let all = signals();
         let signal = all.create(0).unwrap();
         signal.set_times(11, 22);
-        // SAFETY: a live signal, which nobody else uses.
+        // SAFETY: a live signal, which nothing else uses.
         let raw = unsafe { std::ptr::with_exposed_provenance::<amd_signal_t>(signal.handle().handle as usize).read() };
         assert_eq!((raw.kind, raw.value, raw.start_ts, raw.end_ts), (AMD_SIGNAL_KIND_USER, 0, 11, 22));
     }

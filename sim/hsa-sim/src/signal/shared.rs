@@ -1,4 +1,4 @@
-//! Signals that processes share: each has a page that is mapped at a place of the array.
+//! Interprocess signals: each has a page that is mapped at a slot of the array.
 
 use std::os::fd::{AsFd as _, AsRawFd as _};
 use std::sync::atomic::Ordering;
@@ -10,7 +10,7 @@ use super::{CAPACITY, PAGE, SHARED, Signal, Signals};
 use crate::abi::AMD_SIGNAL_KIND_USER;
 
 impl Signals {
-    /// A new signal that other processes can have, too; `None` if there are too many, or no pages for it.
+    /// Creates a signal that other processes can open. `None` if there are too many, or no pages for it.
     pub(crate) fn create_shared(&'static self, space: &Memory, value: i64) -> Option<Signal> {
         let page = space.create_physical(PAGE as u64, None).ok()?;
         let signal = self.map(page)?;
@@ -20,11 +20,11 @@ impl Signals {
         Some(signal)
     }
 
-    /// The signal of another process, or of this one by a second handle, that this is the name of; `None` if it is gone or was none.
+    /// Opens the signal with this name, of another process or of this one. `None` if it does not exist.
     pub(crate) fn attach(&'static self, space: &Memory, name: SharedName) -> Option<Signal> {
         let page = space.import_physical(name.open()?, None).ok().filter(|page| page.size() == PAGE as u64)?;
         let signal = self.map(page)?;
-        // It is live from here on, so that it can be ended again.
+        // Live from here on, so that it can be destroyed again.
         signal.live();
         if signal.word(0).load(Ordering::Acquire) != AMD_SIGNAL_KIND_USER {
             signal.destroy();
@@ -33,13 +33,13 @@ impl Signals {
         Some(signal)
     }
 
-    /// Puts a page at a place that is free.
+    /// Maps a page at a free slot.
     fn map(&'static self, page: Arc<Physical>) -> Option<Signal> {
         let place = self.shared_places.lock().unwrap_or_else(PoisonError::into_inner).take(SHARED, SHARED / 2)?;
         let signal = self.begin(CAPACITY + place);
         let (access, flags) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_SHARED | libc::MAP_FIXED);
         let at = signal.word(0).as_ptr().cast();
-        // SAFETY: the page of the array is this place's alone, and the file, whose size is sealed, has as many bytes.
+        // SAFETY: the page of the array belongs to this slot alone, and the file, whose size is sealed, has as many bytes.
         if unsafe { libc::mmap(at, PAGE, access, flags, page.as_fd().as_raw_fd(), 0) } == libc::MAP_FAILED {
             self.shared_places.lock().unwrap_or_else(PoisonError::into_inner).free.push_back(place);
             return None;
@@ -50,22 +50,22 @@ impl Signals {
 }
 
 impl Signal {
-    /// Whether other processes may have it.
+    /// Returns whether other processes may open the signal.
     pub(super) fn is_shared(self) -> bool {
         self.index >= CAPACITY
     }
 
-    /// The name by which other processes have it, if it was made for that.
+    /// The name by which other processes open the signal, if it was created for that.
     pub(crate) fn name(self) -> Option<SharedName> {
         let shared = self.all.shared.lock().unwrap_or_else(PoisonError::into_inner);
         shared.get(&self.index)?.name().ok()
     }
 
-    /// Leaves it to the other processes: here is an empty page in its place.
+    /// Detaches from the signal, which the other processes keep: maps an empty page in its slot.
     pub(super) fn leave(self) {
         let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE | libc::MAP_FIXED;
         let at = self.word(0).as_ptr().cast();
-        // SAFETY: the page of the array is this place's alone. Where that fails it stays as it is, which does no harm.
+        // SAFETY: the page of the array belongs to this slot alone. If the call fails, the old page stays, which does no harm.
         unsafe { libc::mmap(at, PAGE, libc::PROT_READ | libc::PROT_WRITE, flags, -1, 0) };
         self.all.shared.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.index);
     }
@@ -82,7 +82,7 @@ mod tests {
         Box::leak(Box::new(Signals::new().unwrap()))
     }
 
-    /// Two sets of signals stand for two processes.
+    /// Two sets of signals represent two processes.
     #[test]
     fn what_one_process_stores_the_other_finds() {
         let gpu = Gpu::new(Config::default());
@@ -94,7 +94,7 @@ mod tests {
         assert_eq!(theirs.get(other.handle()).unwrap().value().load(Ordering::SeqCst), 5);
         other.store(7);
         assert_eq!(signal.value().load(Ordering::SeqCst), 7);
-        // Who leaves does not take it from the other.
+        // Destroying it in one process does not affect the other.
         assert!(signal.destroy() && !signal.destroy());
         assert!(ours.get(signal.handle()).is_none());
         other.decrement();

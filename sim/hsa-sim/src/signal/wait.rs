@@ -8,7 +8,8 @@ use super::wakers::{NAP, Wakers};
 use super::{Signal, Signals};
 
 impl Signal {
-    /// Waits until the value is as `condition` says, the signal is destroyed, or the deadline has come. Returns the value.
+    /// Waits until the value satisfies `condition`, the signal is destroyed, or the deadline has passed. Returns the
+    /// value.
     pub(crate) fn wait(self, condition: Condition, other: i64, deadline: Option<Instant>) -> i64 {
         let shard = &self.all.wakers.shards[self.index % 64];
         let mut ready = || {
@@ -19,7 +20,7 @@ impl Signal {
         found.unwrap_or_else(|| self.value().load(Ordering::SeqCst))
     }
 
-    /// Waits for this signal to be stored to until `ready` says something, which it is also asked at least every `longest`.
+    /// Waits until `ready` returns a value. It is called after each store to this signal, and at least every `longest`.
     pub(crate) fn wait_until<T>(self, longest: Duration, mut ready: impl FnMut() -> Option<T>) -> T {
         let shard = &self.all.wakers.shards[self.index % 64];
         loop {
@@ -45,7 +46,7 @@ impl Signals {
         Wakers::wait(&self.wakers.any, deadline, NAP.1, &mut ready)
     }
 
-    /// Wakes those who wait for any signal, to look at what has changed beside them.
+    /// Wakes the waiters for any signal, so that they check other conditions.
     pub(crate) fn wake_any(&self) {
         self.wakers.any.notify();
     }
@@ -59,7 +60,7 @@ mod tests {
         Box::leak(Box::new(Signals::new().unwrap()))
     }
 
-    /// A pause after which the other thread is likely to wait. The wait ends whichever comes first.
+    /// A pause after which the other thread is probably waiting. The wait ends in either order.
     fn likely_to_wait() {
         std::thread::sleep(Duration::from_millis(5));
     }

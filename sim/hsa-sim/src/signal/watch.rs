@@ -1,4 +1,4 @@
-//! Work that waits for signals: a thread that looks at all of them and does what is ready.
+//! Work that waits for signals: a thread that polls all of it and performs what is ready.
 
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 use std::sync::{Mutex, OnceLock, PoisonError};
@@ -8,27 +8,27 @@ use amdgpu_sim::Delay;
 
 use super::Signals;
 
-/// A piece of work. Told each time whether to stay.
+/// A piece of work that waits for signals.
 pub(crate) trait Pending: Send {
-    /// Whether it can be done now.
+    /// Returns whether it can be performed now.
     fn ready(&self) -> bool;
-    /// Does it; true to be kept and done again when it is ready again.
+    /// Performs it. True to keep it, and perform it again when it is ready again.
     fn run(&mut self) -> bool;
 }
 
-/// A list of work, and the thread that does it, started with the first.
+/// A list of work and the thread that performs it, which starts with the first piece.
 pub(crate) struct Watch {
     name: &'static str,
     delay: Option<Delay>,
     added: Mutex<Vec<Box<dyn Pending>>>,
     thread: OnceLock<bool>,
-    /// How often it was asked whether nothing is ready, and the last question that was answered.
+    /// The number of requests to report that nothing is ready, and the number of the last answered one.
     asked: AtomicU64,
     answered: AtomicU64,
 }
 
 impl Watch {
-    /// No work yet. `name` is the thread's, which waits before each piece as `delay` says.
+    /// An empty list. `name` is the thread's name; `delay` gives the delay before each piece.
     pub(crate) fn new(name: &'static str, delay: Option<Delay>) -> Self {
         Self {
             name,
@@ -40,7 +40,7 @@ impl Watch {
         }
     }
 
-    /// Adds a piece of work; false if the host has no more threads.
+    /// Adds a piece of work. False if the host cannot start a thread.
     pub(crate) fn add(&'static self, signals: &'static Signals, work: Box<dyn Pending>) -> bool {
         let started = *self.thread.get_or_init(|| {
             let builder = std::thread::Builder::new().name(self.name.into());
@@ -53,7 +53,7 @@ impl Watch {
         started
     }
 
-    /// Waits until what is ready now has been done, but not longer than `longest`.
+    /// Waits until the work that is ready now has been performed, at most `longest`.
     pub(crate) fn settle(&self, signals: &Signals, longest: Duration) {
         if self.thread.get() != Some(&true) {
             return;
@@ -69,10 +69,10 @@ impl Watch {
     fn work(&self, signals: &Signals) {
         crate::exempt::exempt();
         let mut list: Vec<Box<dyn Pending>> = Vec::new();
-        // Threads have other waits than queues, and than each other.
+        // A place number that differs from those of queues and of other watch threads, for their delays.
         let (place, mut step) = (u64::MAX - self.name.len() as u64, 0);
         loop {
-            // With nothing to watch there is nothing to look for but more work, of which it is told.
+            // An empty list needs no polling: adding work wakes the thread.
             let longest = if list.is_empty() { Duration::from_secs(60) } else { Duration::from_millis(2) };
             signals.wait_any(longest, || {
                 let question = self.asked.load(SeqCst);
@@ -85,7 +85,7 @@ impl Watch {
                 }
                 (more || ready).then_some(())
             });
-            // What is ready is done in the order in which it came.
+            // Work that is ready is performed in the order of its addition.
             let mut kept = Vec::with_capacity(list.len());
             for mut work in list.drain(..) {
                 let ready = work.ready();
@@ -137,7 +137,7 @@ mod tests {
             assert!(watch.add(signals, Box::new(Slow(signal, done))));
             watch.settle(signals, HOUR);
             assert!(!done.load(SeqCst));
-            // As a kernel does it, which tells nobody.
+            // Like a kernel, which does not notify waiters.
             signal.value().store(0, SeqCst);
             watch.settle(signals, HOUR);
             assert!(done.load(SeqCst));

@@ -1,10 +1,12 @@
-//! Every function that the library exports, with every kind of wrong argument: an error and no more, and nothing is left behind.
+//! Every exported function with every kind of wrong argument: it must return an error, without any other effect and
+//! without leaks.
 //!
-//! `table` says of each function what it takes. For each argument in turn, all others as they should be, it is called with nothing, with
-//! numbers that are no handle, with handles of another kind, with what has been ended, with numbers out of range, with misaligned pointers;
-//! and all of them are called before the runtime is started and after it is shut down.
+//! `table` describes the parameters of each function. For each argument in turn, with valid values for the others, it
+//! is called with null or 0, with invalid handles, with handles of another kind, with destroyed objects, with numbers
+//! out of range, and with misaligned pointers. All functions are also called before the runtime is started and after it
+//! is shut down.
 //!
-//! The calls are made in a process of their own, so that one that crashes or hangs is told of by name.
+//! The calls are made in a separate process, so that a call that crashes or hangs is reported by name.
 #![cfg(target_os = "linux")]
 
 #[path = "../support/mod.rs"]
@@ -26,14 +28,14 @@ use libloading::os::unix::Library;
 use row::{Call, Expect, Returns, Row};
 use world::World;
 
-/// Set in the process that makes the calls: the file in which it says which one.
+/// Set in the process that makes the calls: the file to which it writes the current call.
 const INSIDE: &str = "HSA_SIM_TEST_ARGUMENTS";
-/// After this the call is named: the watchdog of the step ends one that hangs.
+/// The time after which the current call is reported. The step's watchdog ends one that hangs.
 const PATIENCE: Duration = Duration::from_secs(100);
 
 #[test]
 fn the_table_has_every_function() {
-    // SAFETY: loading it starts nothing.
+    // SAFETY: loading the library starts nothing.
     let world = World::new(unsafe { Library::new(support::library()) }.unwrap());
     let table = table::table(&world);
     let listed: BTreeSet<&str> = table.iter().map(|row| row.name).collect();
@@ -65,7 +67,7 @@ fn no_argument_does_harm() {
             break status;
         }
         if Instant::now() > when {
-            // Past libtest's capture, once.
+            // Bypasses libtest's capture, once.
             let _ = writeln!(std::io::stderr(), "still at work, in {}", last().trim());
             when += Duration::from_secs(1_000_000);
         }
@@ -79,7 +81,7 @@ fn no_argument_does_harm() {
     assert!(text.contains("1 passed"), "{text}");
 }
 
-/// What is told by the calls.
+/// The results that are reported.
 struct Told {
     progress: std::fs::File,
     calls: u64,
@@ -87,7 +89,7 @@ struct Told {
 }
 
 impl Told {
-    /// Makes a call with these arguments, and looks at what it comes to.
+    /// Makes a call with these arguments and checks its result.
     fn check(&mut self, world: &World, row: &Row, others: &[(usize, u64)], expect: Expect) {
         let mut call = Call::good(world, row);
         for (index, value) in others {
@@ -119,7 +121,7 @@ impl Told {
                 success
             }
             Returns::Number(wrong) => {
-                // Of a function that returns 32 bits the others are not said.
+                // For a function that returns 32 bits, the other bits are undefined.
                 let value = if wrong == u64::from(u32::MAX) { value & wrong } else { value };
                 if expect != Expect::Any && value != wrong {
                     self.failures.push(format!("{}: {value:#x}, not {wrong:#x}", text.trim()));
@@ -132,7 +134,7 @@ impl Told {
     }
 }
 
-/// Every function while the runtime is not started.
+/// Calls every function while the runtime is not started.
 fn off(world: &World, told: &mut Told) {
     for row in table::table(world).iter().filter(|row| world.address(row.name).is_some()) {
         if !table::SPECIAL.contains(&row.name) {
@@ -142,7 +144,7 @@ fn off(world: &World, told: &mut Told) {
 }
 
 fn inside(progress: std::fs::File) {
-    // SAFETY: loading it starts nothing.
+    // SAFETY: loading the library starts nothing.
     let mut world = World::new(unsafe { Library::new(support::library()) }.unwrap());
     let mut told = Told { progress, calls: 0, failures: Vec::new() };
     let shut_down = |world: &World| hsa_status_t(world.call("hsa_shut_down", &[]) as u32);
@@ -151,7 +153,7 @@ fn inside(progress: std::fs::File) {
     off(&world, &mut told);
     world.good("hsa_init", &[]);
     world.build();
-    // The threads that watch signals start with the first that there is to watch.
+    // The threads that watch signals start with the first signal to watch.
     for row in table::table(&world).iter().filter(|row| row.works) {
         let success = Expect::Is(HSA_STATUS_SUCCESS);
         told.check(&world, row, &[], if row.returns == Returns::Status { success } else { Expect::Any });
@@ -163,7 +165,7 @@ fn inside(progress: std::fs::File) {
         }
         for (index, argument) in row.arguments.iter().enumerate() {
             for (value, expect) in row::wrongs(&world, argument) {
-                // Told apart below.
+                // Tested separately below.
                 if row.more.iter().any(|(others, _)| others[..] == [(index, value)]) {
                     continue;
                 }
@@ -173,7 +175,7 @@ fn inside(progress: std::fs::File) {
             if row::can_be_misaligned(argument) {
                 let good = Call::good(&world, &row);
                 let others = [(index, good.values[index] + 1)];
-                // The place is that of another call: it lives until then.
+                // The pointer is to another call's data, which lives until then.
                 misaligned(&mut told, &world, &row, good, &others);
             }
         }
@@ -181,7 +183,7 @@ fn inside(progress: std::fs::File) {
             told.check(&world, &row, others, *expect);
         }
     }
-    // Threads of queues that were destroyed end a little later than the call.
+    // Threads of destroyed queues end slightly after the call.
     while world.used().iter().zip(used).any(|(now, before)| *now > before) {
         let text = "memory of GPU or host, executables, threads or files are left behind";
         let text = format!("{text}: {:x?}, and before {used:x?}{:600}", world.used(), "");
@@ -192,7 +194,7 @@ fn inside(progress: std::fs::File) {
     world.running = false;
     off(&world, &mut told);
     assert_eq!(shut_down(&world), HSA_STATUS_ERROR_NOT_INITIALIZED);
-    // And it starts again.
+    // It can be started again.
     world.good("hsa_init", &[]);
     world.build();
     assert_eq!(shut_down(&world), HSA_STATUS_SUCCESS);
@@ -202,7 +204,8 @@ fn inside(progress: std::fs::File) {
     assert!(told.failures.is_empty(), "{} calls:\n{}", told.failures.len(), told.failures.join("\n"));
 }
 
-/// A call with a pointer to the byte after the right one: to a place with room for as many, or to bytes that are others.
+/// A call with a pointer one byte after the correct one: to an output buffer that is large enough, or to shifted input
+/// bytes.
 fn misaligned(told: &mut Told, world: &World, row: &Row, mut call: Call, others: &[(usize, u64)]) {
     let (index, value) = others[0];
     call.values[index] = value;

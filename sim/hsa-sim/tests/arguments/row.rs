@@ -1,4 +1,4 @@
-//! A row of the table: a function, and what it may be given.
+//! A row of the table: a function and the values of its arguments.
 
 use std::any::Any;
 use std::ffi::{CStr, c_void};
@@ -8,14 +8,14 @@ use hsa_sim::abi::*;
 
 use crate::world::{KINDS, Kind, World};
 
-/// What a call must come to.
+/// The expected result of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Expect {
     /// This status.
     Is(hsa_status_t),
-    /// Some error.
+    /// Any error.
     Error,
-    /// Whatever it is: it returns.
+    /// Any result: the call must only return.
     Any,
 }
 
@@ -23,7 +23,7 @@ pub(crate) enum Expect {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Returns {
     Status,
-    /// A number, which is this one where something is wrong.
+    /// A number, with this value in case of an error.
     Number(u64),
     /// Nothing.
     Nothing,
@@ -31,9 +31,9 @@ pub(crate) enum Returns {
 
 /// An argument.
 pub(crate) enum Argument {
-    /// A handle or an address of this kind; if it is not, the status is that of the kind, or this one.
+    /// A handle or an address of this kind. For another kind, the status is that of the kind, or this one.
     Of(Kind, Option<hsa_status_t>),
-    /// The same, made for the call and ended after it.
+    /// The same, created for the call and destroyed after it.
     Fresh(Kind, Option<hsa_status_t>),
     /// A pointer to a list of one handle of this kind.
     List(Kind, hsa_status_t),
@@ -41,7 +41,7 @@ pub(crate) enum Argument {
     Out { nullable: bool, made: Option<Undo> },
     /// A pointer to these bytes, or null if that is allowed.
     In { bytes: Vec<u8>, nullable: bool },
-    /// A number that may be this; the others are refused.
+    /// A number for which this value is valid, and the values that are refused.
     Number(u64, Vec<(u64, Expect)>),
     /// The number of an attribute.
     Attribute(u64),
@@ -51,7 +51,7 @@ pub(crate) enum Argument {
     Text(&'static CStr, bool),
 }
 
-/// Ends what a call that succeeded has made: the arguments, and the value that it gave.
+/// Undoes a successful call: receives the arguments and the value that the call returned.
 pub(crate) type Undo = fn(&World, &[u64], u64);
 
 /// A function.
@@ -59,11 +59,11 @@ pub(crate) struct Row {
     pub(crate) name: &'static str,
     pub(crate) arguments: Vec<Argument>,
     pub(crate) returns: Returns,
-    /// Whether it succeeds with all arguments as they should be.
+    /// Whether it succeeds with valid arguments.
     pub(crate) works: bool,
-    /// What it says when the runtime is not started.
+    /// The result while the runtime is not started.
     pub(crate) off: Expect,
-    /// More cases: which arguments are other ones.
+    /// Additional cases: the arguments that differ.
     pub(crate) more: Vec<(Vec<(usize, u64)>, Expect)>,
     /// Undoes a call that succeeded.
     pub(crate) undo: Option<fn(&World, &[u64])>,
@@ -88,13 +88,13 @@ impl Row {
         self
     }
 
-    /// It is not there, whatever it is given.
+    /// The function is not supported, whatever its arguments.
     pub(crate) fn unsupported(mut self) -> Self {
         (self.works, self.off) = (false, Expect::Is(HSA_STATUS_ERROR_NOT_SUPPORTED));
         self
     }
 
-    /// With what the table gives it, it never succeeds.
+    /// The function never succeeds with the arguments in the table.
     pub(crate) fn never(mut self) -> Self {
         self.works = false;
         self
@@ -116,16 +116,16 @@ impl Row {
     }
 }
 
-/// Arguments of one call, with what must live as long and what ends with it.
+/// The arguments of one call, with the data that must live as long and the objects to destroy afterwards.
 pub(crate) struct Call {
     pub(crate) values: Vec<u64>,
     fresh: Vec<(Kind, u64)>,
-    /// Index, place and what to do.
+    /// Index, buffer, and undo function.
     outs: Vec<(usize, Box<[u64; 1024]>, Option<Undo>)>,
     _ins: Vec<Box<[u8]>>,
 }
 
-/// Bytes that what is read lies apart from a boundary of 16, so that it can be misaligned by 1.
+/// The input bytes, spaced such that they can be misaligned by 1 from a boundary of 16.
 fn aligned(bytes: &[u8]) -> Box<[u8]> {
     let mut all = vec![0_u8; bytes.len() + 32].into_boxed_slice();
     let start = all.as_ptr().align_offset(16);
@@ -134,7 +134,7 @@ fn aligned(bytes: &[u8]) -> Box<[u8]> {
 }
 
 impl Call {
-    /// A call of which every argument is as it should be.
+    /// A call with valid arguments.
     pub(crate) fn good(world: &World, row: &Row) -> Self {
         let mut call = Self { values: Vec::new(), fresh: Vec::new(), outs: Vec::new(), _ins: Vec::new() };
         for (index, argument) in row.arguments.iter().enumerate() {
@@ -169,11 +169,11 @@ impl Call {
         address
     }
 
-    /// Ends what the call has made, if it succeeded, and what was made for it.
+    /// Undoes the call, if it succeeded, and destroys the objects made for it.
     pub(crate) fn finish(self, world: &World, row: &Row, success: bool) {
         if success && world.running {
             for (index, place, made) in &self.outs {
-                // A misaligned place is one byte further on.
+                // A misaligned pointer is one byte further.
                 let skipped = (self.values[*index] != place.as_ptr() as u64) as usize;
                 // SAFETY: inside of the place.
                 let value = unsafe { place.as_ptr().cast::<u8>().add(skipped).cast::<u64>().read_unaligned() };
@@ -191,7 +191,7 @@ impl Call {
     }
 }
 
-/// The address of a copy of some numbers that is there for good.
+/// The address of a leaked copy of some numbers.
 pub(crate) fn kept<T: Copy + Send + 'static>(numbers: &[T]) -> u64 {
     static ALL: Mutex<Vec<Box<dyn Any + Send>>> = Mutex::new(Vec::new());
     let copy = numbers.to_vec();
@@ -200,10 +200,10 @@ pub(crate) fn kept<T: Copy + Send + 'static>(numbers: &[T]) -> u64 {
     address
 }
 
-/// Numbers that are no handle of anything.
+/// Numbers that are not valid handles of any kind.
 const GARBAGE: [u64; 6] = [1, 8, 0xdead_beef, 0x7fff_ffff_f000, 1 << 63, u64::MAX];
 
-/// What can be wrong with an argument.
+/// The wrong values of an argument.
 pub(crate) fn wrongs(world: &World, argument: &Argument) -> Vec<(u64, Expect)> {
     let invalid = Expect::Is(HSA_STATUS_ERROR_INVALID_ARGUMENT);
     let null = |nullable: bool| if nullable { Expect::Any } else { invalid };
@@ -216,7 +216,7 @@ pub(crate) fn wrongs(world: &World, argument: &Argument) -> Vec<(u64, Expect)> {
                 all.push((world.live[kind] + 1, Expect::Any));
                 all.push((world.live[kind] + crate::world::SIZE as u64 - 1, Expect::Any));
             } else {
-                // Not of the same size, not aligned, or not of this generation.
+                // Of another size, misaligned, or of another generation.
                 let is_place = matches!(kind, Kind::Signal | Kind::Queue | Kind::Image | Kind::Sampler);
                 all.push((if is_place { world.live[kind] + 1 } else { world.live[kind] ^ 1 << 40 }, refused));
                 for other in KINDS.into_iter().filter(|other| !other.is_like(*kind)) {
@@ -246,7 +246,7 @@ pub(crate) fn wrongs(world: &World, argument: &Argument) -> Vec<(u64, Expect)> {
     }
 }
 
-/// Whether an argument is a pointer that may be misaligned.
+/// Returns whether an argument is a pointer that may be misaligned.
 pub(crate) fn can_be_misaligned(argument: &Argument) -> bool {
     matches!(argument, Argument::Out { .. } | Argument::In { .. } | Argument::List(..))
 }

@@ -1,4 +1,4 @@
-//! What each function takes, from `hsa.h`, `hsa_ext_amd.h`, `hsa_ext_image.h` and `hsa_ven_amd_loader.h`.
+//! The parameters of each function, from `hsa.h`, `hsa_ext_amd.h`, `hsa_ext_image.h` and `hsa_ven_amd_loader.h`.
 
 mod code;
 mod images;
@@ -12,15 +12,15 @@ use crate::row::Argument::{Attribute, Callback, Fresh, In, List, Number, Of, Out
 use crate::row::{Argument, Expect, Returns, Row, Undo, kept};
 use crate::world::{CODE, Kind, SIZE, World, picture};
 
-/// Start and end of the runtime, which everything else is between.
+/// Initialisation and shutdown of the runtime, around everything else.
 pub(crate) const SPECIAL: [&str; 2] = ["hsa_init", "hsa_shut_down"];
 
 const INVALID: Expect = Expect::Is(HSA_STATUS_ERROR_INVALID_ARGUMENT);
-/// What functions that are not there say.
+/// The result of unsupported functions.
 pub(crate) const NOT_SUPPORTED: Expect = Expect::Is(HSA_STATUS_ERROR_NOT_SUPPORTED);
 const HUGE: u64 = u64::MAX;
 
-/// Functions that the software GPU does not have; whatever they are given, they say so.
+/// Functions that the software GPU does not support. They return an error for any arguments.
 const UNSUPPORTED: [&str; 34] = [
     "hsa_amd_ais_file_read",
     "hsa_amd_ais_file_write",
@@ -93,7 +93,7 @@ fn made(undo: Undo) -> Argument {
     Out { nullable: false, made: Some(undo) }
 }
 
-/// A place where it is allowed to have none.
+/// An optional output pointer.
 fn may_out() -> Argument {
     Out { nullable: true, made: None }
 }
@@ -108,34 +108,34 @@ fn halves(halves: &[u32]) -> Argument {
     In { bytes: halves.iter().flat_map(|word| word.to_ne_bytes()).collect(), nullable: false }
 }
 
-/// A number that may be anything.
+/// A number with any value.
 fn any(value: u64) -> Argument {
     Number(value, [0, 1, 1 << 31, 1 << 63, HUGE].map(|other| (other, Expect::Any)).to_vec())
 }
 
-/// A number that is not looked at, or says how much room there is and so must be true.
+/// A number that is ignored, or that states a buffer size and so must be correct.
 fn fixed(value: u64) -> Argument {
     Number(value, Vec::new())
 }
 
-/// A number of which some are invalid arguments.
+/// A number for which some values are invalid.
 fn number(value: u64, wrong: &[u64]) -> Argument {
     Number(value, wrong.iter().map(|wrong| (*wrong, INVALID)).collect())
 }
 
-/// One of a list of choices: any number above the last is none.
+/// A choice: any number above the last is invalid.
 fn choice(value: u64, last: u64) -> Argument {
     number(value, &[last + 1, 99, 1 << 31, u64::from(u32::MAX)])
 }
 
-/// Bytes of something that is made: none, and more than there can be.
+/// The size of a new object: 0 and too large sizes are invalid.
 fn size(value: u64) -> Argument {
     let most =
         [(1 << 46, Expect::Error), (1 << 63, Expect::Error), (HUGE, Expect::Error), (HUGE - 4095, Expect::Error)];
     Number(value, [(0, INVALID)].into_iter().chain(most).collect())
 }
 
-/// A part of something that is there: what is more leaves it.
+/// The size of a part of an existing object: a larger size exceeds it.
 fn part(value: u64) -> Argument {
     let wrong =
         [(1 << 40, Expect::Error), (1 << 63, Expect::Error), (HUGE, Expect::Error), (HUGE - 4095, Expect::Error)];
@@ -162,7 +162,7 @@ fn descriptor(world: &World) -> u64 {
     world.descriptor() as u64
 }
 
-/// Where rows of the copy of a block lie.
+/// The layout of a strided copy.
 fn pitched(base: u64) -> Argument {
     words(&[base, 64, 0])
 }
@@ -195,7 +195,7 @@ fn system() -> Vec<Row> {
     let (images, loader) = (u64::from(HSA_EXTENSION_IMAGES), u64::from(HSA_EXTENSION_AMD_LOADER));
     let extension = || number(loader, &[4, 99, 0x1ff, 0x2ff, 0xffff]);
     vec![
-        // Both work at any time, so that the error of the start itself can be told.
+        // Both work at any time, so that an initialisation error can be described.
         Row::new("hsa_status_string", vec![number(0, &[2, 0xfff, 0x4000, u64::from(u32::MAX)]), out()])
             .off(Expect::Is(HSA_STATUS_SUCCESS)),
         Row::new("hsa_extension_get_name", vec![extension(), out()]).off(Expect::Is(HSA_STATUS_SUCCESS)),
@@ -283,7 +283,7 @@ fn signals(world: &World) -> Vec<Row> {
     all.extend(orderings(every_ordering!("hsa_signal_or"), 1, Returns::Nothing));
     all.extend(orderings(every_ordering!("hsa_signal_xor"), 1, Returns::Nothing));
     for name in orderings!("hsa_signal_wait": "scacquire" "acquire" "relaxed") {
-        // Equal to 0, as it is; after a microsecond it is given up.
+        // Equal to 0, which holds; otherwise the wait ends after a microsecond.
         let arguments = vec![signal(), choice(0, 3), any(0), fixed(1000), any(0)];
         let row = Row::new(name, arguments).returns(Returns::Number(0));
         all.push(row.also(&[(3, 0)], Expect::Any).also(&[(3, HUGE)], Expect::Any));
@@ -294,7 +294,7 @@ fn signals(world: &World) -> Vec<Row> {
         let lists = vec![List(Kind::Signal, null), halves(&[0]), words(&[0])];
         let arguments = [fixed(1)].into_iter().chain(lists).chain([fixed(1000), any(0), may_out()]).collect();
         let row = Row::new(name, arguments).returns(timed_out);
-        // Of none there is none to wait for: that must not last for ever.
+        // With an empty list there is no signal to wait for: that must not block for ever.
         let nothing = if name.ends_with("any") { Expect::Error } else { Expect::Any };
         let row = row.also(&[(0, 0), (4, HUGE)], nothing).also(&[(0, 0), (1, 0), (2, 0), (3, 0), (4, HUGE)], nothing);
         all.push(row.also(&[(0, u64::from(u32::MAX))], Expect::Error).also(&[(4, HUGE)], Expect::Any));

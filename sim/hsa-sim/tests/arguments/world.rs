@@ -1,4 +1,4 @@
-//! One of everything that functions of HSA are given: living, ended, and made for a single call.
+//! One object of every kind that HSA's functions take: live, destroyed, and made for a single call.
 
 use std::collections::{BTreeMap, HashMap};
 use std::ffi::{c_int, c_void};
@@ -15,10 +15,10 @@ pub(crate) const CODE: &[u8] = include_bytes!("../kernels/features.gfx90a.co");
 /// Bytes of allocations, reservations and mappings.
 pub(crate) const SIZE: usize = 8192;
 
-/// A function as it is called with numbers only: pointers, handles and sizes are all passed alike.
+/// A function called with integer arguments only: pointers, handles and sizes are passed in the same way.
 pub(crate) type Plain = unsafe extern "C" fn(u64, u64, u64, u64, u64, u64, u64, u64, u64, u64) -> u64;
 
-/// What a handle or an address may be of.
+/// The kinds of handles and addresses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Kind {
     Gpu,
@@ -32,7 +32,7 @@ pub(crate) enum Kind {
     Reader,
     /// An executable that is not frozen.
     Open,
-    /// One that is, with a code object.
+    /// A frozen executable with a code object.
     Frozen,
     Symbol,
     Loaded,
@@ -40,7 +40,7 @@ pub(crate) enum Kind {
     Sampler,
     /// Memory of the GPU.
     Memory,
-    /// Memory of the test's own, locked.
+    /// Locked memory of the test.
     Locked,
     /// Reserved addresses.
     Reserved,
@@ -48,7 +48,7 @@ pub(crate) enum Kind {
     Physical,
     /// Memory mapped to reserved addresses.
     Mapped,
-    /// Memory of another driver's.
+    /// Memory of another driver.
     Foreign,
 }
 
@@ -78,7 +78,7 @@ pub(crate) const KINDS: [Kind; 21] = [
 ];
 
 impl Kind {
-    /// The status for what is none of this kind; `None` where any error will do.
+    /// The status for a handle of another kind; `None` if any error is correct.
     pub(crate) fn refused(self) -> Option<hsa_status_t> {
         Some(match self {
             Self::Gpu => HSA_STATUS_ERROR_INVALID_AGENT,
@@ -98,12 +98,12 @@ impl Kind {
         })
     }
 
-    /// Whether it is an address that programs count on from, rather than a handle.
+    /// Returns whether it is an address to which programs add offsets, rather than a handle.
     pub(crate) fn is_address(self) -> bool {
         matches!(self, Self::Memory | Self::Locked | Self::Reserved | Self::Mapped | Self::Foreign)
     }
 
-    /// Whether a function that asks for one is content with the other.
+    /// Returns whether a function that takes this kind also accepts the other.
     pub(crate) fn is_like(self, other: Self) -> bool {
         let pools = [Self::Pool, Self::HostPool];
         let executables = [Self::Open, Self::Frozen];
@@ -111,34 +111,34 @@ impl Kind {
     }
 }
 
-/// The library, and what has been made with it.
+/// The library, and the objects made with it.
 pub(crate) struct World {
     library: Library,
     loader: HashMap<&'static str, u64>,
     pub(crate) live: BTreeMap<Kind, u64>,
     pub(crate) ended: BTreeMap<Kind, u64>,
     pub(crate) cpu: u64,
-    /// Memory of the test's own.
+    /// Memory of the test.
     pub(crate) own: u64,
     /// The same, to be locked by a single call.
     pub(crate) lockable: u64,
-    /// What other processes would have the live memory by.
+    /// The handle with which other processes could open the live memory.
     pub(crate) shared: Vec<u8>,
-    /// A signal that other processes can have, and what they would have it by.
+    /// A shareable signal, and the handle with which other processes could open it.
     pub(crate) signal: u64,
     pub(crate) shared_signal: Vec<u8>,
     /// Whether the runtime is started.
     pub(crate) running: bool,
     pub(crate) file: std::fs::File,
-    /// The descriptor of memory that a driver has handed out.
+    /// The descriptor of memory that another driver has exported.
     pub(crate) foreign: c_int,
     /// The GPU's PCI device id.
     pub(crate) chip: u32,
-    /// Images lie here.
+    /// The memory of the images.
     data: u64,
 }
 
-/// Memory of the test's own that is never freed.
+/// Memory of the test that is never freed.
 fn own() -> u64 {
     kept(&vec![0_u64; SIZE / 4]).next_multiple_of(4096)
 }
@@ -165,7 +165,7 @@ unsafe extern "C" fn keep_second(_: u64, handle: u64, list: *mut c_void) -> hsa_
 }
 
 impl World {
-    /// Nothing but the library.
+    /// Contains only the library.
     pub(crate) fn new(library: Library) -> Self {
         let mut file = tempfile::tempfile().unwrap();
         file.write_all(CODE).unwrap();
@@ -189,13 +189,13 @@ impl World {
         }
     }
 
-    /// Where a function is: exported, or in the loader extension's table.
+    /// The address of a function: exported, or in the loader extension's table.
     pub(crate) fn address(&self, name: &str) -> Option<Plain> {
         if let Some(address) = self.loader.get(name) {
             // SAFETY: an entry of the table.
             return Some(unsafe { std::mem::transmute::<usize, Plain>(*address as usize) });
         }
-        // SAFETY: functions of HSA take ten numbers at most.
+        // SAFETY: HSA's functions take at most ten arguments.
         unsafe { self.library.get::<Plain>(name.as_bytes()).ok().map(|function| *function) }
     }
 
@@ -205,12 +205,12 @@ impl World {
         let mut all = [0_u64; 10];
         all[..arguments.len()].copy_from_slice(arguments);
         let [a, b, c, d, e, f, g, h, i, j] = all;
-        // SAFETY: of a caller's registers and stack a function leaves unread what it does not take. What the pointers point to is what
-        // the test is about.
+        // SAFETY: a function ignores the registers and stack slots beyond its parameters. The validity of the pointers is what the test is
+        // about.
         unsafe { function(a, b, c, d, e, f, g, h, i, j) }
     }
 
-    /// Calls a function that ends something, if that has not been ended.
+    /// Calls a function that destroys an object, unless it has been destroyed.
     pub(crate) fn undo(&self, name: &str, arguments: &[u64]) {
         self.call(name, arguments);
     }
@@ -221,7 +221,7 @@ impl World {
         assert_eq!(status, HSA_STATUS_SUCCESS, "{name} {arguments:x?}");
     }
 
-    /// Calls a function that gives a handle by its last argument.
+    /// Calls a function that returns a handle through its last argument.
     fn made(&self, name: &str, arguments: &[u64]) -> u64 {
         let mut place = 0_u64;
         let all: Vec<u64> = arguments.iter().copied().chain([(&raw mut place) as u64]).collect();
@@ -229,7 +229,7 @@ impl World {
         place
     }
 
-    /// What a function calls another for: handles that come first of its arguments, or second.
+    /// Collects the handles that a function passes to its callback, as its first argument or the second.
     fn each(&self, name: &str, arguments: &[u64], second: bool) -> Vec<u64> {
         let mut list: Vec<u64> = Vec::new();
         let callback = if second { keep_second as *const c_void as u64 } else { keep as *const c_void as u64 };
@@ -242,7 +242,7 @@ impl World {
         self.live[&kind]
     }
 
-    /// Makes one of everything. The runtime has been started.
+    /// Creates one object of every kind. The runtime must be started.
     pub(crate) fn build(&mut self) {
         self.running = true;
         let mut table = [0_u64; 7];
@@ -274,7 +274,7 @@ impl World {
             self.live.insert(kind, self.make(kind));
         }
         for (kind, many) in made {
-            // The first to end is the last whose place is used again.
+            // The slot of the first destroyed one is reused last.
             many.iter().for_each(|one| self.end(kind, *one));
             self.ended.insert(kind, many[0]);
         }
@@ -350,7 +350,7 @@ impl World {
         }
     }
 
-    /// Ends one, if it has not been ended.
+    /// Destroys an object, unless it has been destroyed.
     pub(crate) fn end(&self, kind: Kind, one: u64) {
         if !self.running {
             return;
@@ -362,7 +362,7 @@ impl World {
             Kind::Reader => self.call("hsa_code_object_reader_destroy", &[one]),
             Kind::Open | Kind::Frozen => self.call("hsa_executable_destroy", &[one]),
             Kind::Symbol | Kind::Loaded => {
-                // By what it belongs to.
+                // Found through the object that it belongs to.
                 let (name, attribute) = match kind {
                     Kind::Loaded => ("hsa_ven_amd_loader_loaded_code_object_get_info", 1_u64),
                     _ => {
@@ -393,7 +393,7 @@ impl World {
         };
     }
 
-    /// What the GPU reads of the live image: its descriptor, which a handle points to.
+    /// The image descriptor of the live image, to which its handle points.
     pub(crate) fn image_words(&self) -> [u32; 8] {
         if !self.running {
             return [0; 8];
@@ -407,7 +407,7 @@ impl World {
         self.file.as_raw_fd()
     }
 
-    /// What would grow if something leaked: memory in use of GPU and host, executables, threads, open files.
+    /// The resources that a leak would increase: used memory of GPU and host, executables, threads, open files.
     pub(crate) fn used(&self) -> [u64; 5] {
         let left = |agent: u64| {
             let mut bytes = 0_u64;

@@ -1,6 +1,7 @@
-//! The calls, and what they are made with.
+//! The calls and their arguments.
 //!
-//! Not among them is what crashes HIP 7.2: `hipMallocAsync` on the default stream, and a wait of that stream for an event of the capture.
+//! Calls that crash HIP 7.2 are left out: `hipMallocAsync` on the default stream, and a wait of that stream for an
+//! event of the capture.
 
 use std::ffi::{c_uint, c_void};
 use std::ptr::{from_ref, null, null_mut};
@@ -11,7 +12,7 @@ use crate::check;
 
 const CODE: &[u8] = include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../hip/tests/kernels/globals.gfx90a.co"));
 
-/// What calls are made with, all of it made before the capture.
+/// The objects that calls use, all created before the capture.
 pub(crate) struct Things {
     /// The stream that is captured; null once it is destroyed.
     pub(crate) captured: hipStream_t,
@@ -21,10 +22,10 @@ pub(crate) struct Things {
     spare: *mut c_void,
     pinned: *mut c_void,
     spare_pinned: *mut c_void,
-    /// Not captured: a blocking one, and one that is not.
+    /// Not captured: a blocking stream and a non-blocking one.
     blocking: hipStream_t,
     pub(crate) other: hipStream_t,
-    /// Recorded on `other` before the capture, and passed.
+    /// Recorded on `other` before the capture, and completed.
     passed: hipEvent_t,
     unused: hipEvent_t,
     module: hipModule_t,
@@ -33,11 +34,11 @@ pub(crate) struct Things {
     exec: hipGraphExec_t,
     array: hipArray_t,
     managed: *mut c_void,
-    /// The device's own pool, and memory that was allocated on `other`.
+    /// The device's default pool, and memory that was allocated on `other`.
     pool: hipMemPool_t,
     ordered: *mut c_void,
     is_registered: bool,
-    /// Pageable, but for a page that is registered.
+    /// Pageable, except for one registered page.
     host: Box<[u8; 3 * 4096]>,
 }
 
@@ -95,7 +96,7 @@ impl Things {
         new
     }
 
-    /// Makes the events anew: what they stand for is gone.
+    /// Recreates the events, whose recordings are gone.
     pub(crate) fn renew_events(&mut self) {
         // SAFETY: events of ours, and places for new ones.
         unsafe {
@@ -110,14 +111,14 @@ impl Things {
         }
     }
 
-    /// Whether no call has taken anything that [`renew_events`](Self::renew_events) does not make.
+    /// Returns whether no call has destroyed an object that [`renew_events`](Self::renew_events) does not recreate.
     pub(crate) fn are_whole(&self) -> bool {
         let streams = [self.captured, self.blocking, self.other].iter().all(|stream| !stream.is_null());
         let memory = [self.spare, self.spare_pinned, self.ordered].iter().all(|memory| !memory.is_null());
         streams && memory && !self.module.is_null() && !self.array.is_null() && self.is_registered
     }
 
-    /// Takes back what is left of them.
+    /// Destroys the remaining objects.
     pub(crate) fn destroy(mut self) {
         // SAFETY: handles of ours; what a call has destroyed is null.
         unsafe {
@@ -159,7 +160,7 @@ impl Things {
         }
     }
 
-    /// Makes the other stream part of the capture, with work of its own.
+    /// Makes the other stream join the capture, with work of its own.
     unsafe fn fork(&mut self) -> hipError_t {
         // SAFETY: handles of ours, and 64 bytes.
         unsafe {
@@ -168,7 +169,7 @@ impl Things {
         }
     }
 
-    /// A place in the middle page: no page of it is anybody else's.
+    /// An address in the middle page, which contains nothing else.
     fn registered(&mut self) -> *mut c_void {
         let start = self.host.as_mut_ptr();
         start.wrapping_add(start.align_offset(4096) + 4096).cast()
@@ -179,7 +180,7 @@ impl Things {
     }
 }
 
-/// A call: its name, and how it is made.
+/// A call: its name and a function that makes it.
 pub(crate) type Call = (&'static str, unsafe fn(&mut Things) -> hipError_t);
 
 /// Nulls a handle that a call has taken.
@@ -190,7 +191,7 @@ fn taken<T>(status: hipError_t, handle: &mut *mut T) -> hipError_t {
     status
 }
 
-/// Frees what a call has made, where it can be freed.
+/// Frees the result of a call, if it can be freed.
 fn made(status: hipError_t, free: impl FnOnce()) -> hipError_t {
     if status == hipSuccess {
         free();

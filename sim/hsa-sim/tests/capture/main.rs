@@ -1,10 +1,10 @@
-//! What a call answers while a stream is captured, on both HIP runtimes: the embedded one of hip-sim, and AMD's own over hsa-sim.
+//! The results of calls during stream capture, on both HIP runtimes: hip-sim's embedded one, and AMD's over hsa-sim.
 //!
-//! A case is a call, a capture mode, a thread with a mode of its own, and a kind of stream. Of each case both runtimes tell what the call
-//! answered, what became of the capture, and how the stream and the process go on after it. What ends a process's use of HIP
-//! for good (a capture that cannot be ended) is followed by a new process.
+//! A case is a call, a capture mode, a thread with its own mode, and a kind of stream. For each case both runtimes
+//! report the result of the call, the state of the capture, and how the stream and the process continue afterwards.
+//! After a case that makes HIP unusable in a process (a capture that cannot be ended), a new process is started.
 //!
-//! `HSA_SIM_CAPTURE=hipMalloc` shows the table of the calls with that in their name.
+//! `HSA_SIM_CAPTURE=hipMalloc` prints the table of the calls with that string in their name.
 #![cfg(target_os = "linux")]
 
 #[path = "../support/mod.rs"]
@@ -19,20 +19,20 @@ use std::ptr::null_mut;
 use calls::{CALLS, Things};
 use hip_sys::*;
 
-/// In a process that runs cases: the number of the first.
+/// Set in a process that runs cases: the number of the first.
 const FIRST: &str = "HSA_SIM_CAPTURE_FIRST";
-/// Set where the embedded runtime is to be used.
+/// Set if the embedded runtime is used.
 const EMBEDDED: &str = "HSA_SIM_CAPTURE_EMBEDDED";
-/// What to show.
+/// Selects the cases to print.
 const SHOW: &str = "HSA_SIM_CAPTURE";
-/// What the runtime of 7.2 does not survive well: it keeps a pointer to the stream that is destroyed. Not imitated either.
+/// HIP 7.2 keeps a dangling pointer to the destroyed stream. Not imitated.
 const DANGLING: &str = "hipStreamDestroy(captured)";
-/// What is added to a case that leaves a process in which nothing can be freed any more.
+/// Appended to a case after which nothing can be freed any more in the process.
 const UNFIT: &str = "; nothing is freed after it";
-/// What a line of the table begins with, in all that a process writes.
+/// The prefix of the table's lines in a process's output.
 const MARK: &str = "case ";
 
-/// Who makes the call.
+/// The thread that makes the call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Thread {
     /// The one that captures.
@@ -46,11 +46,11 @@ enum Thread {
 struct Case {
     call: usize,
     thread: Thread,
-    /// Of the thread that makes the call (`hipThreadExchangeStreamCaptureMode`).
+    /// The mode of the calling thread (`hipThreadExchangeStreamCaptureMode`).
     own: hipStreamCaptureMode,
-    /// Of the capture.
+    /// The mode of the capture.
     mode: hipStreamCaptureMode,
-    /// How the captured stream is made.
+    /// The flags of the captured stream.
     flags: u32,
 }
 
@@ -81,7 +81,8 @@ impl Case {
         format!("{}, {:?} thread in mode {own}, {mode} capture, {kind} stream", CALLS[self.call].0, self.thread)
     }
 
-    /// Runs it: what came of it, and whether the process can go on. Things that are whole afterwards are left for the next case.
+    /// Runs the case. Returns the result, and whether the process can continue. Undamaged objects are kept for the next
+    /// case.
     fn run(&self, kept: &mut [Option<Things>; 2]) -> (String, bool) {
         let kept = &mut kept[usize::from(self.flags == hipStreamDefault)];
         let mut things = kept.take().unwrap_or_else(|| Things::new(self.flags));
@@ -128,7 +129,7 @@ impl Case {
             if ended == hipSuccess {
                 check(hipGraphDestroy(graph));
             }
-            // HIP 7.2 crashes when it ends once more what it has ended with an error: it does where it does not ask for the thread.
+            // HIP 7.2 crashes if a capture is ended again after it ended with an error, in the mode that does not check the thread.
             let twice = ended == hipSuccess || self.mode != hipStreamCaptureModeRelaxed;
             let twice = if twice { hipStreamEndCapture(stream, &mut graph) } else { hipSuccess };
             let after = hipMemsetAsync(things.device, 3, 64, stream);
@@ -183,7 +184,7 @@ fn state(stream: hipStream_t) -> String {
     text.replace("hipStreamCaptureStatus", "")
 }
 
-/// Whether nothing is captured any more: then memory can be had.
+/// Returns whether no capture is active any more: then memory can be allocated.
 fn clean() -> bool {
     let mut memory = null_mut();
     // SAFETY: a place for the result, which is freed.
@@ -198,7 +199,7 @@ fn check(status: hipError_t) {
     assert_eq!(status, hipSuccess);
 }
 
-/// In a process of its own: runs cases on the HIP that it has, up to one that leaves it unfit.
+/// In a separate process: runs cases on its HIP runtime, up to one that makes the process unusable.
 #[test]
 fn child() {
     let Ok(first) = std::env::var(FIRST) else { return };
@@ -215,7 +216,7 @@ fn child() {
     }
 }
 
-/// What all cases came to; `None` where the runtime is not there.
+/// The results of all cases; `None` if the runtime is not available.
 fn table(release: Option<&str>) -> Option<Vec<String>> {
     let count = cases().len();
     let mut lines: Vec<String> = Vec::new();
@@ -233,7 +234,7 @@ fn table(release: Option<&str>) -> Option<Vec<String>> {
             }
         };
         let before = lines.len();
-        // libtest begins the first line.
+        // libtest writes the beginning of the first line.
         for line in text.lines().filter_map(|line| line.split_once(MARK)) {
             let (number, told) = line.1.split_once(": ").unwrap();
             assert_eq!(number, lines.len().to_string(), "{text}");

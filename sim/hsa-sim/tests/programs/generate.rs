@@ -1,10 +1,10 @@
-//! Random calls, right and wrong ones.
+//! Random calls, valid and invalid ones.
 
 use super::op::*;
 
 const SIZES: [usize; 8] = [4, 64, 256, 257, 1000, 1024, 4096, 20_000];
 
-/// A wish: a call, and a number that decides how it is ordered after what it would race with.
+/// A wish: a call, and a number that determines how it is ordered after work that it would race with.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Wish {
     pub(crate) op: Op,
@@ -15,7 +15,7 @@ pub(crate) struct Wish {
 pub(crate) fn wishes(seed: u64) -> Vec<Wish> {
     let mut random = Random(seed);
     let count = 8 + random.below(40);
-    // Something to work with first.
+    // First allocates memory to work with.
     let mut all: Vec<Op> = (0..2).map(|_| allocate(&mut random)).collect();
     all.extend((0..2).map(|slot| Op::CreateStream { slot, flags: slot as u32, priority: 0 }));
     all.push(Op::CreateEvent { slot: 0, flags: 0 });
@@ -48,7 +48,7 @@ fn place(random: &mut Random) -> Place {
     Place { base, offset }
 }
 
-/// A place that is more often the GPU's.
+/// A random address, most often in GPU memory.
 fn device_place(random: &mut Random) -> Place {
     let place = place(random);
     match place.base {
@@ -75,7 +75,7 @@ fn allocate(random: &mut Random) -> Op {
         9 | 10 => Source::Managed(random.pick(&[1, 1, 1, 2, 0, 4, 9])),
         _ => Source::Pitch(random.pick(&[1, 3, 16, 0])),
     };
-    // An array of rows is counted in bytes of its rows.
+    // The size of a pitched allocation is counted in bytes of its rows.
     let size = match source {
         Source::Pitch(_) => random.pick(&[1, 16, 100, 256, 300, 0]),
         _ => size(random),
@@ -127,7 +127,7 @@ fn launch(random: &mut Random) -> Op {
 
 fn copy(random: &mut Random) -> Op {
     let (to, from) = (place(random), place(random));
-    // Most often the kind that fits.
+    // Most often the kind that matches.
     let own = |place: Place| matches!(place.base, Base::Own(_));
     let fits = match (own(to), own(from)) {
         (true, true) => 0,

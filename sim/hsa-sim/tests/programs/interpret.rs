@@ -1,4 +1,4 @@
-//! Runs a program on whichever HIP the process has, and writes down what it answers.
+//! Runs a program on the process's HIP runtime, and records the results.
 #![allow(non_upper_case_globals, reason = "constants as HIP names them, in patterns")]
 
 use std::ffi::{CStr, c_void};
@@ -13,11 +13,11 @@ use super::op::*;
 const CODE: &[u8] = include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../hip/tests/kernels/kernels.gfx90a.co"));
 const KERNELS: [&CStr; 5] = [c"add_in_place", c"vector_add", c"slow_store", c"bounded", c"empty"];
 
-/// Bytes of a buffer of the program's; with room on both sides for what no call should touch.
+/// A buffer of the program, with margins on both sides that no call should touch.
 #[repr(align(4096))]
 struct Own([u8; HOST_BYTES]);
 
-/// A process's module and buffers, and a program's handles.
+/// A process's module and buffers, and the program's handles.
 pub(crate) struct Machine {
     kernels: [hipFunction_t; 5],
     own: [Box<Own>; HOST_BUFFERS],
@@ -29,7 +29,7 @@ pub(crate) struct Machine {
     live_events: [bool; EVENTS + 1],
     registered: [bool; HOST_BUFFERS],
     transcript: String,
-    /// Whether kinds of memory have the numbers that they had before HIP 6.
+    /// Whether memory types have their numbers from before HIP 6.
     old_kinds: bool,
 }
 
@@ -43,15 +43,15 @@ struct Piece {
 
 const NO_PIECE: Piece = Piece { address: null_mut(), size: 0, live: false, host: false };
 
-/// What a host function is to do.
+/// The work of a host function.
 struct Task {
     bytes: *mut u8,
     value: u8,
 }
 
 unsafe extern "C" fn add(task: *mut c_void) {
-    // SAFETY: made for this call by `HostFunction`; the buffer lives as long as the process, and the program is ordered so that
-    // nothing else uses it now.
+    // SAFETY: made for this call by `HostFunction`; the buffer lives as long as the process, and the program is ordered such that nothing
+    // else uses it now.
     unsafe {
         let task = Box::from_raw(task.cast::<Task>());
         (0..16).for_each(|n| *task.bytes.add(n) = (*task.bytes.add(n)).wrapping_add(task.value));
@@ -59,7 +59,7 @@ unsafe extern "C" fn add(task: *mut c_void) {
 }
 
 unsafe extern "C" fn hold(open: *mut c_void) {
-    // SAFETY: `Gate` waits for the stream before the flag goes.
+    // SAFETY: `Gate` waits for the stream before the flag is dropped.
     let open = unsafe { &*open.cast::<AtomicBool>() };
     while !open.load(Ordering::Acquire) {
         std::thread::sleep(std::time::Duration::from_micros(100));
@@ -89,7 +89,8 @@ impl Machine {
             for (kernel, name) in kernels.iter_mut().zip(KERNELS) {
                 assert_eq!(hipModuleGetFunction(kernel, module, name.as_ptr()), hipSuccess, "{name:?}");
             }
-            // The default streams are made with their first use; not where a stream of a program's has been.
+            // The default streams are created on first use. Create them before a program's streams, whose addresses they might otherwise
+            // reuse.
             assert_eq!(hipMemset(data(), 0, 4), hipSuccess);
             assert_eq!(hipMemsetAsync(data(), 0, 4, std::ptr::without_provenance_mut(2)), hipSuccess);
             assert_eq!(hipDeviceSynchronize(), hipSuccess);
@@ -109,7 +110,7 @@ impl Machine {
         }
     }
 
-    /// Runs a program: a line for each call, and at the end one for each piece of memory and the error that is left.
+    /// Runs a program. Returns a line for each call, and at the end one for each piece of memory and the last error.
     pub(crate) fn run(&mut self, program: &[Op]) -> String {
         // SAFETY: no arguments.
         unsafe { hipGetLastError() };
@@ -117,7 +118,7 @@ impl Machine {
         for (n, own) in self.own.iter_mut().enumerate() {
             own.0.iter_mut().enumerate().for_each(|(at, byte)| *byte = (31 * at + n) as u8);
         }
-        // SAFETY: programs are made so that no call does what HIP forbids without checking it.
+        // SAFETY: programs are built such that no call does what HIP forbids without checking it.
         unsafe {
             hipEventCreateWithFlags(&mut self.events[ORDER], hipEventDisableTiming);
             self.live_events[ORDER] = true;
@@ -131,7 +132,7 @@ impl Machine {
         std::mem::take(&mut self.transcript)
     }
 
-    /// Writes down what is in memory and gives everything back.
+    /// Records the contents of memory and frees everything.
     unsafe fn end(&mut self) {
         // SAFETY: as of `run`.
         unsafe {
@@ -204,11 +205,11 @@ impl Machine {
         }
     }
 
-    /// Makes a call: its status and what else it said.
+    /// Makes a call. Returns its status and its other results.
     #[allow(clippy::too_many_lines)]
     unsafe fn call(&mut self, op: &Op) -> (u32, String) {
         let mut told = String::new();
-        // SAFETY: programs are made so that no call does what HIP forbids without checking it.
+        // SAFETY: programs are built such that no call does what HIP forbids without checking it.
         let status = unsafe {
             match *op {
                 Op::Allocate { piece, size, source } => {
@@ -512,7 +513,7 @@ impl Machine {
     }
 }
 
-/// Where it cannot be known whether something is done, "not yet" is as right as yes.
+/// If it is not known whether work has completed, "not ready" is as correct as success.
 fn known(status: hipError_t, done: bool) -> hipError_t {
     if !done && status == hipErrorNotReady { hipSuccess } else { status }
 }

@@ -1,10 +1,11 @@
-//! A thousand random programs on both HIP runtimes: the embedded one of hip-sim, and AMD's own over hsa-sim. Each answers every call with
-//! the same status, and leaves the same bytes, whether the program is right or wrong.
+//! A thousand random programs on both HIP runtimes: hip-sim's embedded one, and AMD's over hsa-sim. Both must return
+//! the same status for every call and leave the same bytes in memory, for valid and invalid programs.
 //!
-//! A program is a list of calls made from a seed ([`generate`], [`order`]); both runtimes get the same list, each in a process of its own
-//! with many programs, and what they answered is compared. Where it differs the program is made as small as it can be and printed.
+//! A program is a list of calls generated from a seed ([`generate`], [`order`]). Both runtimes get the same list, each
+//! in a separate process with many programs, and the results are compared. A program with a difference is minimised and
+//! printed.
 //!
-//! `HSA_SIM_PROGRAMS=7,5000..6000` chooses other seeds; the ignored tests run the older releases.
+//! `HSA_SIM_PROGRAMS=7,5000..6000` selects other seeds; the ignored tests run the older releases.
 #![cfg(target_os = "linux")]
 
 #[path = "../support/mod.rs"]
@@ -27,25 +28,25 @@ use interpret::Machine;
 use order::program;
 use releases::{Release, Verdict};
 
-/// What one process is to run: `seed` or `seed:wish,wish,...`, one a line.
+/// The programs for a process: `seed` or `seed:wish,wish,...`, one per line.
 const JOB: &str = "HSA_SIM_PROGRAMS_JOB";
-/// Where it writes what came of it.
+/// The file for its results.
 const RESULT: &str = "HSA_SIM_PROGRAMS_RESULT";
-/// Set where the embedded runtime is to be used.
+/// Set if the embedded runtime is used.
 const EMBEDDED: &str = "HSA_SIM_PROGRAMS_EMBEDDED";
-/// Else the release.
+/// Otherwise the release.
 const RELEASE: &str = "HSA_SIM_PROGRAMS_RELEASE";
-/// Programs of one run.
+/// The seeds of one run.
 const PROGRAMS: std::ops::Range<u64> = 0..1000;
-/// The longest that a process may take, in seconds: for a search, which then goes on. Else the watchdog of the step
-/// ends what hangs.
+/// The maximum run time of a process in seconds, for a search, which then continues. By default the step's watchdog
+/// ends a process that hangs.
 const PATIENCE: &str = "HSA_SIM_PROGRAMS_PATIENCE";
-/// Differences that are shown.
+/// The number of differences that are printed.
 const SHOWN: usize = 8;
-/// Programs that may end their process before no more are run.
+/// The number of programs that may crash their process before the run is stopped.
 const RESTARTS: usize = 12;
 
-/// A program to run: its seed, and which of its wishes are granted.
+/// A program: its seed, and which of its wishes are included.
 #[derive(Clone, Debug)]
 struct Job {
     seed: u64,
@@ -83,7 +84,7 @@ impl Job {
     }
 }
 
-/// In a process of its own: runs the job's programs on the HIP that it has.
+/// In a separate process: runs the job's programs on its HIP runtime.
 #[test]
 fn child() {
     let (Ok(job), Ok(result)) = (std::env::var(JOB), std::env::var(RESULT)) else { return };
@@ -103,22 +104,22 @@ fn child() {
     }
 }
 
-/// Where programs run.
+/// The runtime that runs programs.
 #[derive(Clone, Copy)]
 enum Backend {
     Embedded,
     Real(&'static Release),
 }
 
-/// What came of a process: the transcripts, as far as it got, and how it ended where that was not well.
+/// The result of a process: the transcripts so far, and how it ended if it failed.
 struct Part {
     transcripts: Vec<String>,
     trouble: Option<String>,
 }
 
-/// What came of some programs.
+/// The results of several programs.
 struct Outcome {
-    /// One for each program; none where the process ended in it.
+    /// One per program; `None` if the process ended in it.
     transcripts: Vec<Option<String>>,
     trouble: Option<String>,
 }
@@ -190,7 +191,8 @@ fn finish(mut child: Child, result: &Path) -> Part {
     Part { transcripts, trouble }
 }
 
-/// Runs programs on both; `None` where the release is not there. After one that ends its process the others go on in a new one.
+/// Runs programs on both runtimes; `None` if the release is not available. After a crash, the remaining programs run in
+/// a new process.
 fn run(release: &'static Release, jobs: &[Job]) -> Option<[Outcome; 2]> {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let backends = [Backend::Embedded, Backend::Real(release)];
@@ -220,7 +222,7 @@ fn run(release: &'static Release, jobs: &[Job]) -> Option<[Outcome; 2]> {
     Some(outcomes)
 }
 
-/// How two runs of one program differ: both lines, or what went wrong.
+/// The difference of two runs of a program: both lines, or the failure.
 fn difference(release: &Release, embedded: Option<&str>, real: Option<&str>) -> Option<String> {
     let (Some(embedded), Some(real)) = (embedded, real) else {
         let who = if embedded.is_none() { "hip-sim" } else { release.file };
@@ -249,7 +251,7 @@ fn difference(release: &Release, embedded: Option<&str>, real: Option<&str>) -> 
     }
 }
 
-/// Runs one program, or what is left of it; how it differs.
+/// Runs one program, or a part of it. Returns the difference.
 fn differs(release: &'static Release, job: &Job) -> Option<String> {
     let [embedded, real] = run(release, std::slice::from_ref(job))?;
     let text = difference(
@@ -261,7 +263,8 @@ fn differs(release: &'static Release, job: &Job) -> Option<String> {
     Some([&[text][..], &trouble].concat().join("\n"))
 }
 
-/// The smallest part of a program's wishes that differs still (delta debugging): its text, and how it differs.
+/// The smallest part of a program's wishes that still shows the difference (delta debugging): its text, and the
+/// difference.
 fn smallest(release: &'static Release, seed: u64) -> Option<String> {
     let mut best = Job { seed, keep: Some((0..wishes(seed).len()).collect()) };
     let mut found = differs(release, &best)?;
@@ -293,7 +296,7 @@ fn smallest(release: &'static Release, seed: u64) -> Option<String> {
     Some(format!("{text}{found}"))
 }
 
-/// The programs that the environment asks for.
+/// The programs selected by the environment.
 fn asked() -> Option<Vec<Job>> {
     let text = std::env::var("HSA_SIM_PROGRAMS").ok()?;
     if text.contains(':') {

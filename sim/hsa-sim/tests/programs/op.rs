@@ -1,14 +1,14 @@
-//! What a program is made of: calls of HIP with everything that they are given.
+//! The elements of a program: HIP calls with all their arguments.
 
-/// Pieces of memory that a program can hold at a time.
+/// The maximum number of memory pieces of a program.
 pub(crate) const PIECES: usize = 6;
-/// Buffers of the program's own, each of [`HOST_BYTES`].
+/// Buffers of the program, each with [`HOST_BYTES`].
 pub(crate) const HOST_BUFFERS: usize = 3;
 pub(crate) const HOST_BYTES: usize = 4096;
-/// Streams, and events of the program's.
+/// The number of streams, and of the program's events.
 pub(crate) const STREAMS: usize = 4;
 pub(crate) const EVENTS: usize = 4;
-/// The event that orders streams where they would race.
+/// The event that orders streams that would otherwise race.
 pub(crate) const ORDER: usize = EVENTS;
 
 /// An address.
@@ -18,30 +18,30 @@ pub(crate) struct Place {
     pub(crate) offset: usize,
 }
 
-/// What an address is counted from.
+/// The base of an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Base {
     Null,
-    /// An address at which nothing is.
+    /// An unmapped address.
     Wild,
-    /// Memory of HIP's, by number. Never allocated: null. Freed: where it was.
+    /// HIP's memory, by number. Never allocated: null. Freed: its former address.
     Piece(usize),
     /// A buffer of the program's.
     Own(usize),
 }
 
-/// A stream to name in a call.
+/// A stream argument.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Queue {
     /// The legacy default stream.
     Default,
     /// The thread's own default stream.
     PerThread,
-    /// By number; one that was destroyed, if it was.
+    /// By number; possibly a destroyed stream.
     Slot(usize),
 }
 
-/// Where memory comes from.
+/// The allocation function of memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Source {
     Malloc,
@@ -51,7 +51,7 @@ pub(crate) enum Source {
     Pinned(u32),
     /// `hipMallocManaged` with flags.
     Managed(u32),
-    /// `hipMallocPitch` of so many rows: the size is that of a row.
+    /// `hipMallocPitch` with this many rows. The size is that of a row.
     Pitch(usize),
 }
 
@@ -63,16 +63,16 @@ pub(crate) enum Release {
     Async(Queue),
 }
 
-/// Which function of a family is called.
+/// The variant of a function that is called.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Call {
-    /// The one that waits.
+    /// The synchronous one.
     Plain,
     /// `...Async`.
     Async(Queue),
     /// `hipMemcpyWithStream`.
     With(Queue),
-    /// `hipMemcpyHtoD` and so on, as the kind says.
+    /// `hipMemcpyHtoD` and so on, according to the kind.
     Typed,
     /// The same, `...Async`.
     TypedAsync(Queue),
@@ -148,7 +148,7 @@ pub(crate) enum Op {
         lds: u32,
         queue: Queue,
     },
-    /// The program writes its own, or pinned, memory.
+    /// The program writes to its own or to pinned memory.
     Write {
         to: Place,
         value: u8,
@@ -186,7 +186,7 @@ pub(crate) enum Op {
     SyncEvent {
         slot: usize,
     },
-    /// Where it cannot be known whether it is `done`, both answers are right.
+    /// If it is not known whether it is `done`, both results are correct.
     QueryEvent {
         slot: usize,
         done: bool,
@@ -201,13 +201,13 @@ pub(crate) enum Op {
         slot: usize,
         flags: u32,
     },
-    /// A function of the program's, which adds to bytes of a buffer of its own.
+    /// A host function that adds to bytes of one of the program's buffers.
     HostFunction {
         queue: Queue,
         buffer: usize,
         value: u8,
     },
-    /// A stream is held up while an event on it and the stream itself are asked.
+    /// Blocks a stream while an event on it and the stream itself are queried.
     Gate {
         queue: Queue,
         slot: usize,
@@ -243,7 +243,7 @@ pub(crate) enum Op {
         known: bool,
     },
     MemoryLeft,
-    /// Calls with null where a result is to go.
+    /// Calls with a null output pointer.
     NoPlace {
         which: usize,
     },
@@ -265,7 +265,7 @@ impl Random {
         (self.next() % n as u64) as usize
     }
 
-    /// One time in `n`.
+    /// Returns true once in `n` times.
     pub(crate) fn rarely(&mut self, n: usize) -> bool {
         self.below(n) == 0
     }

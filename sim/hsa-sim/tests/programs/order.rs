@@ -1,19 +1,20 @@
-//! Makes a program of wishes: one whose result is decided.
+//! Builds a program with a deterministic result from wishes.
 //!
-//! A model follows what is alive, and for each stream and the program itself what has happened before what comes next (vector clocks;
-//! the legacy default stream and blocking streams wait for each other). What would race with something that went before is put
-//! behind it by an event or a wait. What HIP does not check, so that it would crash or mean nothing, is left out: memory
-//! accessed through an address that is nobody's, a kernel out of bounds, a handle whose place another one may have by now.
+//! A model tracks the live objects, and for each stream and the program itself which earlier work has happened before
+//! (vector clocks; the legacy default stream and blocking streams wait for each other). A call that would race with
+//! earlier work is ordered after it with an event or a wait. Calls are left out if HIP does not check them and would
+//! crash or behave unpredictably: memory accesses through an unmapped address, a kernel out of bounds, a handle whose
+//! address may have been reused.
 
 use super::generate::Wish;
 use super::op::*;
 
-/// Number of a thread of work: the program itself, the default streams, then each stream as it is made.
+/// The index of a thread of work: the program itself, the default streams, then each stream in the order of creation.
 const HOST: usize = 0;
 const NULL: usize = 1;
 const PER_THREAD: usize = 2;
 
-/// For each thread of work how much of it has happened.
+/// For each thread of work, how much of it has happened.
 #[derive(Clone, Debug, Default)]
 struct Clock(Vec<u64>);
 
@@ -41,10 +42,10 @@ struct Thread {
     queue: Queue,
 }
 
-/// Who has used a piece of memory.
+/// The users of a piece of memory.
 #[derive(Clone, Debug, Default)]
 struct Used {
-    /// Thread and time of the last write, and of reads since.
+    /// Thread and time of the last write, and of the reads since.
     write: Option<(usize, u64)>,
     reads: Vec<(usize, u64)>,
 }
@@ -56,7 +57,7 @@ struct Piece {
     host: bool,
     /// From `hipMallocAsync`.
     pooled: bool,
-    /// Freed, and nothing else can have its place yet.
+    /// Freed, and its address cannot have been reused yet.
     stale: bool,
     used: Used,
 }
@@ -66,9 +67,9 @@ enum Stream {
     /// A null handle: the default stream.
     #[default]
     None,
-    /// The thread of a live one.
+    /// The thread of a live stream.
     Live(usize),
-    /// The real runtime looks into what was there.
+    /// The real runtime would access freed memory.
     Gone,
 }
 
@@ -79,17 +80,17 @@ struct Event {
     recorded: Option<Clock>,
 }
 
-/// What an address leads to.
+/// The target of an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Target {
     Null,
-    /// Of HIP's or registered, with so many bytes to its end.
+    /// HIP's or registered memory, with this many bytes up to its end.
     Known(usize),
-    /// Of the program's, with so many bytes to its end.
+    /// Memory of the program, with this many bytes up to its end.
     Own(usize),
-    /// Nothing, and HIP knows of nothing there.
+    /// Unmapped, and not known to HIP.
     Nothing,
-    /// What cannot be told.
+    /// Unknown.
     Unclear,
 }
 
@@ -109,7 +110,7 @@ struct Model {
     out: Vec<Op>,
 }
 
-/// The program of some wishes.
+/// Builds the program for these wishes.
 pub(crate) fn program(wishes: &[Wish]) -> Vec<Op> {
     let thread = |blocking, queue| Thread { clock: Clock::default(), blocking, live: true, queue };
     let mut events = vec![Event::default(); EVENTS + 1];
@@ -130,7 +131,7 @@ pub(crate) fn program(wishes: &[Wish]) -> Vec<Op> {
 }
 
 impl Model {
-    /// The thread of a stream that lives.
+    /// The thread of a live stream.
     fn thread(&self, queue: Queue) -> Option<usize> {
         match queue {
             Queue::Default => Some(NULL),
@@ -143,12 +144,12 @@ impl Model {
         }
     }
 
-    /// Whether a stream can be named in a call.
+    /// Returns whether a stream can be used in a call.
     fn can_name(&self, queue: Queue) -> bool {
         self.thread(queue).is_some()
     }
 
-    /// Whether an event can be: it lives, or is a null handle.
+    /// Returns whether an event can be used: it is live, or a null handle.
     fn can_name_event(&self, slot: usize) -> bool {
         self.events[slot].live || !self.events[slot].made
     }
@@ -160,7 +161,7 @@ impl Model {
         }
     }
 
-    /// What the next piece of work of a thread comes after.
+    /// The clock of the next work of a thread.
     fn next(&self, thread: usize) -> Clock {
         let mut clock = self.threads[thread].clock.clone();
         if thread != HOST {
@@ -174,14 +175,14 @@ impl Model {
         clock
     }
 
-    /// Makes what a thread does next come after all that uses this memory.
+    /// Orders the next work of a thread after all uses of this memory.
     fn order(&mut self, thread: usize, memory: Memory, write: bool, salt: u64) {
         while let Some(other) = self.conflict(thread, memory, write) {
             self.put_behind(thread, other, salt);
         }
     }
 
-    /// Adds a piece of work to a thread, after all that it uses.
+    /// Adds work to a thread, after all earlier uses of its memory.
     fn work(&mut self, op: Op, thread: usize, uses: &[(Memory, bool)], salt: u64) {
         for (memory, write) in uses {
             self.order(thread, *memory, *write, salt);
@@ -213,7 +214,7 @@ impl Model {
         }
     }
 
-    /// A thread that is not known to be done with memory.
+    /// A thread that may still use the memory.
     fn conflict(&mut self, thread: usize, memory: Memory, write: bool) -> Option<usize> {
         let clock = self.next(thread);
         let used = self.used(memory);
@@ -244,7 +245,7 @@ impl Model {
     fn sync(&mut self, queue: Queue) {
         self.out.push(Op::SyncStream { queue });
         if let Some(thread) = self.thread(queue) {
-            // The default stream stands for those that wait for it.
+            // The default stream includes the streams that it waits for.
             let clock = if thread == NULL { self.next(thread) } else { self.threads[thread].clock.clone() };
             self.threads[HOST].clock.join(&clock);
         }
@@ -263,7 +264,7 @@ impl Model {
         }
     }
 
-    /// Whether all that was recorded is known to be done.
+    /// Returns whether all recorded work is known to have completed.
     fn is_past(&self, clock: &Clock) -> bool {
         let host = &self.threads[HOST].clock;
         clock.0.iter().enumerate().all(|(thread, time)| thread == HOST || host.at(thread) >= *time)
@@ -287,7 +288,7 @@ impl Model {
                     _ => Target::Nothing,
                 },
                 piece if piece.live && place.offset < piece.size => Target::Known(piece.size - place.offset),
-                // The next piece may lie there, or nothing.
+                // The next piece may be at that address, or nothing.
                 piece if piece.live => Target::Unclear,
                 piece if piece.stale && place.offset == 0 => Target::Nothing,
                 _ if self.pieces[n].size == 0 && !self.pieces[n].pooled => match place.offset {
@@ -307,7 +308,7 @@ impl Model {
         }
     }
 
-    /// Adds what is said to fail, or to do nothing.
+    /// Adds a call that fails or does nothing.
     fn plain(&mut self, op: Op) {
         self.out.push(op);
     }
@@ -329,7 +330,7 @@ impl Model {
             }
             Op::Fill { to, count, width, call, .. } => {
                 let bytes = count.saturating_mul(width.max(1));
-                // The real runtime ends the process for words that are not where words are.
+                // The real runtime ends the process for misaligned words.
                 if to.offset % width.max(1) != 0 {
                     return;
                 }
@@ -337,8 +338,7 @@ impl Model {
             }
             Op::Fill2D { to, pitch, width, height, call, .. } => {
                 let bytes = if height == 0 || width == 0 { 0 } else { pitch * (height - 1) + width };
-                // Beyond the end is not looked for in all releases.
-                // Rows of the host's memory are not filled right by the older releases.
+                // Not all releases check for the end of the memory. The older releases do not fill rows of host memory correctly.
                 let host = matches!(to.base, Base::Piece(n) if self.pieces[n].host) || matches!(to.base, Base::Own(_));
                 if !host && width <= pitch && !matches!(self.target(to), Target::Known(left) if left < bytes) {
                     self.fill(op, to, bytes, call, salt);
@@ -420,7 +420,7 @@ impl Model {
                     _ => self.plain(op),
                 }
             }
-            // The real runtime looks into a stream that is gone.
+            // The real runtime accesses a destroyed stream.
             Op::HostFunction { queue, buffer, .. } => {
                 if let Some(thread) = self.thread(queue) {
                     self.work(op, thread, &[(Memory::Own(buffer), true)], salt);
@@ -429,7 +429,7 @@ impl Model {
             Op::Gate { queue, slot } => {
                 let Some(thread) = self.thread(queue).filter(|thread| *thread > PER_THREAD) else { return };
                 if self.events[slot].live {
-                    // Nothing else is to wait behind the gate.
+                    // No other work may wait behind the gate.
                     self.sync_device();
                     self.work(op, thread, &[], salt);
                     let clock = self.threads[thread].clock.clone();
@@ -438,9 +438,9 @@ impl Model {
                 }
             }
             Op::SyncDevice => self.sync_device(),
-            // What is not HIP's is told of in another way by each release.
+            // For memory that is not HIP's, each release reports something else.
             Op::Attributes { place } if !matches!(self.target(place), Target::Known(_)) => {}
-            // The real runtime knows a base of its own.
+            // The real runtime returns a base of its own.
             Op::Range { place: Place { base: Base::Own(n), .. } } if self.registered[n] => {}
             Op::Range { place: Place { base: Base::Piece(n), .. } } if self.pieces[n].pooled => {}
             Op::Attributes { place }
@@ -519,7 +519,7 @@ impl Model {
             Source::Managed(flags) => (flags == 1 || flags == 2, true, size),
             Source::Pitch(rows) => (true, false, size.next_multiple_of(256).saturating_mul(rows)),
         };
-        // What comes to nothing, or what there is no memory for.
+        // Sizes of 0, or for which there is no memory.
         let good = good && bytes < 1 << 30 && (bytes > 0 || !matches!(source, Source::Managed(_)));
         match source {
             Source::Async(_) if good && bytes > 0 => self.work(op, thread, &[(Memory::Piece(piece), true)], salt),
@@ -553,13 +553,13 @@ impl Model {
         let target = self.target(place);
         match (target, place.base) {
             (Target::Unclear, _) | (Target::Known(_), Base::Own(_)) => {}
-            // 5.7 takes it, and ends the process later.
+            // 5.7 accepts it, and ends the process later.
             (Target::Own(_) | Target::Nothing, _) if matches!(how, Release::Async(_)) => {}
             (Target::Known(_), Base::Piece(n)) if place.offset == 0 => {
                 let Release::Async(queue) = how else {
                     self.plain(op);
                     let piece = &mut self.pieces[n];
-                    // A pool keeps what it was given.
+                    // A pool keeps the addresses of its memory.
                     (piece.live, piece.stale) = (false, !piece.pooled);
                     return;
                 };
@@ -575,19 +575,19 @@ impl Model {
                 }
             }
             (_, Base::Piece(n)) if self.pieces[n].live && place.offset == 0 => {
-                // Of no bytes.
+                // Zero bytes.
                 self.plain(op);
                 if how == Release::Free || how == Release::HostFree {
                     self.pieces[n].live = false;
                 }
             }
-            // The real runtime frees all of what it is given the middle of.
+            // The real runtime frees all of an allocation if it is given an address inside it.
             (Target::Known(_), _) => {}
             _ => self.plain(op),
         }
     }
 
-    /// A copy, where each end is a place, the bytes from its first to its last, and whether they are in order.
+    /// A copy. Each end is an address with the range of bytes, and whether they are in order.
     fn copy(
         &mut self,
         op: Op,
@@ -612,7 +612,7 @@ impl Model {
             _ => false,
         };
         let is_nothing = to_bytes == 0 || from_bytes == 0;
-        // Typed ones do not keep the error.
+        // The typed functions do not store the error.
         let Some(thread) = self.thread(queue) else {
             if !matches!(call, Call::TypedAsync(_)) {
                 self.plain(op);
@@ -620,7 +620,7 @@ impl Model {
             return;
         };
         if is_nothing || !fits || target == Target::Null || source == Target::Null || kind > 4 {
-            // Refused, or nothing to do. With a kind that is none 5.7 copies.
+            // Refused, or nothing to do. For an invalid kind, 5.7 copies.
             if kind <= 4 || is_nothing || inside(target, to_bytes) && inside(source, from_bytes) {
                 self.plain(op);
             }
@@ -628,22 +628,22 @@ impl Model {
         }
         let known = |target: Target| matches!(target, Target::Known(_));
         if !inside(target, to_bytes) || !inside(source, from_bytes) {
-            // Refused where HIP knows the memory; in rows not by every release.
+            // Refused if HIP knows the memory; for row copies, not in every release.
             let refused = known(target) && !inside(target, to_bytes) || known(source) && !inside(source, from_bytes);
-            // Nothing on the host's side is looked at for what is said to be the GPU's.
+            // Nothing is checked about host memory that is claimed to be GPU memory.
             let both_unknown = !known(target) && !known(source) && (1..=3).contains(&kind);
-            // What comes from a pool may be larger than it was asked for.
+            // Memory from a pool may be larger than requested.
             let pooled = [to, from].iter().any(|place| matches!(place.base, Base::Piece(n) if self.pieces[n].pooled));
             if matches!(op, Op::Copy { .. }) && !pooled && (refused || both_unknown) {
                 self.plain(op);
             }
             return;
         }
-        // hip-sim wants memory of the GPU's where the kind says so.
+        // hip-sim requires GPU memory if the kind says so.
         if (kind == 1 || kind == 3) && !known(target) || (kind == 2 || kind == 3) && !known(source) {
             return;
         }
-        // Ranges that overlap give what they may.
+        // The result of overlapping ranges is unspecified.
         if Self::memory(to) == Self::memory(from) {
             let apart = to.offset + to_bytes <= from.offset || from.offset + from_bytes <= to.offset;
             if !apart {
@@ -654,7 +654,7 @@ impl Model {
             .into_iter()
             .filter_map(|(place, write)| Some((Self::memory(place)?, write)))
             .collect();
-        // The program's own memory may be read or written as soon as the call is made.
+        // Memory of the program may be read or written as soon as the call is made.
         for (end, write) in [(source, false), (target, true)] {
             let place = if write { to } else { from };
             if let (Target::Own(_), Some(memory)) = (end, Self::memory(place)) {
@@ -703,10 +703,10 @@ impl Model {
         }
         let threads = block.iter().fold(1, |product: u64, dimension| product.saturating_mul(u64::from(*dimension)));
         let blocks = grid.iter().fold(1, |product: u64, dimension| product.saturating_mul(u64::from(*dimension)));
-        // So many take too long, if they are let through.
+        // If accepted, so many threads would take too long.
         let odd = block.contains(&0) || grid.contains(&0) || threads > 1024;
         if kernel == Kernel::None && (odd || lds > 4096 || self.thread(queue).is_none()) {
-            // Which of two mistakes is told of is anybody's guess.
+            // If there are two errors, it is not specified which one is reported.
             return;
         }
         let across = u64::from(grid[0]) * u64::from(block[0]);
@@ -730,11 +730,11 @@ impl Model {
             let Some(memory) = Self::memory(*place).filter(|_| fits && place.offset % 4 == 0) else { return };
             uses.push((memory, *write));
         }
-        // Where one buffer is two arguments, threads of the same kernel would race.
+        // If one buffer is passed for two arguments, threads of the same kernel would race.
         if kernel == Kernel::Sum && (uses[0].0 == uses[2].0 || uses[1].0 == uses[2].0) {
             return;
         }
-        // Of several blocks with the same words, any may be the last; they all store the same but for these.
+        // If several blocks store to the same words, any may be the last; they store the same values, except for these.
         match self.thread(queue) {
             Some(thread) => self.work(op, thread, &uses, salt),
             None => self.plain(op),

@@ -1,23 +1,23 @@
-//! The releases, and where their answers are other ones than hip-sim's.
+//! The releases, and their known differences from hip-sim.
 
 /// A release of ROCm.
 pub(crate) struct Release {
     pub(crate) name: &'static str,
     pub(crate) file: &'static str,
-    /// Whether the last error stays until it is read, as it does in hip-sim; before 7.0 the next call that succeeds ends it.
+    /// Whether the last error stays until it is read, as in hip-sim. Before 7.0 the next successful call clears it.
     keeps_errors: bool,
-    /// Answers that differ.
+    /// Known differences.
     known: &'static [Known],
 }
 
-/// An answer of a release that is not hip-sim's, and why that is as it should be.
+/// A known difference of a release from hip-sim, and why it is correct.
 struct Known {
-    /// What the call, as programs print it, begins with and holds.
+    /// The prefix of the printed call, and a string in it.
     call: &'static str,
     with: &'static str,
     /// The statuses of hip-sim and of the release.
     statuses: (u32, u32),
-    /// Whether the rest of the program comes out otherwise, too.
+    /// Whether the rest of the program differs too.
     ends: bool,
 }
 
@@ -25,12 +25,12 @@ const fn known(call: &'static str, with: &'static str, ours: u32, theirs: u32) -
     Known { call, with, statuses: (ours, theirs), ends: false }
 }
 
-/// Where the rest of the program is not to be compared.
+/// A difference after which the rest of the program is not compared.
 const fn ends(call: &'static str, with: &'static str, ours: u32, theirs: u32) -> Known {
     Known { call, with, statuses: (ours, theirs), ends: true }
 }
 
-/// The release whose answers hip-sim gives.
+/// The release that hip-sim implements.
 pub(crate) const ROCM_7_2: Release = Release { name: "7.2", file: "libamdhip64.so.7", keeps_errors: true, known: &[] };
 
 pub(crate) const ROCM_6_4: Release = Release {
@@ -38,7 +38,7 @@ pub(crate) const ROCM_6_4: Release = Release {
     file: "libamdhip64.so.6",
     keeps_errors: false,
     known: &[
-        // `hipFreeAsync` of null is a mistake.
+        // `hipFreeAsync` of null is an error.
         known("Free", "Async", 0, 1),
     ],
 };
@@ -50,25 +50,25 @@ pub(crate) const ROCM_5_7: Release = Release {
     known: &[
         known("Free", "Async", 0, 1),
         known("Allocate", "Pinned(3221225472)", 0, 1),
-        // Rows are looked at where there are none, and addresses before pitches.
+        // Row copies are checked even without rows, and addresses are checked before pitches.
         known("Copy2D", "", 0, 1),
         known("Copy2D", "", 0, 12),
         known("Copy2D", "", 12, 1),
-        // A kind that is none is told of last, or copied with.
+        // An invalid kind is reported last, or accepted.
         known("Copy", "", 21, 1),
         ends("Copy", "", 21, 0),
-        // Flags that must be 0 are not looked at, or after the event.
+        // Reserved flags are not checked, or only after the event.
         known("DevicePointer", "flags: 1", 1, 0),
         known("WaitEvent", "", 1, 400),
     ],
 };
 
-/// What two lines say of two runs.
+/// The comparison of two lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
     Same,
     Different,
-    /// As it is known, and from here on nothing can be said.
+    /// A known difference, after which nothing can be compared.
     Over,
 }
 
@@ -79,7 +79,7 @@ fn parts(line: &str) -> Option<(&str, u32, &str)> {
     Some((call, status.parse().ok()?, rest))
 }
 
-/// Whether two lines say the same, or differ as they are known to.
+/// Compares two lines, allowing for known differences.
 pub(crate) fn compare(release: &Release, ours: &str, theirs: &str) -> Verdict {
     let verdict = |same: bool| if same { Verdict::Same } else { Verdict::Different };
     if ours == theirs {
@@ -93,7 +93,7 @@ pub(crate) fn compare(release: &Release, ours: &str, theirs: &str) -> Verdict {
         return Verdict::Different;
     }
     if !release.keeps_errors && status == answer {
-        // Without the last error, in a gate too.
+        // Without the last error, also in a gate.
         let rest = |told: &str| {
             let told = told.split("; last").next().unwrap_or_default();
             told.split(['(', ')']).step_by(2).collect::<String>()
@@ -115,7 +115,7 @@ pub(crate) fn compare(release: &Release, ours: &str, theirs: &str) -> Verdict {
     }
 }
 
-/// What sort of difference two lines are: the call's name and the answers.
+/// The class of a difference: the call's name and the results.
 pub(crate) fn kind(difference: &str) -> String {
     let line = |line: &str| match parts(line.split_once(": ").map_or(line, |(_, line)| line)) {
         Some((call, status, rest)) => {

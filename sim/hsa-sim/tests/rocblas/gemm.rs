@@ -1,4 +1,4 @@
-//! Products of matrices: Tensile's kernels, with matrix instructions.
+//! Matrix products: Tensile's kernels with matrix instructions.
 
 use std::ffi::c_int;
 
@@ -9,7 +9,7 @@ use super::support::libraries::on_each;
 use super::support::scalar::{Scalar, assert_agree, real, sample};
 use super::{Any, Blas, FILES, Matrix, Op, any, at, size, sum_of};
 
-/// The kernels that ran, by the name of a library's, and that some of them were made of matrix instructions: Tensile names those `MI`.
+/// Checks the names of the kernels that ran, and that some of them use matrix instructions: Tensile names those `MI`.
 fn assert_tensile_ran(texts: Option<Vec<(&str, String)>>) -> bool {
     let Some(texts) = texts else { return false };
     for (arch, text) in texts {
@@ -23,7 +23,7 @@ fn assert_tensile_ran(texts: Option<Vec<(&str, String)>>) -> bool {
     true
 }
 
-/// What a product of matrices of `A` is calculated of.
+/// The parameters of a matrix product.
 struct Case {
     ops: (Op, Op),
     sizes: (usize, usize, usize),
@@ -32,12 +32,12 @@ struct Case {
     beta: Complex64,
 }
 
-/// A product, without an imaginary part where the type has none: infinity times zero is no number.
+/// A product; without an imaginary part for real types, since infinity times zero is NaN.
 fn times<T: Scalar>(a: Complex64, b: Complex64) -> Complex64 {
     if T::COMPLEX { a * b } else { real(a.re * b.re) }
 }
 
-/// Matrices of a case, one batch after the other; columns are three numbers apart, more than they are long.
+/// The matrices of a case, one batch after the other; the column stride is three more than the column length.
 struct Operands<A, C> {
     a: Vec<A>,
     b: Vec<A>,
@@ -54,13 +54,13 @@ impl<A: Scalar, C: Scalar> Operands<A, C> {
         let lengths = [strides[0] * a_columns, strides[1] * b_columns, strides[2] * n];
         let mut c: Vec<C> = sample(lengths[2] * case.batch, 13);
         if case.beta == real(0.0) && C::ROUNDING > 0.0 {
-            // It is not to be read.
+            // It must not be read.
             c.fill(C::of(Complex64::new(f64::NAN, f64::NAN)));
         }
         Self { a: sample(lengths[0] * case.batch, 11), b: sample(lengths[1] * case.batch, 12), c, strides, lengths }
     }
 
-    /// What becomes of `c`: between columns nothing.
+    /// The expected contents of `c`; the elements between columns do not change.
     fn expected(&self, case: &Case) -> Vec<Complex64> {
         let (m, n, k) = case.sizes;
         let mut out: Vec<Complex64> = self.c.iter().map(|c| c.value()).collect();
@@ -239,12 +239,12 @@ fn code<T: Scalar>() -> c_int {
 fn gemm_ex<A: Scalar, C: Scalar, By: Scalar>(blas: &Blas) {
     for first in [Op::N, Op::T] {
         for second in [Op::N, Op::T] {
-            // Whole numbers in fours, as old releases ask for.
+            // Sizes that are multiples of four, as old releases require.
             for (m, n, k) in [(16, 16, 16), (68, 36, 44), (128, 64, 96)] {
                 let (alpha, beta) = (real(2.0), real(-3.0));
                 let case = Case { ops: (first, second), sizes: (m, n, k), batch: 1, alpha, beta };
                 let mut operands = Operands::<A, C>::sample(&case);
-                // Columns of bytes lie at multiples of four.
+                // Columns of bytes must be aligned to four.
                 if A::LETTER == "i8" {
                     let ((rows, columns), (of_b, by)) = (first.stored(m, k), second.stored(k, n));
                     (operands.strides[0], operands.strides[1]) = (rows, of_b);
@@ -293,7 +293,7 @@ fn gemm_ex<A: Scalar, C: Scalar, By: Scalar>(blas: &Blas) {
     }
 }
 
-/// Small types whose products are added in larger ones; whole numbers are exact.
+/// Small types whose products are accumulated in larger ones; integers are exact.
 #[test]
 fn gemm_ex_agrees_with_the_host() {
     let texts = on_each("gemm::gemm_ex_agrees_with_the_host", &FILES, &[("HIP_SIM_LOG", "kernels")]);
@@ -308,12 +308,12 @@ fn gemm_ex_agrees_with_the_host() {
     gemm_ex::<i8, i32, i32>(&blas);
 }
 
-/// Infinities and what is no number spread over rows and columns as f64 arithmetic spreads them; with no factor they are not read.
+/// Infinities and NaNs propagate to rows and columns as in f64 arithmetic; with a factor of zero they are not read.
 fn spreads<T: Scalar>(blas: &Blas) {
     let case = |alpha, beta| Case { ops: (Op::N, Op::T), sizes: (40, 50, 30), batch: 1, alpha, beta };
     let (plain, none) = (case(real(1.0), real(1.0)), case(real(0.0), real(2.0)));
     let mut operands = Operands::<T, T>::sample(&plain);
-    // Without zeros: one times infinity is no number, and complex arithmetic has several ways.
+    // Without zeros: zero times infinity is NaN, and complex arithmetic has several variants.
     for number in operands.a.iter_mut().chain(&mut operands.b) {
         if number.value() == real(0.0) {
             *number = T::of(real(0.5));

@@ -1,5 +1,5 @@
-//! rocBLAS, unmodified, on the software GPU, called by its own functions: each type and operation, on each architecture. Results are
-//! held to f64 arithmetic on the host.
+//! rocBLAS, unmodified, on the software GPU, through its own functions: each type and operation, on each architecture.
+//! Results are compared with f64 arithmetic on the host.
 #![cfg(target_os = "linux")]
 
 #[path = "../support/mod.rs"]
@@ -34,7 +34,7 @@ enum Op {
 }
 
 impl Op {
-    /// Those that differ for a type.
+    /// The operations that differ for a type.
     fn of<T: Scalar>() -> &'static [Op] {
         if T::COMPLEX { &[Op::N, Op::T, Op::C] } else { &[Op::N, Op::T] }
     }
@@ -43,7 +43,7 @@ impl Op {
         self as c_int
     }
 
-    /// Rows and columns of what is stored for a matrix of `rows` by `columns`.
+    /// Rows and columns in memory of a matrix of `rows` by `columns`.
     fn stored(self, rows: usize, columns: usize) -> (usize, usize) {
         if self == Op::N { (rows, columns) } else { (columns, rows) }
     }
@@ -73,14 +73,14 @@ const UNIT: c_int = 132;
 const SIDES: [c_int; 2] = [141, 142];
 const LEFT: c_int = 141;
 
-/// A matrix by columns, the length of which may be more than its rows.
+/// A column-major matrix, whose column stride may exceed the number of rows.
 struct Matrix<'a, T> {
     at: &'a [T],
     stride: usize,
 }
 
 impl<T: Scalar> Matrix<'_, T> {
-    /// An element of what an operation makes of it.
+    /// An element of the matrix after an operation.
     fn get(&self, op: Op, row: usize, column: usize) -> Complex64 {
         match op {
             Op::N => self.at[row + column * self.stride].value(),
@@ -123,7 +123,7 @@ impl Blas {
         DeviceBuffer::from_slice(&self.device, values).unwrap()
     }
 
-    /// What a buffer holds once all is done.
+    /// The contents of a buffer after all work has completed.
     fn download<T: Scalar>(&self, buffer: &DeviceBuffer<T>) -> Vec<T> {
         self.device.synchronize().unwrap();
         buffer.to_vec().unwrap()
@@ -148,7 +148,7 @@ fn any<T>(value: &T) -> Any {
     std::ptr::from_ref(value).cast()
 }
 
-/// A buffer as C's pointer to anything.
+/// A buffer as an untyped C pointer.
 fn at<T: Scalar>(buffer: &DeviceBuffer<T>) -> *mut c_void {
     raw(buffer).cast()
 }
@@ -157,7 +157,7 @@ fn size(n: usize) -> c_int {
     c_int::try_from(n).unwrap()
 }
 
-/// Rounding errors of a sum of `n` products of numbers up to 1 in a type.
+/// The rounding error bound of a sum of `n` products of numbers up to 1 in a type.
 fn sum_of<T: Scalar>(n: usize) -> f64 {
     T::ROUNDING * if T::COMPLEX { 4.0 } else { 2.0 } * (n as f64 + 4.0)
 }

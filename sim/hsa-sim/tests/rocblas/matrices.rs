@@ -1,4 +1,4 @@
-//! Levels 2 and 3 beside products: matrices with vectors, symmetric and triangular matrices, triangular systems.
+//! Levels 2 and 3 except products: matrices with vectors, symmetric and triangular matrices, triangular systems.
 
 use std::ffi::{c_int, c_void};
 
@@ -19,7 +19,7 @@ fn values<T: Scalar>(stored: &[T]) -> Vec<Complex64> {
     stored.iter().map(|number| number.value()).collect()
 }
 
-/// `gemv`, and `ger` in its kinds.
+/// `gemv`, and the variants of `ger`.
 fn general<T: Scalar>(blas: &Blas, ranks: &[(&str, bool)]) {
     type Gemv =
         unsafe extern "C" fn(Handle, c_int, c_int, c_int, Any, Any, c_int, Any, c_int, Any, Any, c_int) -> c_int;
@@ -108,7 +108,7 @@ fn products_with_vectors_agree_with_the_host() {
     general::<Complex64>(&blas, &[("zgeru", false), ("zgerc", true)]);
 }
 
-/// A triangle with a strong diagonal, and NaN where it is not to be read.
+/// A diagonally dominant triangle, with NaN where it must not be read.
 fn triangle<T: Scalar>(n: usize, stride: usize, fill: Fill, unit: bool) -> Vec<T> {
     let noise: Vec<T> = sample(stride * n, 31);
     (0..stride * n)
@@ -124,7 +124,7 @@ fn triangle<T: Scalar>(n: usize, stride: usize, fill: Fill, unit: bool) -> Vec<T
         .collect()
 }
 
-/// What a triangle stands for, by rows and columns.
+/// The full matrix of a triangle, by rows and columns.
 fn whole<T: Scalar>(a: &[T], n: usize, stride: usize, fill: Fill, unit: bool, op: Op) -> Vec<Vec<Complex64>> {
     let element = |row: usize, column: usize| {
         let (i, j) = if op == Op::N { (row, column) } else { (column, row) };
@@ -200,8 +200,9 @@ fn triangular<T: Scalar>(blas: &Blas, (m, n): (usize, usize)) {
                     )
                 };
                 assert_eq!(status, 0);
-                // The solution gives the right side. But rocBLAS's `rocblas_trsm_block_forward_substitution` (and its counterpart), which some
-                // sizes take, has the diagonal as it is stored where the rest is conjugated: its source says so, too.
+                // The product with the solution gives the right-hand side. But rocBLAS's `rocblas_trsm_block_forward_substitution` (and its
+                // counterpart), which is used for some sizes, uses the diagonal unconjugated where the rest is conjugated, as its source
+                // confirms.
                 let solution = values(&blas.download(&db));
                 let expected: Vec<_> = b.iter().map(|b| alpha * b.value()).collect();
                 let mut got = times(&solution);
@@ -218,7 +219,7 @@ fn triangular<T: Scalar>(blas: &Blas, (m, n): (usize, usize)) {
                 assert_agree(&what("trsm"), &got, &expected, 4.0 * sum_of::<T>(order));
 
                 let (db, dc) = (blas.upload(&b), blas.upload(&b));
-                // Since 6.0 out of place, before in place.
+                // Since 6.0 out of place, before that in place.
                 // SAFETY: as above.
                 let status = unsafe {
                     let trmm = format!("{}trmm", T::LETTER);
@@ -296,7 +297,7 @@ fn triangular<T: Scalar>(blas: &Blas, (m, n): (usize, usize)) {
     }
 }
 
-/// Small ones, and ones that take several blocks, which wait for each other (`trsv`).
+/// Small ones, and ones that need several blocks, which wait for each other (`trsv`).
 #[test]
 fn triangular_products_and_systems_agree_with_the_host() {
     if on_each("matrices::triangular_products_and_systems_agree_with_the_host", &FILES, &[]).is_some() {
@@ -322,7 +323,7 @@ fn symmetric<T: Scalar>(blas: &Blas, hermitian: bool) {
     let (by, and) = (T::of(alpha), T::of(beta));
     let (m, n) = (77_usize, 50_usize);
     for fill in Fill::BOTH {
-        // The other half is not to be read.
+        // The other half must not be read.
         let noise: Vec<T> = sample(m * m, 41);
         let a: Vec<T> =
             (0..m * m).map(|at| if fill.holds(at % m, at / m) { noise[at] } else { T::of(real(f64::NAN)) }).collect();
@@ -404,7 +405,7 @@ fn symmetric<T: Scalar>(blas: &Blas, hermitian: bool) {
             let (order, depth) = op.stored(m, n);
             let (b_at, c): (Matrix<'_, T>, Vec<T>) = (Matrix { at: &b, stride: m }, sample(order * order, 46));
             let (db, dc) = (blas.upload(&b), blas.upload(&c));
-            // Factors of the Hermitian kind are real.
+            // The factors of the Hermitian variant are real.
             let (real_by, real_and) = (T::of(real(alpha.re)), T::of(real(beta.re)));
             let (by, and) = if hermitian { (real_by, real_and) } else { (by, and) };
             let (alpha, beta) = (by.value(), and.value());

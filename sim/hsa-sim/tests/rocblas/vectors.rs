@@ -1,4 +1,4 @@
-//! Level 1: vectors, in steps of one and more, forwards.
+//! Level 1: vectors with strides of one and more, forwards.
 
 use std::ffi::{c_int, c_void};
 
@@ -11,7 +11,7 @@ use super::{Any, Blas, FILES, any, at, size, sum_of};
 
 type Handle = *mut c_void;
 
-/// Lengths and steps of x and y: less than a wave, many workgroups, and with gaps.
+/// Lengths and strides of x and y: less than a wave, many workgroups, and with gaps.
 const SHAPES: [(usize, usize, usize); 3] = [(7, 1, 1), (1500, 1, 1), (333, 2, 3)];
 
 /// Elements of a vector as it is stored.
@@ -19,7 +19,7 @@ fn elements<T: Scalar>(stored: &[T], n: usize, step: usize) -> Vec<Complex64> {
     stored.iter().step_by(step).take(n).map(|number| number.value()).collect()
 }
 
-/// A stored vector with other elements.
+/// A stored vector with its elements replaced.
 fn replaced<T: Scalar>(stored: &[T], step: usize, elements: &[Complex64]) -> Vec<Complex64> {
     let mut out: Vec<Complex64> = stored.iter().map(|number| number.value()).collect();
     for (place, element) in out.iter_mut().step_by(step).zip(elements) {
@@ -107,9 +107,9 @@ fn sums_and_products_of_vectors_agree_with_the_host() {
     of_each_type::<f64>(&blas, &[("ddot", false)], true);
     of_each_type::<Complex32>(&blas, &[("cdotu", false), ("cdotc", true)], true);
     of_each_type::<Complex64>(&blas, &[("zdotu", false), ("zdotc", true)], true);
-    // Of half precision there is no more than this.
+    // Half precision supports no more than this.
     of_each_type::<f16>(&blas, &[("hdot", false)], false);
-    // No axpy.
+    // There is no axpy.
     let (x, y): (Vec<bf16>, Vec<bf16>) = (sample(600, 3), sample(600, 4));
     let (dx, dy) = (blas.upload(&x), blas.upload(&y));
     let mut dot = bf16::ZERO;
@@ -147,7 +147,7 @@ fn reductions<T: Scalar, R: Scalar>(blas: &Blas, nrm2: &str, asum: &str, max: &s
         let square: f64 = xs.iter().map(|x| x.norm_sqr()).sum();
         assert_agree(&format!("{nrm2} of {n}"), &[norm], &[real(square.sqrt())], sum_of::<R>(n));
         assert_agree(&format!("{asum} of {n}"), &[sum], &[real(absolute.iter().sum())], sum_of::<R>(n));
-        // The first of those that are as large.
+        // The first of equal elements.
         let first = |wanted: f64| absolute.iter().position(|value| *value == wanted).unwrap() as i32 + 1;
         assert_eq!(largest, first(absolute.iter().copied().fold(0.0, f64::max)), "{max} of {n}");
         assert_eq!(smallest, first(absolute.iter().copied().fold(9.0, f64::min)), "{max} of {n}, the least");

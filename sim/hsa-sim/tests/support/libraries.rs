@@ -4,11 +4,11 @@ use std::path::Path;
 
 use libloading::os::unix::{Library, Symbol};
 
-/// Names the release whose libraries the tests run; that of [`DEFAULT`] if it is not set.
+/// Selects the release whose libraries the tests run; by default [`DEFAULT`].
 const RELEASE: &str = "HSA_SIM_TEST_LIBRARIES";
-/// The release that all of it is tested with.
+/// The release with which everything is tested.
 const DEFAULT: &str = "7.2";
-/// Set to show what processes with the libraries write: how close numbers come.
+/// Set to print the output of the processes with the libraries: the errors of results.
 const SHOW: &str = "HSA_SIM_TEST_SHOW";
 
 /// The release whose libraries the tests run.
@@ -22,9 +22,9 @@ pub(crate) fn since(release: &str) -> bool {
     number(&self::release()) >= number(release)
 }
 
-/// Runs `test` in a process that has the libraries, with these variables set; false in that process.
+/// Runs `test` in a process with the libraries and these variables; false in that process.
 ///
-/// Libraries are named without their number: `librocblas.so`.
+/// Libraries are named without their version: `librocblas.so`.
 pub(crate) fn elsewhere(test: &str, files: &[&str], variables: &[(&str, &str)]) -> bool {
     super::inside().is_none() && {
         told(test, files, variables);
@@ -32,7 +32,7 @@ pub(crate) fn elsewhere(test: &str, files: &[&str], variables: &[(&str, &str)]) 
     }
 }
 
-/// Runs `test` in one process for each architecture. What each wrote, by architecture; `None` in such a process.
+/// Runs `test` in one process per architecture. Returns the output of each; `None` in such a process.
 pub(crate) fn on_each(test: &str, files: &[&str], variables: &[(&str, &str)]) -> Option<Vec<(&'static str, String)>> {
     if super::inside().is_some() {
         return None;
@@ -44,7 +44,7 @@ pub(crate) fn on_each(test: &str, files: &[&str], variables: &[(&str, &str)]) ->
     Some(architectures().iter().copied().filter_map(run).collect())
 }
 
-/// Architectures that Debian builds the release's libraries for, of those that the software GPU can be.
+/// The architectures for which Debian builds the release's libraries, and which the software GPU supports.
 fn architectures() -> &'static [&'static str] {
     if since("7.2") {
         return &["gfx90a", "gfx942"];
@@ -57,7 +57,7 @@ fn architectures() -> &'static [&'static str] {
 pub(crate) const RAND_RELEASES: [(&str, &str); 4] =
     [("7.2", "gfx90a"), ("7.2", "gfx942"), ("6.4", "gfx90a"), ("5.7", "gfx90a")];
 
-/// Runs `test` in one process for each release and architecture; what each wrote, `None` in such a process.
+/// Runs `test` in one process per release and architecture. Returns the output of each; `None` in such a process.
 pub(crate) fn on_each_of(
     places: &[(&str, &str)],
     test: &str,
@@ -87,7 +87,7 @@ fn told_on(release: &str, test: &str, files: &[&str], variables: &[(&str, &str)]
     Some(text)
 }
 
-/// The name with its number under which a release has a library; without one where it has none.
+/// The versioned name of a library in a release; the plain name if it has none.
 fn soname(release: &str, file: &str) -> String {
     let folder = super::trees().join(release).join("usr/lib/x86_64-linux-gnu");
     let named = |path: &Path| path.file_name().and_then(|name| Some(name.to_str()?.to_owned()));
@@ -103,7 +103,7 @@ fn is_number(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// Opens a library of the release, named without its number.
+/// Opens a library of the release, named without its version.
 pub(crate) fn open(file: &str) -> Library {
     // SAFETY: a library of ROCm, whose initialisers do what any program gets.
     unsafe { Library::new(soname(&release(), file)) }.unwrap()

@@ -1,4 +1,5 @@
-//! Running a test again in a process that has a release's real ROCm libraries, with our `libhsa-runtime64.so.1` in place of theirs.
+//! Runs a test again in a process that has a release's real ROCm libraries, with our `libhsa-runtime64.so.1` instead of
+//! theirs.
 #![allow(dead_code)]
 
 pub(crate) mod libraries;
@@ -10,10 +11,10 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Set in such a process: the release.
+/// Set to the release in such a process.
 const INSIDE: &str = "HSA_SIM_TEST_RELEASE";
 
-/// Says that a test is skipped, past libtest's capture.
+/// Reports a skipped test, bypassing libtest's capture.
 pub(crate) fn skipped(why: &dyn std::fmt::Display) {
     let _ = writeln!(std::io::stdout(), "SKIPPED: {why}");
 }
@@ -26,7 +27,7 @@ pub(crate) fn trees() -> PathBuf {
     }
 }
 
-/// The folder of a release's libraries, if it has all these.
+/// The folder of a release's libraries, if it has all of these.
 pub(crate) fn libraries(release: &str, files: &[&str]) -> Option<PathBuf> {
     let folder = trees().join(release).join("usr/lib/x86_64-linux-gnu");
     match ["ld-linux-x86-64.so.2"].iter().chain(files).find(|file| !folder.join(file).exists()) {
@@ -46,7 +47,7 @@ pub(crate) fn library_folder() -> tempfile::TempDir {
     folder
 }
 
-/// Our library as cargo built it.
+/// Our library in Cargo's target directory.
 pub(crate) fn library() -> &'static Path {
     Path::new(env!("CARGO_BIN_EXE_libhsa-runtime64"))
 }
@@ -56,15 +57,15 @@ pub(crate) fn inside() -> Option<String> {
     std::env::var(INSIDE).ok()
 }
 
-/// Runs `test` of this program again on the libraries of `release`; the test is skipped where they are not all there. What the
-/// process wrote, or `None`.
+/// Runs `test` of this program again on the libraries of `release`. The test is skipped if any is missing. Returns the
+/// output of the process, or `None`.
 pub(crate) fn run_on(release: &str, files: &[&str], test: &str, variables: &[(&str, &str)]) -> Option<String> {
     let (success, text) = try_on(release, files, test, variables)?;
     assert!(success && text.contains("1 passed"), "{test} on ROCm {release}:\n{text}");
     Some(text)
 }
 
-/// The same, for a process that may fail: whether it succeeded, and what it wrote.
+/// The same for a process that may fail. Returns whether it succeeded, and its output.
 pub(crate) fn try_on(release: &str, files: &[&str], test: &str, variables: &[(&str, &str)]) -> Option<(bool, String)> {
     let theirs = libraries(release, files)?;
     let ours = library_folder();
@@ -90,7 +91,7 @@ pub(crate) fn try_on(release: &str, files: &[&str], test: &str, variables: &[(&s
     Some((output.status.success(), format!("{text}\nended with {}", output.status)))
 }
 
-/// For this process and those that it starts: where there are core dumps, HIP 7.2 aborts when a GPU fails, and tells of no error.
+/// For this process and its children: if core dumps are enabled, HIP 7.2 aborts when a GPU fails, and reports no error.
 fn no_core_dumps() {
     let none = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
     // SAFETY: the limits are valid for a read.

@@ -1,4 +1,4 @@
-//! Numbers for ROCm's mathematical libraries, and how close their results have to come.
+//! Test data for ROCm's mathematical libraries, and comparison of their results.
 
 use std::fmt::Debug;
 
@@ -9,7 +9,7 @@ pub(crate) fn raw<T: bytemuck::Pod>(buffer: &DeviceBuffer<T>) -> *mut T {
     std::ptr::with_exposed_provenance_mut(buffer.as_device_ptr().address() as usize)
 }
 
-/// `n` numbers from -1 to 1 without a pattern, other ones for another seed. They are exact in f32 and f16.
+/// `n` pseudorandom numbers from -1 to 1 for a seed. They are exact in f32 and f16.
 pub(crate) fn values(n: usize, seed: u64) -> Vec<f64> {
     let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
     let mut next = || {
@@ -26,7 +26,7 @@ pub(crate) fn singles(values: &[f64]) -> Vec<f32> {
     values.iter().map(|value| *value as f32).collect()
 }
 
-/// Fails where a number is further than `tolerance` from the one of the reference, or is none.
+/// Panics if a number differs by more than `tolerance` from the reference, or is NaN.
 pub(crate) fn assert_close<T: Copy + Into<f64> + Debug>(what: &str, got: &[T], expected: &[f64], tolerance: f64) {
     assert_eq!(got.len(), expected.len(), "{what}");
     let mut furthest = 0.0_f64;

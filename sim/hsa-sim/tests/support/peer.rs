@@ -1,11 +1,11 @@
-//! A second process, which talks with the first by lines.
+//! A second process that communicates with the first by lines of text.
 
 use std::io::{BufRead as _, BufReader, Lines, Write as _};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 /// Set in the second process.
 const PEER: &str = "HSA_SIM_TEST_PEER";
-/// What lines begin with that are for the other process.
+/// The prefix of lines for the other process.
 const MARK: &str = "@@";
 
 /// Whether this is the second process.
@@ -13,7 +13,7 @@ pub(crate) fn is_peer() -> bool {
     std::env::var_os(PEER).is_some()
 }
 
-/// The second process: this one once more, with lines to and from it.
+/// The second process: this program started again, with lines to and from it.
 pub(crate) struct Peer {
     pub(crate) child: Child,
     to: Option<ChildStdin>,
@@ -22,12 +22,12 @@ pub(crate) struct Peer {
 
 impl Peer {
     pub(crate) fn start() -> Self {
-        // The loader that this process was started by, with its arguments.
+        // The loader that started this process, with its arguments.
         let arguments = std::fs::read("/proc/self/cmdline").unwrap();
         let arguments: Vec<_> = arguments.split(|byte| *byte == 0).map(String::from_utf8_lossy).collect();
         let mut command = Command::new(arguments[0].as_ref());
         command.args(arguments[1..arguments.len() - 1].iter().map(AsRef::as_ref)).env(PEER, "1");
-        // RCCL says which call failed.
+        // RCCL then reports which call failed.
         command.env("NCCL_DEBUG", "WARN");
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
         let from = BufReader::new(child.stdout.take().unwrap()).lines();
@@ -44,13 +44,14 @@ impl Peer {
         next(&mut self.from).expect("the second process lives")
     }
 
-    /// Sends a line and returns what comes back.
+    /// Sends a line and returns the answer.
     pub(crate) fn ask(&mut self, line: &str) -> String {
         self.tell(line);
         self.hear()
     }
 
-    /// The next line of each. Where one ends without having sent any, the others, which may wait for it, are ended too: `Err` with its place.
+    /// The next line of each process. If one ends without sending a line, the others, which may wait for it, are ended
+    /// too: `Err` with its index.
     pub(crate) fn hear_each(peers: &mut [Self]) -> Result<Vec<String>, usize> {
         let (children, lines): (Vec<_>, Vec<_>) =
             peers.iter_mut().map(|peer| (&mut peer.child, &mut peer.from)).unzip();
@@ -73,7 +74,7 @@ impl Peer {
         })
     }
 
-    /// Lets it come to its end.
+    /// Waits for its end.
     pub(crate) fn end(mut self) {
         self.to = None;
         assert!(self.child.wait().unwrap().success());
@@ -81,14 +82,14 @@ impl Peer {
 }
 
 impl Drop for Peer {
-    /// Where the test fails, the other process may wait for what never comes.
+    /// If the test fails, the other process may wait for ever.
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
-/// The next line for the other process. What else is written, as RCCL does to say which call failed, goes to stderr.
+/// The next line for this process. Other output, such as RCCL's reports of failed calls, goes to stderr.
 fn next(lines: &mut Lines<BufReader<ChildStdout>>) -> Option<String> {
     loop {
         let line = lines.next()?.unwrap();
@@ -119,6 +120,6 @@ pub(crate) fn from_hex<T: Copy>(text: &str) -> T {
     let byte = |n: usize| u8::from_str_radix(&text[2 * n..2 * n + 2], 16).unwrap();
     let bytes: Vec<u8> = (0..text.len() / 2).map(byte).collect();
     assert_eq!(bytes.len(), size_of::<T>());
-    // SAFETY: as many bytes, of which every value is one of a handle.
+    // SAFETY: as many bytes, any value of which is a valid handle.
     unsafe { bytes.as_ptr().cast::<T>().read_unaligned() }
 }

@@ -1,4 +1,4 @@
-//! The types of numbers that ROCm's mathematical libraries calculate with, and their values as complex f64.
+//! The number types of ROCm's mathematical libraries, and their values as complex f64.
 
 use std::fmt::Debug;
 
@@ -10,17 +10,17 @@ use super::numbers::values;
 
 /// A type of numbers.
 pub(crate) trait Scalar: Pod + Debug {
-    /// The letter by which BLAS knows it.
+    /// The letter that BLAS uses for it.
     const LETTER: &str;
     /// Whether it has an imaginary part.
     const COMPLEX: bool;
     /// The largest relative error of rounding to it.
     const ROUNDING: f64;
 
-    /// The number next to `value`.
+    /// The number nearest to `value`.
     fn of(value: Complex64) -> Self;
 
-    /// What it stands for.
+    /// Its value.
     fn value(self) -> Complex64;
 }
 
@@ -52,7 +52,7 @@ real!(f64, "d", half_of(f64::EPSILON), |value| value, |number| number);
 real!(f32, "s", half_of(f32::EPSILON as f64), |value| value as f32, |number| number.into());
 real!(f16, "h", 1.0 / 2048.0, |value| f16::from_f64(value), |number| number.to_f64());
 real!(bf16, "bf", 1.0 / 256.0, |value| bf16::from_f64(value), |number| number.to_f64());
-// Whole numbers: samples fill the range of a byte.
+// Integers: samples use the full range of a byte.
 real!(i8, "i8", 0.0, |value| (value * 127.0) as i8, |number| number.into());
 real!(i32, "i32", 0.0, |value| value as i32, |number| number.into());
 
@@ -82,14 +82,14 @@ pub(crate) fn real(value: f64) -> Complex64 {
     Complex64::new(value, 0.0)
 }
 
-/// `n` numbers from -1 to 1 in each part, exact in every type.
+/// `n` numbers from -1 to 1 in each part, exact in every floating-point type.
 pub(crate) fn sample<T: Scalar>(n: usize, seed: u64) -> Vec<T> {
     let (re, im) = (values(n, seed), values(n, seed + 1000));
     re.into_iter().zip(im).map(|(re, im)| T::of(Complex64::new(re, if T::COMPLEX { im } else { 0.0 }))).collect()
 }
 
-/// Fails where a number is further from the reference's than rounding it explains, and `slack` beside; where that has an infinity or
-/// is none, the number has to be one or none, too.
+/// Panics if a number differs from the reference by more than rounding plus `slack`. If the reference is infinite or
+/// NaN, the number must be infinite or NaN too.
 pub(crate) fn assert_agree<T: Scalar>(what: &str, got: &[T], expected: &[Complex64], slack: f64) {
     assert_eq!(got.len(), expected.len(), "{what}");
     let mut furthest = 0.0_f64;

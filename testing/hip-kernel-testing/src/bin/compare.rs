@@ -1,5 +1,5 @@
-//! Compares the instructions of kernels in Rust and in HIP C++: `cargo run -p hip-kernel-testing --bin compare -- --record`
-//! writes `COMPARISON.md`.
+//! Compares the instructions of kernels in Rust and in HIP C++: `cargo run -p hip-kernel-testing --bin compare --
+//! --record` writes `COMPARISON.md`.
 
 use hip_kernel_testing::compare;
 

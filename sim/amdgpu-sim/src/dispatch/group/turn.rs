@@ -1,64 +1,65 @@
-//! How long a wave runs before it lets others go on.
+//! The length of a wave's turns.
 
 use crate::exec::{Ctx, Seen, Stop, Watch, Wave, run, run_exactly, run_to_store};
 
 /// Instructions of the longest turn.
 const LONGEST: u64 = 1 << 16;
-/// Instructions of a wave's first turn: waves that end within it never pay for being watched.
+/// The length of a wave's first turn: waves that end within it need no further bookkeeping.
 pub(super) const FIRST: u64 = 1 << 12;
-/// Instructions of the first turn of a wave that has waited: it may soon wait again.
+/// The length of the first turn after waiting: the wave may soon wait again.
 const AFTER_WAIT: u64 = 1 << 8;
-/// Instructions that a wave is watched for at most.
+/// The maximum number of instructions for which a wave is watched.
 const WATCHED: u64 = 1024;
-/// Longest turns between two looks.
+/// The number of longest turns after which a wave is watched again.
 const LOOK_EVERY: u32 = 8;
 
-/// A wave's turns. They grow while it works, and are one iteration of the loop while it waits.
+/// A wave's turns. They grow while the wave works, and are one loop iteration while it waits.
 ///
-/// On a chip the waves of a workgroup go on side by side. Here each runs for a long turn, and a kernel that reads from LDS in one wave what
-/// another is about to replace, with no barrier between, would get what it never gets there. So after a barrier a wave's turn ends before
-/// its first store to LDS: by then the others have read what they read first.
+/// On a chip the waves of a workgroup run side by side. Here each runs for a long turn. Suppose one wave reads from LDS
+/// and another then replaces the value, without a barrier in between: long turns could give a result that never occurs
+/// on a chip. So after a barrier, a wave's turn ends before its first store to LDS; by then the other waves have done
+/// their first reads.
 #[derive(Default)]
 pub(super) struct Turn {
     length: u64,
-    /// Longest turns since the last look.
+    /// The number of longest turns since the wave was last watched.
     unwatched: u32,
-    /// The wave was found waiting, and is where `watch` left it.
+    /// The wave was found waiting, and is at the instruction where `watch` left it.
     waiting: bool,
     watch: Watch,
-    /// The wave has come from a barrier, and has not run since.
+    /// The wave has passed a barrier and has not run since.
     from_barrier: bool,
-    /// Instructions of a slice, where turns are cut into slices.
+    /// The length of a slice, if turns are sliced.
     slice: Option<u64>,
-    /// Instructions of this turn's slices so far.
+    /// The instructions of this turn's slices so far.
     used: u64,
 }
 
-/// What a turn came to, beside how it stopped.
+/// The result of a turn, in addition to why it stopped.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Came {
-    /// The wave has worked all the time.
+    /// The wave has worked throughout.
     Working,
-    /// It only waits for others.
+    /// The wave is only waiting for others.
     Waiting,
-    /// A slice of the turn is over, the turn is not.
+    /// A slice has ended, but the turn has not.
     Sliced,
 }
 
 impl Turn {
-    /// For a new wave; with `slice` all its turns are cut into slices of so many instructions.
+    /// Resets the state for a new wave. With `slice`, all turns are cut into slices of that many instructions.
     pub(super) fn reset(&mut self, slice: Option<u64>) {
         (self.length, self.unwatched, self.waiting) = (FIRST, 0, false);
         (self.from_barrier, self.slice, self.used) = (false, slice, 0);
         self.watch.clear();
     }
 
-    /// The wave comes from a barrier, where it met others.
+    /// The wave has passed a barrier together with others.
     pub(super) fn pass_barrier(&mut self) {
         self.from_barrier = true;
     }
 
-    /// Gives `wave` a turn, or a slice of one. Returns why it stopped, and what it came to.
+    /// Runs `wave` for a turn, or for a slice of one. Returns why it stopped, and the result.
     pub(super) fn run(&mut self, wave: &mut Wave, ctx: &mut Ctx<'_>) -> (Stop, Came) {
         if self.waiting {
             match self.watch.run(wave, ctx, WATCHED) {
@@ -95,13 +96,14 @@ impl Turn {
         self.after(stop, wave.instructions.wrapping_sub(before), wave, ctx)
     }
 
-    /// `wave` has stopped after `spent` instructions of its turn. Returns what [`run`](Self::run) does.
+    /// Updates the state after `wave` stopped with `spent` instructions of its turn. Returns the same as
+    /// [`run`](Self::run).
     pub(super) fn after(&mut self, stop: Stop, spent: u64, wave: &mut Wave, ctx: &mut Ctx<'_>) -> (Stop, Came) {
         if stop != Stop::Yield {
             return (stop, Came::Working);
         }
         if spent < self.length {
-            // It gave way of itself: `s_sleep` is for waves that wait.
+            // The wave yielded: `s_sleep` indicates waiting.
             return (stop, Came::Waiting);
         }
         if self.length < LONGEST {
@@ -130,7 +132,7 @@ impl Turn {
     }
 }
 
-/// What a turn came to that ended early: `s_sleep` is for waves that wait.
+/// The result of a turn that ended early: `s_sleep` indicates waiting.
 fn came(stop: Stop) -> Came {
     if stop == Stop::Yield { Came::Waiting } else { Came::Working }
 }

@@ -1,4 +1,4 @@
-//! Which registers may be held as runs where.
+//! Determines which registers may be held as runs at each instruction.
 
 use super::super::liveness;
 use super::super::lower::{branch_target, ends_flow};
@@ -48,33 +48,34 @@ impl Set {
     }
 }
 
-/// What an instruction does to rows that are held.
+/// The effect of an instruction on held rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Role {
-    /// It settles those that it names.
+    /// It settles the rows that it names.
     Settles,
-    /// It loads or stores at addresses in these registers, which stay as they are, and settles or overwrites those of its data itself.
+    /// It loads or stores at addresses in these registers, which stay held. It settles or overwrites the data registers
+    /// itself.
     Moves { addresses: Set, data: Set, stores: bool },
     /// It leaves runs in `results` if all of `operands` are held.
     Holds { operands: Set, results: Set },
 }
 
-/// An instruction, as far as it matters here.
+/// The properties of an instruction that matter here.
 pub(super) struct Line<'i> {
     /// Its word in the text.
     pub(super) at: u32,
     pub(super) inst: &'i Inst,
-    /// All registers that it names.
+    /// All registers that it uses.
     pub(super) named: Set,
-    /// Those that it overwrites in all enabled lanes without reading them.
+    /// The registers that it overwrites in all enabled lanes without reading them.
     pub(super) overwritten: Set,
     pub(super) role: Role,
-    /// Where control goes from here.
+    /// The next instruction in control flow.
     pub(super) next: Option<usize>,
     pub(super) target: Option<usize>,
 }
 
-/// The instructions of `code` in order, all of them with [`Role::Settles`].
+/// The instructions of `code` in order, all with [`Role::Settles`].
 pub(super) fn lines(code: &BTreeMap<u32, Option<Inst>>) -> Vec<Line<'_>> {
     let known = || code.iter().filter_map(|(at, inst)| Some((*at, inst.as_ref()?)));
     let numbers: BTreeMap<u32, usize> = known().enumerate().map(|(n, (at, _))| (at, n)).collect();
@@ -97,7 +98,7 @@ pub(super) fn lines(code: &BTreeMap<u32, Option<Inst>>) -> Vec<Line<'_>> {
         .collect()
 }
 
-/// The registers that may be held before each instruction, if `first` may be when the one at `start` is reached.
+/// The registers that may be held before each instruction, if `first` may be held at the instruction `start`.
 pub(super) fn may_be_held(lines: &[Line<'_>], start: usize, first: Set) -> Vec<Set> {
     let mut held = vec![Set::default(); lines.len()];
     let mut seen = vec![false; lines.len()];
@@ -124,15 +125,15 @@ pub(super) fn may_be_held(lines: &[Line<'_>], start: usize, first: Set) -> Vec<S
 
 #[cfg(test)]
 thread_local! {
-    /// Everything counts as worth it, so that tests meet every way in which a run comes to an end.
+    /// Treats every run as worthwhile, so that tests reach every way in which a run ends.
     pub(in crate::exec) static HOLD_ALL: std::cell::Cell<bool> = const { std::cell::Cell::new(false) };
 }
 
-/// How far ahead uses are looked for.
+/// The maximum distance to search for uses.
 const AHEAD: usize = 256;
 
-/// Whether holding one of `results` from the instruction `after` on is worth it: what uses it next can use a run, and no other use
-/// comes before it is overwritten. Branches are taken not to be.
+/// Returns whether holding one of `results` from the instruction `after` on is worthwhile: the next use can work on a
+/// run, or the result is overwritten first. Branches are assumed to be not taken.
 pub(super) fn is_worth_holding(lines: &[Line<'_>], after: Option<usize>, results: Set) -> bool {
     #[cfg(test)]
     if HOLD_ALL.get() {

@@ -1,4 +1,4 @@
-//! Which instructions of a kernel hold runs, and which settle them.
+//! Decides which instructions of a kernel leave runs, and which settle them.
 
 use std::collections::BTreeMap;
 
@@ -12,22 +12,22 @@ use crate::exec::{Handler, Lowering, Micro, slot};
 use crate::isa::inst::{Format, Inst, Mods, Operand};
 use crate::isa::{Flags, Op};
 
-/// An instruction as it was lowered, and what has to be settled before it is carried out so.
+/// A lowered instruction, and the rows that must be settled before it runs.
 #[derive(Clone, Debug)]
 pub(in crate::exec) struct Eager {
     pub(in crate::exec) micro: Micro,
     pub(super) rows: Vec<Named>,
 }
 
-/// A row that an instruction names and that may be held before it.
+/// A row that an instruction uses and that may be held before it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Named {
     pub(super) row: u16,
-    /// It is not read, and written in all enabled lanes.
+    /// It is not read, and is written in all enabled lanes.
     pub(super) overwritten: bool,
 }
 
-/// How an instruction works on runs.
+/// The form of an instruction that works on runs.
 struct Operation {
     run: Handler,
     src: [u16; 4],
@@ -37,7 +37,7 @@ struct Operation {
 }
 
 impl Operation {
-    /// Whether a micro-operation writes where this one would.
+    /// Returns whether a micro-operation has the same destination as this one.
     fn fits(&self, m: &Micro) -> bool {
         match self.results.first() {
             Some(row) => m.dst == *row,
@@ -46,33 +46,33 @@ impl Operation {
     }
 }
 
-/// A program whose instructions have been lowered one by one.
+/// A program whose instructions have been lowered individually.
 pub(in crate::exec) struct Code<'c> {
     /// The instructions by their words in the text.
     pub(in crate::exec) code: &'c BTreeMap<u32, Option<Inst>>,
-    /// The word of the first one.
+    /// The word of the first instruction.
     pub(in crate::exec) start: u32,
-    /// Sums of 64 bits by the word of their first instruction.
+    /// 64-bit sums by the word of their first instruction.
     pub(in crate::exec) sums: &'c BTreeMap<u32, Sum>,
-    /// For every word of the text the first micro-operation of the instruction that starts there.
+    /// For every word of the text: the first micro-operation of the instruction that starts there.
     pub(in crate::exec) index: &'c [u32],
     pub(in crate::exec) micros: &'c mut [Micro],
-    /// What stands for one instruction where `micros` has something else.
+    /// The single-instruction micro-operations at positions where `micros` has something else.
     pub(in crate::exec) singles: &'c mut BTreeMap<u32, Micro>,
 }
 
-/// What [`lower`] has found.
+/// The result of [`lower`].
 #[derive(Debug, Default)]
 pub(in crate::exec) struct Lowered {
     pub(in crate::exec) eager: Vec<Eager>,
-    /// `v0` may be held when a wave starts.
+    /// Whether `v0` may be held when a wave starts.
     pub(in crate::exec) starts_held: bool,
 }
 
-/// Has instructions hold runs where that is worth it.
+/// Makes instructions leave runs where that is worthwhile.
 pub(in crate::exec) fn lower(program: Code<'_>, l: &mut Lowering) -> Lowered {
     let Code { code, start, sums, index, micros, singles } = program;
-    // Which registers of an image's address follow the first is not known.
+    // The registers of an image address after the first are not known.
     let opaque = |inst: &Inst| liveness::is_opaque(inst) || inst.format == Format::Mimg;
     if code.len() > liveness::MOST || code.values().flatten().any(opaque) {
         return Lowered::default();
@@ -89,12 +89,12 @@ pub(in crate::exec) fn lower(program: Code<'_>, l: &mut Lowering) -> Lowered {
         .collect();
     choose(&mut lines, &operations, &afters);
     let v0 = Set::of([0]);
-    // Without work-item ids all addresses are the same for all lanes, and no block.
+    // Without work-item IDs, all lanes have the same addresses, which do not form a block.
     if !is_worth_holding(&lines, Some(start), v0) {
         return Lowered::default();
     }
     let mut held = may_be_held(&lines, start, v0);
-    // What turns out never to find its operands held does not hold its result, so that it may not be worth to hold them.
+    // An operation whose operands turn out never to be held does not hold its result, so its operands may no longer be worth holding.
     for _ in 0..MOST_ROUNDS {
         let mut any = false;
         for (line, held) in lines.iter_mut().zip(&held) {
@@ -114,11 +114,11 @@ pub(in crate::exec) fn lower(program: Code<'_>, l: &mut Lowering) -> Lowered {
     let mut eager = Vec::new();
     for (n, held) in held.iter().enumerate() {
         let line = &lines[n];
-        // For a sum, what all of its instructions name.
+        // For a sum: the registers of all of its instructions.
         let sum = sums.get(&line.at);
         let of_it = lines[n..].iter().take_while(|l| sum.is_some_and(|sum| l.at < sum.after));
         let named = held.and(of_it.fold(line.named, |all, l| all.or(l.named)));
-        // What may trap has to leave them as they were.
+        // An instruction that may trap must leave them unchanged.
         let memory = matches!(line.inst.format, Format::Ds | Format::Scratch | Format::Flat | Format::Global)
             || matches!(line.inst.format, Format::Mubuf | Format::Mtbuf);
         let overwritten = if sum.is_some() || memory { Set::default() } else { line.overwritten };
@@ -146,10 +146,10 @@ pub(in crate::exec) fn lower(program: Code<'_>, l: &mut Lowering) -> Lowered {
     Lowered { eager, starts_held: true }
 }
 
-/// Rounds in which operations are dropped that never find their operands held.
+/// The maximum number of rounds that drop operations whose operands are never held.
 const MOST_ROUNDS: usize = 8;
 
-/// Gives each line its role: what can hold runs does if a later instruction makes use of it.
+/// Chooses the role of each line: an operation holds runs if a later instruction can use them.
 fn choose(lines: &mut [Line<'_>], operations: &[Option<Operation>], afters: &BTreeMap<u32, usize>) {
     for n in (0..lines.len()).rev() {
         if let Some(role) = moves(lines[n].inst) {
@@ -167,7 +167,7 @@ fn choose(lines: &mut [Line<'_>], operations: &[Option<Operation>], afters: &BTr
     }
 }
 
-/// Takes the role back from what holds runs that nobody makes use of any more.
+/// Removes the role from operations whose runs are not used any more.
 fn drop_unused(lines: &mut [Line<'_>]) {
     for n in (0..lines.len()).rev() {
         if let Role::Holds { results, .. } = lines[n].role {
@@ -178,7 +178,7 @@ fn drop_unused(lines: &mut [Line<'_>]) {
     }
 }
 
-/// The role of a load or store that sees to runs itself.
+/// The role of a load or store that handles runs itself.
 fn moves(inst: &Inst) -> Option<Role> {
     let info = inst.op.info();
     let plain = matches!(inst.format, Format::Global | Format::Flat)
@@ -192,7 +192,7 @@ fn moves(inst: &Inst) -> Option<Role> {
         return None;
     }
     let registers = |first: u16, count: u32| Set::of(usize::from(first)..usize::from(first) + count as usize);
-    // With a scalar base an address is one register.
+    // With a scalar base, an address is one register.
     let addresses = registers(n, if inst.src[2] == Operand::None { 2 } else { 1 });
     let data = match data {
         (Operand::Vgpr(n), ty) => registers(n, ty.dwords().max(1)),
@@ -210,7 +210,7 @@ struct Operands {
 }
 
 impl Operands {
-    /// Operand `i`: a register, or anything scalar.
+    /// Operand `i`: a register, or a scalar value.
     fn one(&mut self, i: usize, operand: Operand, l: &mut Lowering) -> Option<()> {
         match operand {
             Operand::Vgpr(n) if usize::from(n) < REGISTERS => self.row(i, n),
@@ -219,7 +219,7 @@ impl Operands {
         Some(())
     }
 
-    /// Likewise, of 64 bits.
+    /// The same, for 64 bits.
     fn two(&mut self, i: usize, operand: Operand, l: &mut Lowering) -> Option<()> {
         match operand {
             Operand::Vgpr(n) if usize::from(n) + 1 < REGISTERS => {
@@ -243,7 +243,7 @@ impl Operands {
     }
 }
 
-/// How an instruction works on runs, if it can.
+/// The form of an instruction that works on runs, if it has one.
 fn operation(inst: &Inst, l: &mut Lowering) -> Option<Operation> {
     let format = matches!(inst.format, Format::Vop1 | Format::Vop2 | Format::Vop3 | Format::Vopc);
     if !format || inst.mods != Mods::default() {
@@ -302,7 +302,7 @@ fn operation(inst: &Inst, l: &mut Lowering) -> Option<Operation> {
     (usize::from(dst) < REGISTERS).then(|| operands.operation(run, 0, vec![dst]))
 }
 
-/// How a sum of 64 bits works on runs.
+/// The form of a 64-bit sum that works on runs.
 fn of_sum(sum: &Sum, vgprs: u16) -> Option<Operation> {
     let is_vector = |row: u16| usize::from(row) < REGISTERS && row < vgprs;
     let mut operands = Operands::default();
@@ -326,7 +326,7 @@ fn of_sum(sum: &Sum, vgprs: u16) -> Option<Operation> {
     fits.then(|| operands.operation(run, own, sum.results.into()))
 }
 
-/// What a comparison asks of its first operand.
+/// The relation that a comparison requires of its first operand.
 fn relation(op: Op) -> Option<u32> {
     Some(match op {
         Op::v_cmp_lt_u32 => LESS,

@@ -1,16 +1,18 @@
-//! Rows that are not written out: runs of numbers, held as their first one and the step from lane to lane.
+//! Rows held as runs: arithmetic sequences over the lanes, stored as the first number and the step.
 //!
-//! Work-item ids are such a run, and so are most addresses made of them. Adding to one, or shifting it, takes a few scalar
-//! instructions instead of eight vectors; a load from a run of addresses need not be told that it moves a block.
+//! Work-item IDs are such a run, and so are most addresses computed from them. Adding to a run, or shifting it, takes a
+//! few scalar instructions instead of eight vector ones, and a load from a run of addresses is known to move a block.
 //!
-//! * [`Held`] is part of a wave and says which rows are held so. The row itself then has some old value: [`Wave::settle`] writes it out.
-//! * [`lower`] decides, when a kernel is lowered, which instructions may leave a run instead of a row ([`operations`] carries them
-//!   out), and has every other instruction that names such a register settle it first. It follows the code as `liveness` does, and
-//!   leaves code alone that can't be followed.
-//! * A run covers all lanes, so one is made only where all lanes are enabled. Otherwise, and where an operation on runs gives no run
-//!   (a sum wraps, an address crosses 4 GiB), the operands are settled and the instruction is carried out lane by lane.
-//! * Only [`run`](super::run()) holds runs. It settles them when it stops, and whatever goes on one instruction at a time (observers,
-//!   short turns) runs the instructions as they were: [`Program::single`](super::Program::single).
+//! * [`Held`] is part of a wave and records which rows are held. The row itself then has an old value: [`Wave::settle`]
+//!   writes it.
+//! * [`lower`] decides, when a kernel is lowered, which instructions may leave a run instead of a row ([`operations`]
+//!   executes them). Every other instruction that uses such a register settles it first. It follows the code as
+//!   `liveness` does, and does not change code that cannot be followed.
+//! * A run covers all lanes, so one is made only while all lanes are enabled. Otherwise, and if the result of an
+//!   operation is not a run (a sum wraps, an address crosses 4 GiB), the operands are settled and the instruction is
+//!   executed lane by lane.
+//! * Only [`run`](super::run()) holds runs. It settles them when it stops. Single-step execution (observers, short
+//!   turns) uses the original micro-operations: [`Program::single`](super::Program::single).
 
 mod known;
 mod lower;
@@ -22,7 +24,7 @@ pub(super) use lower::{Code, Eager, Lowered, lower};
 
 use super::{LANES, Wave};
 
-/// A number a lane: `first`, `first + step`, `first + 2 * step`, ..., modulo 2^32.
+/// A number per lane: `first`, `first + step`, `first + 2 * step`, ..., modulo 2^32.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Run {
     pub(super) first: u32,
@@ -38,7 +40,7 @@ impl Run {
         Run { first, step: 0 }
     }
 
-    /// What a row holds, if it is a run.
+    /// The run that equals a row's contents, if there is one.
     pub(super) fn of(row: &[u32; LANES]) -> Option<Self> {
         let run = Run { first: row[0], step: row[1].wrapping_sub(row[0]) };
         (0..LANES as u32).all(|lane| row[lane as usize] == run.at(lane)).then_some(run)
@@ -60,10 +62,10 @@ const REGISTERS: usize = 256;
 
 /// The runs of a wave.
 pub(super) struct Held {
-    /// Whether each row is one.
+    /// Whether each row is held.
     rows: [bool; REGISTERS],
     runs: [Run; REGISTERS],
-    /// Whether any row may be.
+    /// Whether any row may be held.
     any: bool,
 }
 
@@ -71,7 +73,7 @@ impl Held {
     pub(super) const NONE: Held =
         Held { rows: [false; REGISTERS], runs: [Run { first: 0, step: 0 }; REGISTERS], any: false };
 
-    /// Whether any row may be held.
+    /// Returns whether any row may be held.
     #[inline(always)]
     pub(super) fn any(&self) -> bool {
         self.any
@@ -83,13 +85,13 @@ impl Held {
         self.rows.get(usize::from(row)).is_some_and(|held| *held)
     }
 
-    /// The run that stands for a row.
+    /// The run of a held row.
     #[inline(always)]
     pub(super) fn get(&self, row: u16) -> Option<Run> {
         self.has(row).then(|| self.runs[usize::from(row) % REGISTERS])
     }
 
-    /// Holds a row, which must be that of a vector register.
+    /// Holds a row, which must be a vector register's.
     #[inline(always)]
     pub(super) fn hold(&mut self, row: u16, run: Run) {
         debug_assert!(usize::from(row) < REGISTERS);
@@ -99,7 +101,7 @@ impl Held {
         self.any = true;
     }
 
-    /// The row holds what it has again: it is about to be overwritten.
+    /// Stops holding a row that is about to be overwritten.
     #[inline(always)]
     pub(super) fn forget(&mut self, row: u16) {
         if let Some(held) = self.rows.get_mut(usize::from(row)) {
@@ -107,7 +109,7 @@ impl Held {
         }
     }
 
-    /// No row is held.
+    /// Stops holding all rows.
     #[inline(always)]
     pub(super) fn clear(&mut self) {
         if self.any {
@@ -118,7 +120,7 @@ impl Held {
 }
 
 impl Wave {
-    /// Writes a row out, if it is held as a run.
+    /// Writes a row, if it is held as a run.
     #[inline(always)]
     pub(super) fn settle(&mut self, row: u16) {
         if self.held.has(row) {
@@ -135,7 +137,7 @@ impl Wave {
         }
     }
 
-    /// Writes all rows out that are held as runs.
+    /// Writes all rows that are held as runs.
     #[inline(always)]
     pub(crate) fn settle_all(&mut self) {
         if self.held.any() {

@@ -1,15 +1,15 @@
-//! What carries out instructions on runs.
+//! Handlers that work on runs.
 //!
-//! Operands are rows, which have to be held, or slots: [`Micro::post`] has a bit for each that is a row. [`Micro::pre`] says what
-//! carries the instruction out lane by lane.
+//! Operands are rows, which must be held, or slots: [`Micro::post`] has a bit for each operand that is a row.
+//! [`Micro::pre`] refers to the micro-operation that executes the instruction lane by lane.
 
 use super::{LANES, Run, STEPS};
 use crate::exec::{Ctx, Flow, Micro, Wave, slot};
 
-/// Bits of `Micro::post` from here on are the operation's own.
+/// The first bit of `Micro::post` that belongs to the operation.
 pub(super) const OWN: u32 = 8;
 
-/// Settles the rows that an instruction names, and carries it out as it was lowered.
+/// Settles the rows that an instruction uses, and executes it as lowered.
 #[inline(never)]
 pub(super) fn eagerly(w: &mut Wave, m: &Micro, ctx: &mut Ctx<'_>) -> Flow {
     let program = ctx.program;
@@ -32,7 +32,8 @@ fn operand(w: &Wave, m: &Micro, i: usize) -> Option<Run> {
     if (m.post >> i) & 1 == 1 { w.held.get(m.src[i]) } else { Some(Run::uniform(w.slot(m.src[i]))) }
 }
 
-/// 64 bits a lane, in two registers or slots from operand `i` on: the first lane's, and the step. All lanes have the same high half.
+/// A 64-bit value per lane, in two registers or slots from operand `i` on: the first lane's value, and the step. All
+/// lanes must have the same high half.
 #[inline(always)]
 fn operand64(w: &Wave, m: &Micro, i: usize) -> Option<(u64, u32)> {
     if (m.post >> i) & 1 == 0 {
@@ -43,7 +44,7 @@ fn operand64(w: &Wave, m: &Micro, i: usize) -> Option<(u64, u32)> {
     (high.step == 0).then_some((u64::from(low.first) | (u64::from(high.first) << 32), low.step))
 }
 
-/// Holds 64 bits a lane, if all lanes have the same high half.
+/// Holds a 64-bit value per lane, if all lanes have the same high half.
 #[inline(always)]
 fn hold64(w: &mut Wave, [low, high]: [u16; 2], first: u64, step: u32) -> Option<()> {
     let run = Run { first: first as u32, step };
@@ -53,7 +54,7 @@ fn hold64(w: &mut Wave, [low, high]: [u16; 2], first: u64, step: u32) -> Option<
     Some(())
 }
 
-/// Operations of one register: what they make of their operands, if it is a run.
+/// Operations with one result register: the resulting run, if the result is one.
 macro_rules! operations {
     ($($(#[$doc:meta])* $name:ident($($operand:ident $i:literal),*) $result:expr;)*) => { $(
         $(#[$doc])*
@@ -88,7 +89,7 @@ operations! {
     and(a 0, b 1) masked(a, b);
     /// `v_bfe_u32`.
     field(a 0, at 1, width 2) bits(a, at, width);
-    /// `v_ashrrev_i32`: what is left of 31 bits is the sign.
+    /// `v_ashrrev_i32`: after a shift by 31, only the sign is left.
     sign(by 0, a 1) signs(by, a);
 }
 
@@ -97,7 +98,7 @@ fn sum(a: Run, b: Run) -> Run {
     Run { first: a.first.wrapping_add(b.first), step: a.step.wrapping_add(b.step) }
 }
 
-/// Two runs of which one is the same number for all lanes: the other one, and the number.
+/// Of two runs, one of which is the same number in all lanes: the other run, and the number.
 #[inline(always)]
 fn with_uniform(a: Run, b: Run) -> Option<(Run, u32)> {
     match (a.step, b.step) {
@@ -118,7 +119,7 @@ fn shifted(a: Run, by: Run) -> Option<Run> {
     (by.step == 0).then(|| Run { first: a.first << (by.first & 31), step: a.step << (by.first & 31) })
 }
 
-/// `a | b`: their sum, if one is the same for all lanes and has no bit that any lane of the other has.
+/// `a | b`: their sum, if one is the same in all lanes and has no bit in common with any lane of the other.
 #[inline(always)]
 fn either(a: Run, b: Run) -> Option<Run> {
     let (a, uniform) = with_uniform(a, b)?;
@@ -129,7 +130,7 @@ fn either(a: Run, b: Run) -> Option<Run> {
     (used & uniform == 0).then_some(Run { first: a.first | uniform, step: a.step })
 }
 
-/// `a & b`: a run if one takes the low bits, and the other bits are the same in all lanes.
+/// `a & b`: a run if one selects the low bits, and the other bits are the same in all lanes.
 #[inline(always)]
 fn masked(a: Run, b: Run) -> Option<Run> {
     let (a, mask) = with_uniform(a, b)?;
@@ -155,7 +156,7 @@ fn bits(a: Run, at: Run, width: Run) -> Option<Run> {
 
 #[inline(always)]
 fn signs(by: Run, a: Run) -> Option<Run> {
-    // Shifted into unsigned numbers of the same order, a run that does not wrap has one sign if its ends have.
+    // Mapped to unsigned numbers of the same order. A run that does not wrap has one sign if both ends have the same.
     let moved = Run { first: a.first ^ (1 << 31), step: a.step };
     let same = (moved.last()? ^ moved.first) >> 31 == 0;
     (by == Run::uniform(31) && same).then(|| Run::uniform((a.first as i32 >> 31) as u32))
@@ -188,7 +189,7 @@ pub(super) fn shift_add64(w: &mut Wave, m: &Micro, ctx: &mut Ctx<'_>) -> Flow {
         let step = u32::try_from((u64::from(a_step) << by) + u64::from(b_step)).ok()?;
         hold64(w, [m.dst, m.dst + 1], (a << by).wrapping_add(b), step)
     }
-    // The hardware shifts by 4 at most; what it makes of more is for the handler to know.
+    // The hardware shifts by at most 4; larger values are left to the handler.
     if w.exec() == u64::MAX && w.slot(m.src[1]) <= 4 && run(w, m).is_some() {
         return Flow::Next;
     }
@@ -198,8 +199,8 @@ pub(super) fn shift_add64(w: &mut Wave, m: &Micro, ctx: &mut Ctx<'_>) -> Flow {
 /// In `Micro::post` of a sum: its carry may be read.
 pub(super) const CARRIES: u32 = 1 << OWN;
 
-/// The sum of 64 bits that stands for several instructions: low halves in 0 and 1, high halves in 2 and 3.
-/// `LOW` and `HIGH` say whether 0 and 2 are slots; 1 and 3 are registers.
+/// The 64-bit sum that replaces several instructions: low halves in operands 0 and 1, high halves in 2 and 3. `LOW` and
+/// `HIGH` tell whether 0 and 2 are slots; 1 and 3 are registers.
 pub(super) fn sum64<const LOW: bool, const HIGH: bool>(w: &mut Wave, m: &Micro, ctx: &mut Ctx<'_>) -> Flow {
     #[inline(always)]
     fn run<const LOW: bool, const HIGH: bool>(w: &mut Wave, m: &Micro) -> Option<()> {
@@ -208,19 +209,19 @@ pub(super) fn sum64<const LOW: bool, const HIGH: bool>(w: &mut Wave, m: &Micro, 
         };
         let (b, d) = (place(false, 1)?, place(false, 3)?);
         let (a, c) = (place(LOW, 0)?, place(HIGH, 2)?);
-        // High halves are the same for all lanes, and low ones do not wrap: neither the operands' nor the sum's.
+        // All lanes have the same high halves, and low halves must not wrap, in the operands and in the sum.
         let step = a.step.checked_add(b.step)?;
         let spread = u32::try_from(STEPS * u64::from(step)).ok()?;
         let wide = |low: Run, high: Run| u64::from(low.first) | (u64::from(high.first) << 32);
         let (sum, carry) = wide(a, c).overflowing_add(wide(b, d));
-        // A slot does not vary, so that it may be as high as it likes.
+        // A slot is the same for all lanes, so it may be of any size.
         let a_first = if LOW { 0 } else { a.first };
         let highest = b.first.max(a_first).max(sum as u32);
         if c.step | d.step != 0 || highest > u32::MAX - spread {
             return None;
         }
         if m.post & CARRIES != 0 {
-            // High halves that are the same for all lanes carry alike.
+            // High halves that are the same in all lanes have the same carry.
             w.set_slot64(slot::VCC, if carry { u64::MAX } else { 0 });
         }
         w.held.hold(m.dst, Run { first: sum as u32, step });
@@ -233,19 +234,19 @@ pub(super) fn sum64<const LOW: bool, const HIGH: bool>(w: &mut Wave, m: &Micro, 
     eagerly(w, m, ctx)
 }
 
-/// What a comparison asks of its first operand: bits of `Micro::post`, from [`OWN`] on.
+/// The relation that a comparison requires of its first operand: bits of `Micro::post` from [`OWN`] on.
 pub(super) const LESS: u32 = 1 << OWN;
 pub(super) const EQUAL: u32 = 2 << OWN;
 pub(super) const GREATER: u32 = 4 << OWN;
-/// Of signed numbers.
+/// The numbers are signed.
 pub(super) const SIGNED: u32 = 8 << OWN;
 
-/// A comparison of a run with what is the same for all lanes.
+/// A comparison of a run with a value that is the same in all lanes.
 pub(super) fn compare(w: &mut Wave, m: &Micro, ctx: &mut Ctx<'_>) -> Flow {
     #[inline(always)]
     fn lanes(w: &Wave, m: &Micro) -> Option<u64> {
         let (a, b) = (operand(w, m, 0)?, operand(w, m, 1)?);
-        // With both moved by half of the numbers, unsigned ones compare as signed ones did.
+        // Offset by half of the range, signed numbers compare like unsigned ones.
         let moved = if m.post & SIGNED != 0 { 1 << 31 } else { 0 };
         let (run, other, run_first) = if b.step == 0 { (a, b, true) } else { (b, a, false) };
         if other.step != 0 {
@@ -256,7 +257,7 @@ pub(super) fn compare(w: &mut Wave, m: &Micro, ctx: &mut Ctx<'_>) -> Flow {
         let (below, not_above) = counts(run, limit);
         let (less, greater) = (lowest(below), !lowest(not_above));
         let equal = !less & !greater;
-        // The run's lanes that are less are those where the other is greater.
+        // Lanes of the run are less where the other operand is greater.
         let (less, greater) = if run_first { (less, greater) } else { (greater, less) };
         let chosen = |bit: u32, lanes: u64| if m.post & bit != 0 { lanes } else { 0 };
         Some(chosen(LESS, less) | chosen(EQUAL, equal) | chosen(GREATER, greater))
@@ -270,7 +271,7 @@ pub(super) fn compare(w: &mut Wave, m: &Micro, ctx: &mut Ctx<'_>) -> Flow {
     }
 }
 
-/// How many lanes of a run that does not wrap have a number below `limit`, and how many have none above it.
+/// The number of lanes of a run that does not wrap with values below `limit`, and with values not above it.
 #[inline(always)]
 fn counts(run: Run, limit: u32) -> (u32, u32) {
     let room = i64::from(limit) - i64::from(run.first);
@@ -325,10 +326,10 @@ mod tests {
         NUMBERS.iter().flat_map(move |first| steps.map(|step| Run { first: *first, step }))
     }
 
-    /// What an operation makes, and what it does to a lane.
+    /// The result of an operation on runs, and the operation on one lane.
     type Case<'c> = (Option<Run>, &'c dyn Fn(u32) -> u32);
 
-    /// Where an operation makes a run, it is lane by lane what the instruction makes.
+    /// If an operation returns a run, it equals the instruction's result in every lane.
     #[test]
     fn runs_are_what_the_lanes_would_be() {
         let mut made = [0; 4];

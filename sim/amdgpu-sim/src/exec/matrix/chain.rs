@@ -1,4 +1,4 @@
-//! Fused multiply-adds, one k after the other; and integers, which need no rounding.
+//! Sequences of fused multiply-adds over k; and integers, which need no rounding.
 
 use super::layout::{Arithmetic, Unit};
 

@@ -1,14 +1,14 @@
-//! f16, bf16, xf32, fp8 and bf8 on gfx942: several products and C are aligned, cut off and added as integers.
+//! f16, bf16, xf32, fp8 and bf8 on gfx942: several products and C are aligned, truncated and added as integers.
 //!
 //! For a group of products:
-//! 1. each is exact; the largest exponent (sum of the two elements' exponents) is that of the group;
-//! 2. each is cut off, toward zero, below 2^-24 of that; they are added;
-//! 3. the larger of C's exponent and the group's is taken; the group's sum is rounded down (toward minus infinity) to
-//!    multiples of 2^-31 of it, C to multiples of 2^-24;
-//! 4. the sum of both is rounded to the nearest f32, ties to even, denormals kept. It is C for the next group.
+//! 1. Each product is exact. The largest exponent (the sum of the two elements' exponents) is that of the group.
+//! 2. Each product is truncated toward zero below 2^-24 of that exponent; the products are added.
+//! 3. The larger of C's exponent and the group's is chosen. The group's sum is rounded down (toward minus infinity) to
+//!    multiples of 2^-31 of it, C to multiples of 2^-24.
+//! 4. The sum of both is rounded to the nearest f32, ties to even, denormals kept. It is C for the next group.
 //!
-//! With fp8 and bf8, even and odd k make sums of their own in step 2; both are rounded down to 2^-24 of the larger
-//! exponent and added. C counts as zero there if its exponent is more than 25 below.
+//! With fp8 and bf8, even and odd k have separate sums in step 2; both are rounded down to 2^-24 of the larger exponent
+//! and added. There, C counts as zero if its exponent is smaller by more than 25.
 
 use std::marker::PhantomData;
 
@@ -17,10 +17,10 @@ use super::number::{Format, power};
 
 /// Elements of formats `A` and `B`, both with significands of `FRACTION` fractional bits, added by [`Aligned`].
 pub(super) struct Fused<A, B, const FRACTION: i32, const GROUP: usize, const SPLIT: bool>(PhantomData<(A, B)>);
-/// The same where some element is infinite or NaN, or a product may be too large for an f32.
+/// The same for operands with infinite or NaN elements, or with products that may exceed the range of f32.
 pub(super) struct CarefulFused<A, B, const FRACTION: i32, const GROUP: usize, const SPLIT: bool>(PhantomData<(A, B)>);
 
-/// Groups of at most `GROUP` products, even and odd ones apart if `SPLIT`.
+/// Groups of at most `GROUP` products, with even and odd ones separate if `SPLIT`.
 pub(super) struct Aligned<const FRACTION: i32, const GROUP: usize, const SPLIT: bool>;
 /// The same for all operands.
 pub(super) struct CarefulAligned<const FRACTION: i32, const GROUP: usize, const SPLIT: bool>;
@@ -28,10 +28,10 @@ pub(super) struct CarefulAligned<const FRACTION: i32, const GROUP: usize, const 
 /// The value of an element, and its parts.
 type Whole = (f64, i32);
 
-/// Exponents are kept as positive numbers.
+/// The bias that makes exponents positive.
 const OFFSET: i32 = 256;
 
-/// Significand in the upper half, exponent in the lower one: a large one for what is not finite.
+/// The significand in the upper half, the exponent in the lower one. For infinities and NaN, the exponent is large.
 #[inline(always)]
 fn packed<F: Format, const FRACTION: i32>(bits: u32) -> i32 {
     let (significand, exponent) = F::split(bits);
@@ -43,7 +43,7 @@ fn exponent(x: i32) -> i32 {
     x & 0xffff
 }
 
-/// Sums of the products from `first` on, `step` apart, before `end`: multiples of 2^-24 of the exponents that go with them.
+/// Sums of the products from `first` on, `step` apart, before `end`: multiples of 2^-24 of the corresponding exponents.
 #[inline(always)]
 fn products<'v, const FRACTION: i32, const C: usize>(
     (first, end, step): (usize, usize, usize),
@@ -84,7 +84,7 @@ fn add<const SPLIT: bool>(sum: f32, group: i32, at: i32) -> f32 {
     let own = 2 * significand >> below.min(31);
     let own = if SPLIT && below > 25 { 0 } else { own };
     let all = ((group + 128.0 * f64::from(own)) * power(largest - 31)) as f32;
-    // An infinite or NaN sum stays what it is.
+    // An infinite or NaN sum does not change.
     if field == 255 { sum } else { all }
 }
 
@@ -130,7 +130,7 @@ impl<const FRACTION: i32, const GROUP: usize, const SPLIT: bool> Arithmetic for 
 }
 
 impl<const FRACTION: i32, const GROUP: usize, const SPLIT: bool> CarefulAligned<FRACTION, GROUP, SPLIT> {
-    /// One group of products, each given by its elements, and one sum.
+    /// Adds one group of products, each given by its elements, to one sum.
     fn add(group: &[(Whole, Whole)], sum: f32) -> f32 {
         let products = || group.iter().map(|(a, b)| a.0 * b.0);
         let value = products().sum::<f64>() + f64::from(sum);
@@ -198,7 +198,7 @@ impl<A: Format, B: Format, const FRACTION: i32, const GROUP: usize, const SPLIT:
     #[inline(always)]
     fn suits(a: &[i32], b: &[i32]) -> bool {
         let largest = |values: &[i32]| values.iter().fold(0, |most, x| exponent(*x).max(most));
-        // Products are below 2^128 then.
+        // In that case, products are below 2^128.
         largest(a) + largest(b) <= 126 + 2 * OFFSET
     }
 }

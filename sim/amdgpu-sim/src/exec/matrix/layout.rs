@@ -1,15 +1,15 @@
-//! Where the elements are, and the loop over them.
+//! The positions of elements, and the loop over them.
 //!
-//! With M rows of A, as many columns of B, `BLOCKS` products side by side, and E elements a lane:
-//! * A: lane `(k / E) * M * BLOCKS + block * M + i`, element `k % E`, counted from the lowest bits of the first register.
-//!   B is the same with its column for the row.
-//! * C and D: a row of the matrix takes M lanes. In 32 bits four rows are in four consecutive registers, the next four in
-//!   the next M lanes, and so on until the lanes are used up and the next four registers follow; then come the other
-//!   blocks. Only if a block does not fill the lanes (4 x 4) do the same rows of all blocks come first, side by side.
-//!   In 64 bits it is one row in place of four.
+//! With M rows of A, as many columns of B, `BLOCKS` products side by side, and E elements per lane:
+//! * A: lane `(k / E) * M * BLOCKS + block * M + i`, element `k % E`, counted from the lowest bits of the first
+//!   register. B is the same, with its column instead of the row.
+//! * C and D: a row of the matrix takes M lanes. In 32 bits, four rows are in four consecutive registers and the next
+//!   four in the next M lanes, until the lanes are used up and the next four registers follow. Then come the other
+//!   blocks. Only if a block does not fill the lanes (4 x 4), the same rows of all blocks come first, side by side. In
+//!   64 bits it is one row instead of four.
 //!
-//! `k` of a sparse A counts the stored elements, two of every four; the two bits that the index register has for each,
-//! in A's own lane, lowest first, say which of the four they are.
+//! For a sparse A, `k` counts the stored elements, two of every four. The index register has two bits for each, in A's
+//! own lane, lowest first, which select their position among the four.
 
 use std::mem::MaybeUninit;
 
@@ -38,7 +38,7 @@ fn part_mut<const C: usize>(row: &mut Row, lane: usize) -> &mut [u32; C] {
     row.0[lane..].first_chunk_mut().expect("a register has all its lanes")
 }
 
-/// What `f` makes of each. The arrays' own `map` is only fast where the optimiser sees the whole crate at once.
+/// Applies `f` to each element. The arrays' own `map` is fast only if the optimiser sees the whole crate at once.
 #[inline(always)]
 pub(super) fn each<T: Copy, R: Copy, const C: usize>(from: &[T; C], zero: R, f: impl Fn(T) -> R) -> [R; C] {
     let mut to = [zero; C];
@@ -89,13 +89,13 @@ impl Sum for f64 {
     }
 }
 
-/// How products are added.
+/// The addition of products.
 pub(super) trait Arithmetic {
-    /// An element of A or B, in the form that this takes.
+    /// An element of A or B in this arithmetic's form.
     type Value: Copy;
     /// An element of C and D.
     type Sum: Sum;
-    /// Adds `count` products to each of `C` sums; `term` gives the element of A and those of B for the n-th.
+    /// Adds `count` products to each of `C` sums; `term` returns the n-th element of A and those of B.
     fn dot<'v, const C: usize, const FAST: bool>(
         sums: [Self::Sum; C],
         count: usize,
@@ -105,12 +105,12 @@ pub(super) trait Arithmetic {
         Self::Value: 'v;
 }
 
-/// The value of an element in the form that an arithmetic takes.
+/// The value type of a unit's arithmetic.
 pub(super) type Value<U> = <<U as Unit>::Sums as Arithmetic>::Value;
 
-/// A pair of element types and what is done with them.
+/// A pair of element types and their arithmetic.
 pub(super) trait Unit {
-    /// How the products are added.
+    /// The arithmetic of sums.
     type Sums: Arithmetic;
     const ZERO: Value<Self>;
     /// Bits of an element of A, and of B.
@@ -119,29 +119,29 @@ pub(super) trait Unit {
     fn a(bits: [u32; 2]) -> Value<Self>;
     /// An element of B.
     fn b(bits: [u32; 2]) -> Value<Self>;
-    /// The other sign; asked for only where `blgp` negates.
+    /// The negated value; only used if `blgp` negates.
     fn negated(value: Value<Self>) -> Value<Self> {
         value
     }
-    /// What is done with operands that [`Unit::suits`] turns down.
+    /// The arithmetic for operands that [`Unit::suits`] rejects.
     type Careful: Unit;
-    /// Whether this arithmetic is right for these elements.
+    /// Returns whether this arithmetic is correct for these elements.
     #[inline(always)]
     fn suits(_a: &[Value<Self>], _b: &[Value<Self>]) -> bool {
         true
     }
 }
 
-/// Most products that make an element of D.
+/// The maximum number of products of an element of D.
 const MOST: usize = 32;
 
-/// Most elements of an operand in a lane.
+/// The maximum number of elements of an operand in a lane.
 const SHARE: usize = 16;
 
 /// Room for all elements of an operand.
 type Room<V> = [MaybeUninit<[V; LANES]>; SHARE];
 
-/// All elements of an operand, `share` in a lane: the first ones of all lanes, then the second ones, and so on.
+/// All elements of an operand with `share` per lane: the first element of every lane, then the second, and so on.
 #[inline(always)]
 fn unpack<'a, V: Copy>(
     rows: &[Row],
@@ -168,7 +168,7 @@ fn unpack<'a, V: Copy>(
     unsafe { std::slice::from_raw_parts_mut(room.as_mut_ptr().cast(), share) }
 }
 
-/// Lanes that `blgp` moves, in groups of 16: for each where it comes from.
+/// The source lanes for `blgp`'s lane moves, in groups of 16.
 const MOVES: [[usize; 4]; 8] =
     [[0, 1, 2, 3], [0, 1, 0, 1], [2, 3, 2, 3], [1, 2, 3, 0], [0, 0, 0, 0], [1, 1, 1, 1], [2, 2, 2, 2], [3, 3, 3, 3]];
 
@@ -184,17 +184,17 @@ fn moved(rows: &[Row], blgp: usize) -> [Row; 4] {
     copy
 }
 
-/// Where element k of row or column 0 is in what [`unpack`] gives, of `share` elements a lane.
+/// The position of element k of row or column 0 in the result of [`unpack`], with `share` elements per lane.
 #[inline(always)]
 fn offset(k: usize, share: usize, width: usize) -> u16 {
     (k % share * LANES + k / share * width) as u16
 }
 
-/// For each stored element of a sparse A, arranged like them, where its k is in B.
+/// For each stored element of a sparse A, in the same arrangement: the position of its k in B.
 #[inline(always)]
 fn places(all: &mut [[u16; LANES]], indices: &[u32; LANES], fields: Fields, width_log: u32) {
     let share = all.len();
-    // With `cbsz` it is always the first set.
+    // With `cbsz`, always the first set.
     let shift = if fields.cbsz == 0 { usize::from(fields.abid) * 2 * share } else { 0 };
     for (e, places) in all.iter_mut().enumerate() {
         for lane in 0..LANES {
@@ -205,7 +205,7 @@ fn places(all: &mut [[u16; LANES]], indices: &[u32; LANES], fields: Fields, widt
     }
 }
 
-/// C into the registers of D.
+/// Copies C to the registers of D.
 #[inline(always)]
 fn place(w: &mut Wave, m: &Micro, fields: Fields) {
     let (to, count) = (usize::from(m.dst), usize::from(fields.registers));
@@ -227,7 +227,7 @@ pub(super) fn multiply<U: Unit, const SPARSE: bool, const FAST: bool>(w: &mut Wa
     let negate = |n: u8| doubles && fields.blgp >> n & 1 != 0;
     let width_log = u32::from(fields.size + fields.blocks);
 
-    // Of a sparse A only half the elements are stored.
+    // For a sparse A, only half the elements are stored.
     let share = 1 << fields.share;
     let share_b = if SPARSE { 2 * share } else { share };
     let (mut room_a, mut room_b): (Room<Value<U>>, Room<Value<U>>) =
@@ -273,7 +273,7 @@ pub(super) fn multiply<U: Unit, const SPARSE: bool, const FAST: bool>(w: &mut Wa
         Operands { a, b, places: if SPARSE { indices.as_flattened() } else { &[] }, offsets: &offsets[..count] };
     #[cfg(target_arch = "x86_64")]
     if FAST {
-        // SAFETY: `FAST` is set only in functions that are themselves called only where the CPU has AVX2 and the rest.
+        // SAFETY: `FAST` is set only in functions that are themselves called only if the CPU has AVX2 and the rest.
         unsafe { sum_fast::<U::Sums, SPARSE>(rows, fields, operands) };
         return Flow::Next;
     }
@@ -291,9 +291,9 @@ fn careful<U: Unit, const SPARSE: bool>(w: &mut Wave, m: &Micro) -> Flow {
 struct Operands<'a, V> {
     a: &'a [V],
     b: &'a [V],
-    /// Of a sparse A: where the element of B is that goes with one of A.
+    /// For a sparse A: the position of the element of B for each element of A.
     places: &'a [u16],
-    /// For each product of a sum, where its elements of row and column 0 are.
+    /// For each product of a sum: the positions of its elements for row and column 0.
     offsets: &'a [u16],
 }
 
@@ -318,11 +318,11 @@ fn sum<R: Arithmetic, const SPARSE: bool, const FAST: bool>(
     fields: Fields,
     of: Operands<'_, R::Value>,
 ) {
-    // Everything is a power of two.
+    // All numbers are powers of two.
     let log = |n: usize| n.trailing_zeros();
     let size = u32::from(fields.size);
     let (height, lanes) = (log(R::Sum::HEIGHT), log(LANES));
-    // Blocks side by side in a register, and registers (of a double: pairs) of so many blocks.
+    // The number of blocks side by side in a register, and of registers (for doubles: pairs) for that many blocks.
     let side = (lanes + height).saturating_sub(2 * size);
     let span = 2 * size + side - lanes;
     let groups = lanes - size;
@@ -350,7 +350,7 @@ fn sum<R: Arithmetic, const SPARSE: bool, const FAST: bool>(
     }
 }
 
-/// Where some elements of D and what they are made of are.
+/// The positions of some elements of D and of their inputs.
 #[derive(Clone, Copy)]
 struct Place {
     a: usize,

@@ -1,16 +1,16 @@
 //! Matrix instructions: `v_mfma_*` and `v_smfmac_*`.
 //!
-//! [`table`] has a row an instruction: shape, blocks, arithmetic, modifiers. [`layout`] finds the elements of A, B, C
-//! and D in lanes and registers and runs the arithmetic, of which there are three kinds: [`chain`], [`pairwise`] and
-//! [`fused`]. EXEC and MODE have no part in any of it.
+//! [`table`] has a row per instruction: shape, blocks, arithmetic, modifiers. [`layout`] locates the elements of A, B,
+//! C and D in lanes and registers and runs the arithmetic, of which there are three kinds: [`chain`], [`pairwise`] and
+//! [`fused`]. EXEC and MODE have no effect.
 //!
-//! # What the hardware does
+//! # Hardware behaviour
 //! The layout is that of AMD's instruction set manuals of MI200 and MI300 (chapter on matrix arithmetic) and of AMD's
-//! Matrix Instruction Calculator. The manuals don't say how intermediate sums are rounded. What is here is what has been
-//! measured: Xie and others, "MMA-Sim: Bit-Accurate Reference Model of Tensor Cores and Matrix Cores"
-//! (arXiv 2511.10909), compared its models with CDNA2 and CDNA3 bit by bit. That xf32 is cut off and not rounded is also what
-//! AMD's hipBLASLt says, which rounds before the instruction for that reason (pull request 9176 of ROCm/rocm-libraries).
-//! In short:
+//! Matrix Instruction Calculator. The manuals do not specify the rounding of intermediate sums. This implementation
+//! follows measurements: Xie and others, "MMA-Sim: Bit-Accurate Reference Model of Tensor Cores and Matrix Cores"
+//! (arXiv 2511.10909), compared its models with CDNA2 and CDNA3 bit by bit. AMD's hipBLASLt confirms that xf32 is
+//! truncated and not rounded: for that reason it rounds before the instruction (pull request 9176 of
+//! ROCm/rocm-libraries). In short:
 //!
 //! | type | gfx90a | gfx942 |
 //! |---|---|---|
@@ -20,8 +20,9 @@
 //! | fp8, bf8 | | 16 products at a time like f16, even and odd k apart |
 //! | i8 | exact, wraps around | the same |
 //!
-//! Not known, and chosen here: in what groups `v_smfmac_*` adds (as the dense instruction of the same type, over the
-//! stored elements of A), which NaN results (a quiet one), and what encodings do that the manual reserves (they trap).
+//! Unknown, and chosen here: the groups in which `v_smfmac_*` adds (as the dense instruction of the same type, over the
+//! stored elements of A), the resulting NaN (a quiet one), and the behaviour of encodings that the manual reserves
+//! (they trap).
 
 mod chain;
 mod fused;
@@ -34,7 +35,7 @@ use super::lower::{Wide, constant32, constant64};
 use super::{Ctx, Flow, Handler, Lowering, Micro, Trap, Wave};
 use crate::isa::inst::Inst;
 
-/// What an instruction allows in its three modifier fields.
+/// The values that an instruction permits in its three modifier fields.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Allows {
     /// `cbsz` and `abid` broadcast a block of A.
@@ -47,29 +48,29 @@ struct Allows {
     negate: bool,
 }
 
-/// What carries out an instruction.
+/// The implementation of an instruction.
 struct Entry {
     run: Handler,
     /// Registers of C and D.
     registers: u16,
-    /// Elements of A in a lane, as a power of two.
+    /// Elements of A in a lane, as log2.
     share: u8,
-    /// Rows of A, likewise.
+    /// Rows of A, as log2.
     size: u8,
-    /// Blocks, likewise.
+    /// Blocks, as log2.
     blocks: u8,
     allows: Allows,
 }
 
-/// The modifiers and how C is given, packed into `Micro::aux`.
+/// The modifiers and the form of C, packed into `Micro::aux`.
 #[derive(Clone, Copy)]
 struct Fields {
     cbsz: u8,
     abid: u8,
     blgp: u8,
-    /// C is the constant in `Micro::pre` and, if it is a double, `Micro::post`.
+    /// C is the constant in `Micro::pre` and, for a double, `Micro::post`.
     constant: bool,
-    /// C is not where D is.
+    /// C and D are different registers.
     apart: bool,
     registers: u16,
     size: u8,
@@ -110,7 +111,7 @@ fn reserved(w: &mut Wave, _: &Micro, _: &mut Ctx<'_>) -> Flow {
     w.fail(Trap::Unsupported("a matrix instruction with cbsz, abid or blgp that the manual does not define for it"))
 }
 
-/// Lowers a matrix instruction: resolves its operands into `m` and returns what carries it out.
+/// Lowers a matrix instruction: resolves its operands into `m` and returns the handler.
 pub(super) fn lower(inst: &Inst, l: &mut Lowering, m: &mut Micro) -> Option<Handler> {
     let entry = table::entry(inst.op, l.avx2)?;
     let (cbsz, abid, blgp) = inst.mods.mfma;
@@ -136,7 +137,7 @@ pub(super) fn lower(inst: &Inst, l: &mut Lowering, m: &mut Micro) -> Option<Hand
     match l.row(inst.src[2]) {
         Some(row) => {
             m.src[2] = row;
-            // The third source of a sparse product is its indices; it adds to its destination.
+            // The third source of a sparse product holds its indices; it accumulates in its destination.
             fields.apart = !allows.index && row != m.dst;
         }
         None => {

@@ -1,16 +1,17 @@
-//! The floating-point formats of A and B, taken apart.
+//! The floating-point formats of A and B, and their decoding.
 
-/// A format that f32 has every value of.
+/// A format whose values are all representable in f32.
 pub(super) trait Format {
     /// Bits that an element takes.
     const BITS: usize;
     /// Bits of the fraction.
     const FRACTION: i32;
-    /// The significand as a signed integer of `FRACTION` fractional bits, and the exponent that goes with it.
+    /// The significand as a signed integer with `FRACTION` fractional bits, and its exponent.
     ///
-    /// A denormal has the exponent of the smallest normal number, zero has -126: what is cut off beside it depends on that.
+    /// A denormal has the exponent of the smallest normal number, and zero has -126. The truncation of other products
+    /// depends on that.
     fn split(bits: u32) -> (i32, i32);
-    /// Whether it is neither infinite nor NaN.
+    /// Returns whether it is neither infinite nor NaN.
     fn is_finite(bits: u32) -> bool;
     /// The value.
     fn value(bits: u32) -> f64;
@@ -43,7 +44,7 @@ macro_rules! formats {
                 if $infinite {
                     bits >> $fraction & ((1 << $exponent) - 1) != (1 << $exponent) - 1
                 } else {
-                    // The place of the negative zero is the only NaN.
+                    // The code of negative zero is the only NaN.
                     bits & ((1 << ($exponent + $fraction + 1)) - 1) != 1 << ($exponent + $fraction)
                 }
             }
@@ -68,7 +69,7 @@ formats! {
     Half: 16 bits, cut 0, exponent 5, fraction 10, bias 15, infinite true;
     /// bfloat16.
     Brain: 16 bits, cut 0, exponent 8, fraction 7, bias 127, infinite true;
-    /// f32 of which 10 bits of fraction are used. What makes a NaN may be cut off: then it is infinite.
+    /// f32 of which 10 bits of fraction are used. If truncation removes a NaN's fraction, it becomes infinite.
     Cut: 32 bits, cut 13, exponent 8, fraction 10, bias 127, infinite true;
     /// E4M3, bias 8, no infinities, no negative zero.
     Fp8: 8 bits, cut 0, exponent 4, fraction 3, bias 8, infinite false;
@@ -76,7 +77,7 @@ formats! {
     Bf8: 8 bits, cut 0, exponent 5, fraction 2, bias 16, infinite false;
 }
 
-/// 2 to the power of `n`, which is in the range of normal numbers.
+/// 2 to the power of `n`, which must be in the range of normal numbers.
 #[inline(always)]
 pub(super) fn power(n: i32) -> f64 {
     f64::from_bits(((n + 1023) as u64) << 52)

@@ -1,7 +1,7 @@
 //! f16 and bf16 on gfx90a: sums of 4 or 2 products, added in pairs.
 //!
-//! Denormals of A, B and C count as zero, without sign. Each product, each sum of a pair, their sum and that of it and C
-//! are rounded to f32, and flushed to zero, with their sign, where they are denormal.
+//! Denormals of A, B and C count as unsigned zero. Each product, each sum of a pair, the sum of the pairs, and its sum
+//! with C are rounded to f32, and denormal results are flushed to zero with their sign.
 
 use super::layout::{Arithmetic, Unit, each};
 use super::number::{brain, half_flushed};
@@ -24,7 +24,7 @@ fn product(a: f32, b: f32) -> f32 {
     flushed(a * b + 0.0)
 }
 
-/// As the hardware does it, in every case.
+/// The hardware's algorithm for every case.
 #[inline(always)]
 fn careful<'v, const GROUP: usize, const C: usize>(
     mut sums: [f32; C],
@@ -48,9 +48,10 @@ fn careful<'v, const GROUP: usize, const C: usize>(
     sums
 }
 
-/// The same where products are exact and no intermediate value is denormal, or too large, unless it is zero.
+/// The same for exact products, when no nonzero intermediate value is denormal or too large.
 ///
-/// A product is then added without rounding it first. Zeros differ in sign, but no sum that they are added to is -0.
+/// A product is then added without rounding it first. Zeros may differ in sign, but no sum that they are added to is
+/// -0.
 #[inline(always)]
 fn plain<'v, const GROUP: usize, const C: usize, const FAST: bool>(
     mut sums: [f32; C],
@@ -77,7 +78,7 @@ fn plain<'v, const GROUP: usize, const C: usize, const FAST: bool>(
 
 /// Groups of 4 or 2 products.
 pub(super) struct Pairs<const GROUP: usize>;
-/// The same, in every case.
+/// The same, for every case.
 pub(super) struct CarefulPairs<const GROUP: usize>;
 
 impl<const GROUP: usize> Arithmetic for Pairs<GROUP> {
@@ -108,7 +109,7 @@ impl<const GROUP: usize> Arithmetic for CarefulPairs<GROUP> {
     }
 }
 
-/// f16: no product or sum of products is denormal, so the plain way is always right.
+/// f16: no product or sum of products is denormal, so the plain algorithm is always correct.
 pub(super) struct Halves;
 
 impl Unit for Halves {
@@ -130,10 +131,10 @@ impl Unit for Halves {
 
 /// bf16 in groups of 4 (`_1k`) or 2.
 pub(super) struct Brains<const GROUP: usize>;
-/// The same, with operands that are very small or very large.
+/// The same, for very small or very large operands.
 pub(super) struct CarefulBrains<const GROUP: usize>;
 
-/// The largest exponent field, and the smallest but for zeros.
+/// The largest exponent field, and the smallest of nonzero values.
 #[inline(always)]
 fn range(values: &[f32]) -> (u32, u32) {
     let (mut high, mut low) = (0, u32::MAX);
@@ -161,8 +162,9 @@ impl<const GROUP: usize> Unit for Brains<GROUP> {
         without_denormals(brain(bits))
     }
 
-    /// Products below 2^126 don't overflow in fours. The last bit of a product is at least 2^-102 where both exponents
-    /// come to -87 (`range` may be one too low): C, if it almost cancels that, is a multiple of 2^-126.
+    /// Products below 2^126 do not overflow in groups of four. The last bit of a product is at least 2^-102 if the sum
+    /// of both exponents is at least -87 (`range` may be one too low): if C almost cancels that, the result is a
+    /// multiple of 2^-126.
     #[inline(always)]
     fn suits(a: &[f32], b: &[f32]) -> bool {
         let ((a_high, a_low), (b_high, b_low)) = (range(a), range(b));

@@ -25,7 +25,7 @@ unsafe fn fast<U: Unit, const SPARSE: bool>(w: &mut Wave, m: &Micro, _: &mut Ctx
     multiply::<U, SPARSE, true>(w, m)
 }
 
-/// `blgp` moves lanes of B, negates (f64), or is not there.
+/// The effect of `blgp`: moves lanes of B, negates (f64), or not supported.
 macro_rules! blgp {
     ($which:literal lanes) => {
         $which == 1
@@ -41,7 +41,7 @@ macro_rules! blgp {
 macro_rules! matrices {
     (dense { $($($op:ident)|+: $m:literal x $k:literal x $blocks:literal, $unit:ty $(, blgp $blgp:ident)?;)* }
      sparse { $($sparse:ident: $sm:literal x $sk:literal, $sunit:ty;)* }) => {
-        /// What carries out a matrix instruction.
+        /// The implementation of a matrix instruction.
         pub(super) fn entry(op: Op, avx2: bool) -> Option<Entry> {
             Some(match op {
                 $($(Op::$op)|+ => Entry {
@@ -85,7 +85,7 @@ const fn registers<U: Unit>(m: usize, blocks: usize) -> u16 {
     (m * m * blocks / LANES * <<U::Sums as Arithmetic>::Sum as Sum>::REGISTERS) as u16
 }
 
-// Rows (and columns) x k x blocks, arithmetic, what `blgp` does.
+// Rows (and columns) x k x blocks, arithmetic, effect of `blgp`.
 matrices! {
     dense {
         v_mfma_f32_32x32x1f32 | v_mfma_f32_32x32x1_2b_f32: 32 x 1 x 2, Single, blgp lanes;

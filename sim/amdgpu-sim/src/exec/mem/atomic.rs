@@ -1,4 +1,4 @@
-//! Atomic operations: what each makes of a word, for every kind of memory.
+//! Atomic operations on words, for every kind of memory.
 
 use std::sync::OnceLock;
 
@@ -20,7 +20,7 @@ pub(super) enum Operation {
     Long(Operation64),
 }
 
-/// What the mnemonics of FLAT, GLOBAL, MUBUF, MIMG and DS atomics have in common, without prefix and suffix.
+/// The common part of the mnemonics of FLAT, GLOBAL, MUBUF, MIMG and DS atomics, without prefix and suffix.
 fn core_name(op: Op) -> &'static str {
     let name = op.mnemonic();
     let name =
@@ -47,13 +47,13 @@ fn max_f64(a: u64, b: u64, _: u64) -> u64 {
     minimum(f64::from_bits(a), f64::from_bits(b), |x, y| y > x).to_bits()
 }
 
-/// `b` where it is better than `a` or `a` is not a number, else `a`.
+/// Returns `b` if it is better than `a` or `a` is NaN, otherwise `a`.
 #[expect(clippy::eq_op, reason = "only a NaN is unequal to itself")]
 fn minimum<T: Copy + PartialEq>(a: T, b: T, better: impl Fn(T, T) -> bool) -> T {
     if better(a, b) || a != a { b } else { a }
 }
 
-/// Each half is replaced if the top bit of its data is set, by the other bits.
+/// Replaces each half whose data has the top bit set, by the other bits of the data.
 fn conditional_exchange(a: u64, b: u64, _: u64) -> u64 {
     let half = |old: u64, new: u64| if new >> 31 & 1 == 1 { new & 0x7fff_ffff } else { old };
     half(a & 0xffff_ffff, b & 0xffff_ffff) | half(a >> 32, b >> 32) << 32
@@ -75,7 +75,7 @@ fn pk_add_bf16(a: u32, b: u32, _: u32) -> u32 {
 
 macro_rules! integers {
     ($name:ident, $int:ident, $signed:ident) => {
-        /// The integer operations of this width, by the core of their names.
+        /// The integer operations of this width, by the common part of their names.
         fn $name(name: &str) -> Option<fn($int, $int, $int) -> $int> {
             Some(match name {
                 "swap" | "wrxchg" => |_, b, _| b,
@@ -113,7 +113,7 @@ impl Operation {
         let (name, suffix) =
             name.rsplit_once('_').filter(|(_, s)| s.ends_with(char::is_numeric)).unwrap_or((&name, ""));
         let float = data.kind() == Kind::Float || suffix.starts_with('f');
-        // The width of a compare and swap's data is twice that of the word.
+        // The data of a compare-and-swap is twice as wide as the word.
         let double = if name == "cmpswap" { data.bytes() == 16 } else { data.bytes() == 8 };
         match (name, suffix, double) {
             ("condxchg32", ..) => Some(Self::Long(conditional_exchange)),
@@ -160,13 +160,13 @@ impl Operation {
 pub(super) struct Rows {
     /// First data.
     pub(super) data: u16,
-    /// Second data; any row where the operation has none.
+    /// Second data; any row if the operation has none.
     pub(super) second: u16,
-    /// Where the old value goes, if anywhere.
+    /// The row for the old value, if it is returned.
     pub(super) dst: Option<u16>,
 }
 
-/// Carries out `operation` on the lanes' addresses, lane after lane.
+/// Executes `operation` on the lanes' addresses, lane by lane.
 pub(super) fn run<S: Space>(
     w: &mut Wave,
     space: &mut S,
@@ -222,12 +222,12 @@ pub(super) fn of_micro(ctx: &crate::exec::Ctx<'_>, m: &crate::exec::Micro) -> Op
     let op = ctx.program.inst(m)?.op;
     let single = matches!(op, Op::global_atomic_add_f32 | Op::buffer_atomic_add_f32 | Op::flat_atomic_add_f32);
     if single && ctx.program.arch() == Arch::Gfx90a {
-        // Its device memory flushes denormals whatever MODE says; that of gfx942 keeps them.
+        // On gfx90a, device memory flushes denormals regardless of MODE; on gfx942 it keeps them.
         return Some(Operation::Word(|a, b, _| {
             flushed((f32::from_bits(flushed(a)) + f32::from_bits(flushed(b))).to_bits())
         }));
     }
-    // The enum's discriminants count the table's rows.
+    // The enum's discriminants are indices of the table's rows.
     *all.get(op as usize)?
 }
 

@@ -1,7 +1,7 @@
 //! MUBUF and MTBUF: loads, stores and atomics through a buffer descriptor.
 //!
-//! Two kinds of descriptor matter for compute: plain ones (a base, a stride, a size: what lies outside reads as zero and is
-//! not written), and the scratch descriptor, which adds the lane's number and interleaves the lanes word by word.
+//! Two kinds of descriptor matter for compute: plain ones (a base, a stride, a size; accesses outside read as zero and
+//! do not write), and the scratch descriptor, which adds the lane's number and interleaves the lanes word by word.
 
 mod typed;
 
@@ -23,7 +23,7 @@ use crate::memory::bulk;
 const RETURNS: u32 = 1 << 5;
 const OFFEN: u32 = 1 << 6;
 const IDXEN: u32 = 1 << 7;
-/// The register after the data gets zero: no page was missing.
+/// The register after the data is set to zero: no page was missing.
 const TFE: u32 = 1 << 8;
 
 pub(super) fn lower(inst: &Inst, l: &mut Lowering, m: &mut Micro) -> Option<Handler> {
@@ -48,7 +48,7 @@ pub(super) fn lower(inst: &Inst, l: &mut Lowering, m: &mut Micro) -> Option<Hand
         Operation::of(inst.op, atomic::data_type(inst.op))?;
         m.src[1] = l.row(inst.src[1])?;
         if inst.mods.glc {
-            // A returning atomic's destination is its data.
+            // A returning atomic's destination is its data register.
             m.dst = if inst.dst == Operand::None { m.src[1] } else { l.row(inst.dst)? };
             m.aux |= RETURNS;
         }
@@ -88,13 +88,13 @@ pub(super) fn lower(inst: &Inst, l: &mut Lowering, m: &mut Micro) -> Option<Hand
     }
 }
 
-/// Write-backs and invalidations order what the host's memory model lets slip.
+/// Cache write-backs and invalidations: fences on the host.
 fn cache(_: &mut Wave, _: &Micro, _: &mut Ctx<'_>) -> Flow {
     fence(Ordering::SeqCst);
     Flow::Next
 }
 
-/// A buffer descriptor, taken apart.
+/// A decoded buffer descriptor.
 struct Descriptor {
     base: u64,
     stride: u64,
@@ -111,7 +111,7 @@ impl Descriptor {
         let add_lane = words[3] >> 23 & 1 != 0;
         let mut stride = u64::from(words[1] >> 16 & 0x3fff);
         if add_lane {
-            // The data format's bits widen the stride.
+            // The data format's bits extend the stride.
             stride |= u64::from(words[3] >> 15 & 0xf) << 14;
         }
         Self {
@@ -125,13 +125,13 @@ impl Descriptor {
         }
     }
 
-    /// The descriptor that the dispatcher sets up for scratch.
+    /// Returns whether this is the descriptor that the dispatcher sets up for scratch.
     fn is_scratch(&self) -> bool {
         self.swizzle && self.add_lane && self.stride == 0 && self.index_stride == LANES as u64 && self.element == 4
     }
 }
 
-/// What every lane adds to base and scalar offset: its index and its offset.
+/// The lane's contribution to the address, besides base and scalar offset: its index and its offset.
 #[inline(always)]
 fn parts(w: &Wave, m: &Micro, lane: usize) -> (u64, u64) {
     let immediate = u64::from(m.aux >> 16);
@@ -141,17 +141,18 @@ fn parts(w: &Wave, m: &Micro, lane: usize) -> (u64, u64) {
     (index, offset + immediate)
 }
 
-/// What a handler does to a memory. `bytes` is what a lane moves.
+/// A handler's action on a memory. `bytes` is the amount per lane.
 trait Action {
     fn bytes(&self) -> u32;
     fn on<S: Space>(&mut self, w: &mut Wave, space: &mut S, at: &Addresses, mask: u64) -> Checked;
-    /// Lanes outside the buffer: loads and returning atomics give zero.
+    /// Handles lanes outside the buffer: loads and returning atomics return zero.
     fn outside(&mut self, w: &mut Wave, mask: u64);
-    /// Words that are inside the buffer or outside each by itself, as those of plain loads and stores are; 1 where all are or none.
+    /// The number of words that are bounds-checked separately, as for plain loads and stores; 1 if all words are
+    /// checked together.
     fn words(&self) -> u32 {
         1
     }
-    /// The same with the first words of a lane alone.
+    /// The same action with only the first words of a lane.
     fn first(&self, _words: u32) -> Option<Self>
     where
         Self: Sized,
@@ -160,7 +161,7 @@ trait Action {
     }
 }
 
-/// The most words that a lane moves.
+/// The maximum number of words per lane.
 const WORDS: usize = 4;
 
 #[inline(always)]
@@ -172,7 +173,7 @@ fn reach<A: Action>(w: &mut Wave, m: &Micro, ctx: &mut Ctx<'_>, action: &mut A) 
     let mut at = NOWHERE;
     if descriptor.is_scratch() {
         let mut private: Private = scratch.wave(w.id);
-        // The descriptor's base is a wave's: the prologue adds the wave's offset. All in units of the wave: 64 times a lane's.
+        // The descriptor's base is a wave's: the prologue adds the wave's offset. In units of a wave's scratch: 64 times a lane's.
         let start = descriptor.base.wrapping_add(scalar).wrapping_sub(private.base());
         let bytes = action.bytes();
         if start % (4 * LANES as u64) != 0 || start / LANES as u64 > u64::from(private.size()) {
@@ -191,14 +192,14 @@ fn reach<A: Action>(w: &mut Wave, m: &Micro, ctx: &mut Ctx<'_>, action: &mut A) 
         } else {
             for (lane, place) in at.iter_mut().enumerate() {
                 let (index, offset) = parts(w, m, lane);
-                // An index counts lanes on; nothing uses it with scratch but to reach another lane's, which is not supported.
+                // With scratch, an index selects another lane, which is not supported. Nothing uses it.
                 *place = if index == 0 { start + (offset & 0xffff_ffff) } else { u64::MAX / 2 };
             }
         }
         return action.on(w, &mut private, &at, mask);
     }
     let (mut inside, words) = (0, action.words());
-    // By how many of their words are inside: lanes of which some are.
+    // The lanes of which only some words are inside, by their number.
     let mut partly = [0_u64; WORDS];
     for lane in lanes(mask) {
         let (mut index, offset) = parts(w, m, lane);
@@ -243,7 +244,8 @@ fn reach<A: Action>(w: &mut Wave, m: &Micro, ctx: &mut Ctx<'_>, action: &mut A) 
     Ok(())
 }
 
-/// Where the words of all lanes lie side by side: a word at one offset of every lane's scratch, which is how spilled registers are kept.
+/// The address if all lanes' words are adjacent: a word at the same offset of every lane's scratch, as for spilled
+/// registers.
 #[inline(always)]
 fn scratch_row(w: &Wave, m: &Micro, ctx: &Ctx<'_>, shape: Shape) -> Option<u64> {
     if m.aux & (OFFEN | IDXEN | TFE) != 0 || shape.width != Width::Words(1) || w.exec() != u64::MAX {
@@ -252,7 +254,7 @@ fn scratch_row(w: &Wave, m: &Micro, ctx: &Ctx<'_>, shape: Shape) -> Option<u64> 
     let descriptor = Descriptor::read(w, m.src[2]);
     let private = ctx.env.scratch.wave(w.id);
     let start = descriptor.base.wrapping_add(u64::from(w.slot(m.src[3]))).wrapping_sub(private.base());
-    // A word of a lane is a row of the wave.
+    // A word of every lane forms a row of the wave.
     let at = start.wrapping_add(u64::from(m.aux >> 16) * LANES as u64);
     let inside = at % bulk::ROW as u64 == 0 && at < u64::from(private.size()) * LANES as u64;
     (descriptor.is_scratch() && inside).then(|| private.base() + at)
@@ -349,11 +351,11 @@ impl Action for Words {
         self.fetch(space, at, mask)
     }
 
-    /// They are zero from the start.
+    /// They are initialised to zero.
     fn outside(&mut self, _: &mut Wave, _: u64) {}
 }
 
-/// Words that are stored.
+/// Words to be stored.
 struct Outgoing(Words);
 
 impl Action for Outgoing {
@@ -368,7 +370,7 @@ impl Action for Outgoing {
     fn outside(&mut self, _: &mut Wave, _: u64) {}
 }
 
-/// From the buffer to local memory.
+/// From the buffer to LDS.
 fn copy_in(w: &mut Wave, m: &Micro, ctx: &mut Ctx<'_>) -> Flow {
     let shape = Shape::unpack(m.aux);
     let mut words = Words::new(shape, ctx.env.align_mask(shape.bytes()));
@@ -376,7 +378,7 @@ fn copy_in(w: &mut Wave, m: &Micro, ctx: &mut Ctx<'_>) -> Flow {
     done(w, result)
 }
 
-/// From local memory to the buffer.
+/// From LDS to the buffer.
 fn copy_out(w: &mut Wave, m: &Micro, ctx: &mut Ctx<'_>) -> Flow {
     let mut words = Words::new(Shape::WORD, ctx.env.align_mask(4));
     let mut result = words.take(w, ctx, (m.aux >> 16) as i32);
@@ -386,7 +388,7 @@ fn copy_out(w: &mut Wave, m: &Micro, ctx: &mut Ctx<'_>) -> Flow {
     done(w, result)
 }
 
-/// What `tfe` adds to a load: the register after the data.
+/// The additional result of a load with `tfe`: the register after the data.
 fn residency(w: &mut Wave, row: u16) {
     let mask = w.exec();
     lanes(mask).for_each(|lane| w.row_mut(row)[lane] = 0);

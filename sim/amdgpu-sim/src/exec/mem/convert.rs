@@ -19,14 +19,14 @@ pub(super) fn f64_to_f16(value: f64) -> u16 {
     if value.is_nan() {
         return 0x7e00;
     }
-    // From here up the nearest is infinity (65520 is half way and rounds to even).
+    // From here on, the nearest value is infinity (65520 is half way and rounds to even).
     if size >= 65520.0 {
         return sign | 0x7c00;
     }
-    // The unit in the last place of the result; adding and rounding in units of it is exact in f64.
+    // The unit in the last place of the result; adding and rounding in this unit is exact in f64.
     let exponent = (((size.to_bits() >> 52) as i32) - 1023).max(-14);
     let units = (size / 2_f64.powi(exponent - 10)).round_ties_even() as u32;
-    // `units` is below 2048 + 1: a carry moves on into the exponent field by itself.
+    // `units` is below 2048 + 1: a carry propagates into the exponent field.
     let biased = (exponent + 14) as u32;
     sign | ((biased << 10) + units) as u16
 }

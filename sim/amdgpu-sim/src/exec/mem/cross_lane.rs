@@ -1,4 +1,4 @@
-//! DS instructions that move data between lanes and touch no memory.
+//! DS instructions that move data between lanes and do not access memory.
 
 use super::lanes;
 use crate::exec::{Ctx, Flow, Handler, LANES, Lowering, Micro, Wave};
@@ -28,10 +28,10 @@ fn swizzle_source(pattern: u32, lane: usize) -> usize {
     let within = lane as u32 & 31;
     let mask = pattern & 31;
     let source = if pattern >= 0xe000 {
-        // The decomposition of a fast Fourier transform: bits reversed, but for those of the mask.
+        // The pattern of a fast Fourier transform: reversed bits, except for those of the mask.
         (within.reverse_bits() >> 27 >> mask.count_ones()) | (within & mask)
     } else if pattern >= 0xc000 {
-        // A rotation, up or (bit 10) down, of the bits that the mask does not keep.
+        // A rotation, up or (bit 10) down, of the bits outside the mask.
         let by = pattern >> 5 & 31;
         let by = if pattern >> 10 & 1 == 1 { by.wrapping_neg() } else { by };
         (within & mask) | (within.wrapping_add(by) & !mask & 31)
@@ -51,13 +51,14 @@ fn swizzle(w: &mut Wave, m: &Micro, _: &mut Ctx<'_>) -> Flow {
     let row = w.row_mut(m.dst);
     for lane in lanes(mask) {
         let source = swizzle_source(m.aux, lane);
-        // A disabled lane gives zero.
+        // A disabled lane reads as zero.
         row[lane] = if mask >> source & 1 != 0 { data[source] } else { 0 };
     }
     Flow::Next
 }
 
-/// Each lane sends its value to the lane that its address names; of several the highest lane wins; who gets nothing gets zero.
+/// Each lane sends its value to the lane that its address selects. The highest sender wins, and lanes that receive
+/// nothing get zero.
 fn permute(w: &mut Wave, m: &Micro, _: &mut Ctx<'_>) -> Flow {
     let mask = w.exec();
     let (to, data) = (*w.row(m.src[0]), *w.row(m.src[1]));
@@ -70,7 +71,7 @@ fn permute(w: &mut Wave, m: &Micro, _: &mut Ctx<'_>) -> Flow {
     Flow::Next
 }
 
-/// Each lane reads the value of the lane that its address names; a disabled one gives zero.
+/// Each lane reads the value of the lane that its address selects; a disabled one reads as zero.
 fn permute_back(w: &mut Wave, m: &Micro, _: &mut Ctx<'_>) -> Flow {
     let mask = w.exec();
     let (from, data) = (*w.row(m.src[0]), *w.row(m.src[1]));

@@ -1,4 +1,4 @@
-//! DS: loads and stores of local memory.
+//! DS: LDS loads and stores.
 
 use super::lying::Lying;
 use super::transfer::{Part, Shape, Width};
@@ -9,7 +9,7 @@ use crate::gpu::BeyondLds;
 use crate::isa::inst::{Inst, Operand};
 use crate::isa::{Flags, Op};
 
-/// `aux` of one-offset forms: bits 4:0 the shape, bits 31:16 the offset. Of two-offset forms: [`pack_offsets`].
+/// `aux` of one-offset forms: bits 4:0 the shape, bits 31:16 the offset. For two-offset forms: [`pack_offsets`].
 pub(super) fn lower(inst: &Inst, l: &mut Lowering, m: &mut Micro) -> Option<Handler> {
     let info = inst.op.info();
     if info.is(Flags::gds) {
@@ -68,7 +68,8 @@ pub(super) fn lower(inst: &Inst, l: &mut Lowering, m: &mut Micro) -> Option<Hand
     })
 }
 
-/// The offsets of a two-offset form on elements of `bytes` bytes, in words: bits 15:0 and 31:16 of `aux`. In bytes they would not fit.
+/// The offsets of a two-offset form with elements of `bytes` bytes, in words: bits 15:0 and 31:16 of `aux`. In bytes
+/// they would not fit.
 pub(super) fn pack_offsets(inst: &Inst, bytes: u32) -> u32 {
     let step = bytes / 4 * if inst.op.info().is(Flags::stride64) { 64 } else { 1 };
     ((inst.mods.offset as u32 & 0xff) * step) | ((u32::from(inst.mods.offset1) * step) << 16)
@@ -82,7 +83,7 @@ pub(super) fn offsets(m: &Micro) -> (u32, u32) {
 
 /// Checks `bytes` bytes at `base + offset` for all enabled lanes. Afterwards [`get`] and [`put`] may be used on them.
 ///
-/// The sum is one of 32 bits and wraps: compilers fold an offset into an access whose base may be below zero.
+/// The sum has 32 bits and wraps: compilers fold an offset into an access whose base may be below zero.
 #[inline(always)]
 pub(super) fn check(w: &Wave, ctx: &Ctx<'_>, row: u16, offset: u32, bytes: u32, align: u64, access: Access) -> Checked {
     if inside(w, ctx, row, offset, bytes, align) {
@@ -91,10 +92,11 @@ pub(super) fn check(w: &Wave, ctx: &Ctx<'_>, row: u16, offset: u32, bytes: u32, 
     check_each(w.row(row), w.exec(), offset, bytes, align, access, ctx.lds.len() as u64)
 }
 
-/// Whether all lanes are enabled and what they access is certainly allowed: a test without branches. `false` means nothing.
+/// Returns whether all lanes are enabled and their accesses are certainly valid: a branch-free test. `false` is
+/// inconclusive.
 #[inline(always)]
 fn inside(w: &Wave, ctx: &Ctx<'_>, row: u16, offset: u32, bytes: u32, align: u64) -> bool {
-    // Local memory has at most 2^16 bytes, so that bit 31 of the difference tells which is larger, if the address has none.
+    // LDS has at most 2^16 bytes, so bit 31 of the difference shows which is larger, if the address does not have it set.
     let Some(last) = (ctx.lds.len() as u32).checked_sub(offset + bytes) else { return false };
     let (mut over, mut bits) = (0, offset & align as u32);
     for &address in w.row(row) {
@@ -104,7 +106,7 @@ fn inside(w: &Wave, ctx: &Ctx<'_>, row: u16, offset: u32, bytes: u32, align: u64
     over >> 31 == 0 && bits & align as u32 == 0 && w.exec() == u64::MAX
 }
 
-/// The slow way: lane by lane, to find the first that is at fault.
+/// The slow path: lane by lane, to find the first invalid one.
 #[cold]
 fn check_each(
     base: &[u32; LANES],
@@ -135,7 +137,7 @@ fn check_each(
 fn check2(w: &Wave, ctx: &Ctx<'_>, m: &Micro, bytes: u32, access: Access) -> Checked {
     let (first, second) = offsets(m);
     let align = ctx.env.align_mask(bytes);
-    // Both offsets are multiples of `bytes`: what fits at the higher one fits at the lower.
+    // Both offsets are multiples of `bytes`: if the higher one is inside, so is the lower.
     if inside(w, ctx, m.src[0], first.max(second), bytes, align) {
         return Ok(());
     }
@@ -143,7 +145,7 @@ fn check2(w: &Wave, ctx: &Ctx<'_>, m: &Micro, bytes: u32, access: Access) -> Che
     check(w, ctx, m.src[0], second, bytes, align, access)
 }
 
-/// `N` bytes of local memory.
+/// Reads `N` bytes of LDS.
 ///
 /// # Safety
 /// `at + N` is within `lds`.
@@ -154,7 +156,7 @@ pub(super) unsafe fn get<const N: usize>(lds: &[u8], at: usize) -> [u8; N] {
     unsafe { lds.as_ptr().add(at).cast::<[u8; N]>().read() }
 }
 
-/// Writes `N` bytes of local memory.
+/// Writes `N` bytes of LDS.
 ///
 /// # Safety
 /// `at + N` is within `lds`.
@@ -171,7 +173,7 @@ pub(super) unsafe fn put<const N: usize>(lds: &mut [u8], at: usize, value: [u8; 
 /// The words of all lanes are within `lds`.
 #[inline(always)]
 unsafe fn read_quads(lds: &[u8], base: &[u32; LANES], offset: u32, rows: &mut [Row]) {
-    // Loops over indices: the optimiser has nothing to put in line.
+    // Loops over indices, so that there is nothing for the optimiser to inline.
     for q in 0..LANES / 4 {
         let mut quads = [[0; 4]; 4];
         for (lane, quad) in quads.iter_mut().enumerate() {
@@ -191,7 +193,8 @@ unsafe fn read_quads(lds: &[u8], base: &[u32; LANES], offset: u32, rows: &mut [R
     }
 }
 
-/// Reads `N` words at `base + offset` of every enabled lane to the rows from `dst` on. Checked before.
+/// Reads `N` words at `base + offset` of every enabled lane to the rows from `dst` on. The addresses must have been
+/// checked.
 #[inline(always)]
 fn read_words<const N: usize>(w: &mut Wave, lds: &[u8], base: &[u32; LANES], offset: u32, dst: u16) {
     let mask = w.exec();
@@ -218,7 +221,8 @@ fn read_words<const N: usize>(w: &mut Wave, lds: &[u8], base: &[u32; LANES], off
     }
 }
 
-/// Writes `N` words from the rows from `src` on to `base + offset` of every enabled lane. Checked before.
+/// Writes `N` words from the rows from `src` on to `base + offset` of every enabled lane. The addresses must have been
+/// checked.
 #[inline(always)]
 fn write_words<const N: usize>(w: &Wave, lds: &mut [u8], row: u16, offset: u32, src: u16) {
     let base = w.row(row);
@@ -240,7 +244,7 @@ fn write_words<const N: usize>(w: &Wave, lds: &mut [u8], row: u16, offset: u32, 
     }
 }
 
-/// Whether the hardware takes no offence at what failed a check: lanes beyond local memory read zeros, and write nothing.
+/// Returns whether the hardware ignores a failed check: lanes beyond LDS read zeros and write nothing.
 #[cold]
 fn ignored(ctx: &Ctx<'_>, checked: &Checked) -> bool {
     let Err(fault) = checked else { return false };
@@ -252,7 +256,7 @@ fn ignored(ctx: &Ctx<'_>, checked: &Checked) -> bool {
         }
 }
 
-/// Where each enabled lane finds `bytes` bytes at `base + offset`; `None` beyond local memory.
+/// The position of `bytes` bytes at `base + offset` for each enabled lane; `None` beyond LDS.
 fn places(
     base: [u32; LANES],
     mask: u64,
@@ -266,7 +270,7 @@ fn places(
     })
 }
 
-/// [`read_words`] where some lanes are beyond local memory.
+/// [`read_words`] if some lanes are beyond LDS.
 #[cold]
 fn read_inside<const N: usize>(w: &mut Wave, lds: &[u8], base: &[u32; LANES], offset: u32, dst: u16) {
     for (lane, at) in places(*base, w.exec(), offset, 4 * N as u32, lds.len()) {
@@ -278,7 +282,7 @@ fn read_inside<const N: usize>(w: &mut Wave, lds: &[u8], base: &[u32; LANES], of
     }
 }
 
-/// [`write_words`] where some lanes are beyond local memory.
+/// [`write_words`] if some lanes are beyond LDS.
 #[cold]
 fn write_inside<const N: usize>(w: &Wave, lds: &mut [u8], row: u16, offset: u32, src: u16) {
     for (lane, at) in places(*w.row(row), w.exec(), offset, 4 * N as u32, lds.len()) {
@@ -290,7 +294,8 @@ fn write_inside<const N: usize>(w: &Wave, lds: &mut [u8], row: u16, offset: u32,
     }
 }
 
-/// Reads `N` words at `base + offset` of every lane to the rows from `dst` on, as their addresses lie. Checked before.
+/// Reads `N` words at `base + offset` of every lane to the rows from `dst` on, using the layout of the addresses. They
+/// must have been checked.
 #[inline(always)]
 fn read_lying<const N: usize>(w: &mut Wave, lds: &[u8], m: &Micro, lying: &Lying, offset: u32, dst: u16) {
     if lying.anyhow() {
@@ -348,7 +353,7 @@ fn read2<const N: usize>(fast: bool) -> Handler {
     #[inline(always)]
     fn body<const N: usize, const FAST: bool>(w: &mut Wave, m: &Micro, ctx: &mut Ctx<'_>) -> Flow {
         let ((first, second), bytes) = (offsets(m), 4 * N as u32);
-        // Both offsets are multiples of `bytes`: what fits at the higher one fits at the lower.
+        // Both offsets are multiples of `bytes`: if the higher one is inside, so is the lower.
         match Lying::of::<FAST>(w, m) {
             Some(lying) if !lying.anyhow() && lying.inside(ctx, first.max(second), bytes) => {
                 read_lying::<N>(w, ctx.lds, m, &lying, first, m.dst);
@@ -406,7 +411,7 @@ fn read_small(w: &mut Wave, m: &Micro, ctx: &mut Ctx<'_>) -> Flow {
                 row[lane] = shape.part.merge(row[lane], 0);
                 continue;
             };
-            // SAFETY: the place is within local memory.
+            // SAFETY: the place is within LDS.
             let value = unsafe {
                 match shape.width {
                     Width::U8 => u32::from(get::<1>(ctx.lds, at)[0]),
@@ -434,7 +439,7 @@ fn write_small(w: &mut Wave, m: &Micro, ctx: &mut Ctx<'_>) -> Flow {
         for (lane, at) in places(*w.row(m.src[0]), w.exec(), offset, bytes, ctx.lds.len()) {
             let Some(at) = at else { continue };
             let value = w.row(m.src[1])[lane] >> shift;
-            // SAFETY: the place is within local memory.
+            // SAFETY: the place is within LDS.
             unsafe {
                 if bytes == 1 {
                     put(ctx.lds, at, [value as u8]);

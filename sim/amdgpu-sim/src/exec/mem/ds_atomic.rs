@@ -1,4 +1,4 @@
-//! DS: atomics on local memory. A workgroup runs on one thread, so reading and writing back is one step.
+//! DS: LDS atomics. A workgroup runs on one thread, so a read followed by a write is atomic.
 
 use super::atomic::{self, Operation, flushed};
 use super::ds::{check, get, offsets, pack_offsets, put};
@@ -83,7 +83,7 @@ fn update(w: &mut Wave, m: &Micro, ctx: &mut Ctx<'_>) -> Flow {
     done(w, checked)
 }
 
-/// Whether MODE says what becomes of denormals: of those in single precision, but not in double.
+/// Returns whether MODE determines the treatment of denormals: in single precision it does, in double it does not.
 fn arithmetic_on_singles(ctx: &Ctx<'_>, m: &Micro) -> bool {
     ctx.program.inst(m).is_some_and(|i| {
         matches!(
@@ -126,7 +126,8 @@ fn exchange2<const N: u16>(w: &mut Wave, m: &Micro, ctx: &mut Ctx<'_>) -> Flow {
     done(w, checked)
 }
 
-/// `ds_append` and `ds_consume`: adds or subtracts the number of enabled lanes, once a wave; all lanes get the old value.
+/// `ds_append` and `ds_consume`: adds or subtracts the number of enabled lanes, once per wave; all lanes get the old
+/// value.
 fn count<const SIGN: u32>(w: &mut Wave, m: &Micro, ctx: &mut Ctx<'_>) -> Flow {
     let mask = w.exec();
     let at = (w.m0() & 0xffff) as usize + (m.aux >> 16) as usize;
@@ -138,7 +139,7 @@ fn count<const SIGN: u32>(w: &mut Wave, m: &Micro, ctx: &mut Ctx<'_>) -> Flow {
         let why = if at % 4 != 0 { Denied::Misaligned(4) } else { Denied::OutOfBounds };
         return w.fail(Trap::Memory(Box::new(AccessFault { space, access, address, bytes, why, lane: None })));
     }
-    // SAFETY: checked just now.
+    // SAFETY: checked just above.
     let old = u32::from_le_bytes(unsafe { get(ctx.lds, at) });
     let new = old.wrapping_add(SIGN.wrapping_mul(mask.count_ones()));
     // SAFETY: likewise.

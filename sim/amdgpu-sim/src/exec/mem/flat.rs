@@ -12,14 +12,14 @@ use crate::isa::Flags;
 use crate::isa::inst::{Format, Inst, Operand};
 use crate::memory::bulk;
 
-/// How a lane's address comes about.
+/// How a lane's address is computed.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Mode {
     /// A 64-bit vector address.
     Vector,
     /// A 64-bit scalar base and a 32-bit vector offset.
     Scalar,
-    /// SCRATCH: 32-bit vector offset, scalar offset, or both, or neither (rows and slots of zero stand in).
+    /// SCRATCH: 32-bit vector offset, scalar offset, both, or neither (rows and slots of zero replace missing ones).
     Scratch,
 }
 
@@ -27,12 +27,13 @@ const VECTOR: u8 = Mode::Vector as u8;
 const SCALAR: u8 = Mode::Scalar as u8;
 const SCRATCH: u8 = Mode::Scratch as u8;
 
-/// Which memory the instruction reaches.
+/// The memory that the instruction accesses.
 const GLOBAL: u8 = 0;
 const FLAT: u8 = 1;
 const PRIVATE: u8 = 2;
 
-/// `aux`: bits 4:0 the shape, bit 5 whether an atomic returns, bit 6 SCRATCH has no vector address, bits 31:16 the offset.
+/// `aux`: bits 4:0 the shape, bit 5 whether an atomic returns, bit 6 SCRATCH without a vector address, bits 31:16 the
+/// offset.
 const RETURNS: u32 = 1 << 5;
 const NO_VECTOR: u32 = 1 << 6;
 
@@ -97,7 +98,7 @@ pub(super) fn lower(inst: &Inst, l: &mut Lowering, m: &mut Micro) -> Option<Hand
     })
 }
 
-/// The lanes' addresses (of disabled lanes too: whatever their registers hold).
+/// The lanes' addresses (for disabled lanes computed from arbitrary register contents).
 #[inline(always)]
 fn addresses<const MODE: u8>(w: &Wave, m: &Micro) -> Addresses {
     let offset = i64::from((m.aux >> 16) as u16 as i16);
@@ -133,12 +134,12 @@ fn addresses<const MODE: u8>(w: &Wave, m: &Micro) -> Addresses {
     at
 }
 
-/// What a handler does to a memory.
+/// A handler's action on a memory.
 trait Action {
     fn on<S: Space>(&mut self, w: &mut Wave, space: &mut S, at: &Addresses, mask: u64) -> Checked;
 }
 
-/// Carries out `action` on the memory that the instruction reaches; FLAT goes to that which each lane's address is in.
+/// Performs `action` on the memory that the instruction accesses. For FLAT, each lane's address selects the memory.
 #[inline(always)]
 fn reach<const SPACE: u8, A: Action>(w: &mut Wave, ctx: &mut Ctx<'_>, at: &Addresses, action: &mut A) -> Checked {
     let mask = w.exec();
@@ -217,12 +218,12 @@ impl Action for Atomic {
     }
 }
 
-/// Zero if each lane has `step` more than the one before it.
+/// Zero if each lane is `step` larger than the previous one.
 #[inline(always)]
 fn differences<const FAST: bool>(row: &[u32; LANES], step: u32) -> u32 {
     #[cfg(target_arch = "x86_64")]
     if FAST {
-        // SAFETY: `FAST` is set only in functions that are themselves called only where the CPU has AVX2.
+        // SAFETY: `FAST` is set only in functions that are themselves called only if the CPU has AVX2.
         return unsafe { differences_fast(row, step) };
     }
     let mut off = 0;
@@ -232,7 +233,8 @@ fn differences<const FAST: bool>(row: &[u32; LANES], step: u32) -> u32 {
     off
 }
 
-/// As [`differences`]. By hand: the compiler leaves the first lane out, and its loads then lie across what was just stored.
+/// As [`differences`]. Handwritten: the compiler excludes the first lane, and its loads then overlap two preceding
+/// stores.
 ///
 /// # Safety
 /// The CPU has to have AVX2.
@@ -259,7 +261,7 @@ unsafe fn differences_fast(row: &[u32; LANES], step: u32) -> u32 {
     }
 }
 
-/// The first lane's value of a row, and zero if each lane has `step` more than the one before it.
+/// The first lane's value of a row, and zero if each lane is `step` larger than the previous one.
 #[inline(always)]
 fn first<const FAST: bool>(w: &Wave, row: u16, step: u32) -> (u32, u32) {
     if let Some(run) = w.held.get(row) {
@@ -269,7 +271,7 @@ fn first<const FAST: bool>(w: &Wave, row: u16, step: u32) -> (u32, u32) {
     (row[0], differences::<FAST>(row, step))
 }
 
-/// Settles what the slow way of a load or store reads or writes.
+/// Settles the rows that the slow path of a load or store reads or writes.
 #[cold]
 fn settle<const MODE: u8>(w: &mut Wave, m: &Micro, data: u16, shape: Shape) {
     w.settle(m.src[0]);
@@ -281,8 +283,8 @@ fn settle<const MODE: u8>(w: &mut Wave, m: &Micro, data: u16, shape: Shape) {
     }
 }
 
-/// The first lane's address, if all lanes are enabled and their addresses follow each other, `bytes` apart, word-aligned.
-/// Then the lanes' data is one block: what most instructions of most kernels move.
+/// The first lane's address, if all lanes are enabled and their addresses are consecutive, `bytes` apart, word-aligned.
+/// Then the lanes' data is one block, as for most instructions of most kernels.
 #[inline(always)]
 fn block<const MODE: u8, const FAST: bool>(w: &Wave, m: &Micro, bytes: u32) -> Option<u64> {
     if w.exec() != u64::MAX {
@@ -290,7 +292,7 @@ fn block<const MODE: u8, const FAST: bool>(w: &Wave, m: &Micro, bytes: u32) -> O
     }
     let (low, step) = first::<FAST>(w, m.src[0], bytes);
     let mut off = step;
-    // The last lane's low half must not have wrapped: the high half, or the 64-bit sum, would not follow.
+    // The last lane's low half must not have wrapped: the high half, or the 64-bit sum, would differ.
     if low > u32::MAX - LANES as u32 * bytes {
         return None;
     }
@@ -354,7 +356,7 @@ fn store_block<const N: usize, const FAST: bool>(w: &mut Wave, first: u64, src: 
     }
 }
 
-/// The first address of a block of `N` words a lane, if it is one and wholly inside an allocation.
+/// The first address of a block of `N` words per lane, if it is one and completely inside an allocation.
 #[inline(always)]
 fn live_block<const MODE: u8, const N: usize, const FAST: bool>(
     w: &Wave,
@@ -363,11 +365,11 @@ fn live_block<const MODE: u8, const N: usize, const FAST: bool>(
     access: Access,
 ) -> Option<u64> {
     let first = block::<MODE, FAST>(w, m, 4 * N as u32)?;
-    // An address in an aperture is in no allocation.
+    // An address in an aperture is not in an allocation.
     ctx.env.view.allowed(first, (N * bulk::ROW) as u64, access).is_ok().then_some(first)
 }
 
-/// A load of `words` whole words (0: of less than one).
+/// A load of `words` whole words (0: less than one).
 fn load<const SPACE: u8, const MODE: u8>(words: u8, fast: bool) -> Handler {
     match words {
         1 => load_words::<SPACE, MODE, 1>(fast),
@@ -378,7 +380,7 @@ fn load<const SPACE: u8, const MODE: u8>(words: u8, fast: bool) -> Handler {
     }
 }
 
-/// Likewise a store.
+/// A store of `words` whole words (0: less than one).
 fn store<const SPACE: u8, const MODE: u8>(words: u8, fast: bool) -> Handler {
     match words {
         1 => store_words::<SPACE, MODE, 1>(fast),
@@ -389,7 +391,7 @@ fn store<const SPACE: u8, const MODE: u8>(words: u8, fast: bool) -> Handler {
     }
 }
 
-/// A load of a block at once. Everything else takes the way lane by lane.
+/// A load that moves a block at once if possible, otherwise lane by lane.
 fn load_words<const SPACE: u8, const MODE: u8, const N: usize>(fast: bool) -> Handler {
     #[inline(always)]
     fn body<const SPACE: u8, const MODE: u8, const N: usize, const FAST: bool>(
@@ -401,13 +403,13 @@ fn load_words<const SPACE: u8, const MODE: u8, const N: usize>(fast: bool) -> Ha
             load_block::<N, FAST>(w, first, m.dst);
             return Flow::Next;
         }
-        // SAFETY: `FAST` is set only in functions that are themselves called only where the CPU has what it stands for.
+        // SAFETY: `FAST` is set only in functions that are themselves called only if the CPU has the features that it stands for.
         unsafe { load_lanes::<SPACE, MODE>(FAST)(w, m, ctx) }
     }
     cpu::versions!(fast, [const SPACE: u8, const MODE: u8, const N: usize], [SPACE, MODE, N])
 }
 
-/// A store of a block at once. Everything else takes the way lane by lane.
+/// A store that moves a block at once if possible, otherwise lane by lane.
 fn store_words<const SPACE: u8, const MODE: u8, const N: usize>(fast: bool) -> Handler {
     #[inline(always)]
     fn body<const SPACE: u8, const MODE: u8, const N: usize, const FAST: bool>(
@@ -419,7 +421,7 @@ fn store_words<const SPACE: u8, const MODE: u8, const N: usize>(fast: bool) -> H
             store_block::<N, FAST>(w, first, m.src[1]);
             return Flow::Next;
         }
-        // SAFETY: `FAST` is set only in functions that are themselves called only where the CPU has what it stands for.
+        // SAFETY: `FAST` is set only in functions that are themselves called only if the CPU has the features that it stands for.
         unsafe { store_lanes::<SPACE, MODE>(FAST)(w, m, ctx) }
     }
     cpu::versions!(fast, [const SPACE: u8, const MODE: u8, const N: usize], [SPACE, MODE, N])
@@ -455,7 +457,7 @@ fn store_lanes<const SPACE: u8, const MODE: u8>(fast: bool) -> Handler {
     cpu::versions!(fast, [const SPACE: u8, const MODE: u8], [SPACE, MODE])
 }
 
-/// What a load to local memory moves: `*_load_lds_*` name it only in their mnemonics.
+/// The shape of a load to LDS: `*_load_lds_*` have it only in their mnemonics.
 fn copied_shape(inst: &Inst) -> Option<Shape> {
     let name = inst.op.mnemonic();
     let width = match name.rsplit('_').next()? {

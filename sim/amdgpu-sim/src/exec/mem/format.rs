@@ -1,11 +1,11 @@
-//! Formats of typed buffers and images: how the bits of an element become components, and components bits.
+//! Formats of typed buffers and images: conversion between the bits of an element and its components.
 
 use crate::exec::valu::half_bits;
 
-/// A data format: bits of each component from the lowest on, zero where there is none.
+/// A data format: the width of each component from the lowest bits on, zero for missing ones.
 type Widths = [u32; 4];
 
-/// What the bits of a component mean.
+/// The meaning of a component's bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Number {
     Unorm,
@@ -15,7 +15,7 @@ enum Number {
     Uint,
     Sint,
     Float,
-    /// Unorm along the curve of sRGB, but the fourth component. Of images only.
+    /// Unorm with sRGB encoding, except for the fourth component. Only in images.
     Srgb,
 }
 
@@ -27,7 +27,8 @@ pub(super) struct Format {
 }
 
 impl Format {
-    /// The format with a data format and a number format, as descriptors and instructions number them; `None` if there is none.
+    /// The format for these data and number format numbers of descriptors and instructions; `None` if it does not
+    /// exist.
     pub(super) fn of(data: u32, number: u32) -> Option<Format> {
         let widths = match data & 15 {
             1 => [8, 0, 0, 0],
@@ -35,7 +36,7 @@ impl Format {
             3 => [8, 8, 0, 0],
             4 => [32, 0, 0, 0],
             5 => [16, 16, 0, 0],
-            // The names of these begin with the highest component.
+            // These names start with the highest component.
             6 => [11, 11, 10, 0],
             7 => [10, 11, 11, 0],
             8 => [2, 10, 10, 10],
@@ -60,17 +61,17 @@ impl Format {
         let float = |width: &u32| {
             matches!(width, 0 | 10 | 11 | 16 | 32) && widths != [2, 10, 10, 10] && widths != [10, 10, 10, 2]
         };
-        // Floats of 8 bits, and normalised or scaled words, do not exist.
+        // 8-bit floats, and normalised or scaled words, do not exist.
         let wide = widths[0] == 32 && !matches!(number, Number::Uint | Number::Sint | Number::Float);
         (number != Number::Float || widths.iter().all(float)).then_some(()).filter(|()| !wide)?;
         Some(Format { widths, number })
     }
 
-    /// The format of an image's texel, as its descriptor numbers it; `None` if there is none, or not a simple one: blocks of several
-    /// texels, and depth with stencil.
+    /// The format of an image's texel, by the descriptor's numbers. `None` if it does not exist, or is not a simple
+    /// one: blocks of several texels, and depth with stencil.
     pub(super) fn of_image(data: u32, number: u32) -> Option<Format> {
         let srgb = number == 9;
-        // From 16 on: the names begin with the highest component.
+        // From 16 on, the names start with the highest component.
         let widths = match data {
             1..=14 => {
                 let buffer = Self::of(data, if srgb { 0 } else { number }).filter(|_| srgb || number < 8)?;
@@ -91,7 +92,7 @@ impl Format {
         (number == 0).then_some(Format { widths, number: Number::Unorm })
     }
 
-    /// Whether the components can be stored, not only loaded.
+    /// Returns whether components can be stored, not only loaded.
     pub(super) fn storable(self) -> bool {
         self.number != Number::Srgb
     }
@@ -122,7 +123,7 @@ impl Format {
         for (i, (component, width)) in components.iter_mut().zip(self.widths).enumerate() {
             if width != 0 {
                 let bits = (all >> at) as u32 & (u32::MAX >> (32 - width));
-                // What is transparent is not a colour.
+                // Alpha is not sRGB-encoded.
                 let linear = i == 3 && self.number == Number::Srgb;
                 *component = if linear { Format { number: Number::Unorm, ..self } } else { self }.widen(bits, width);
             }
@@ -146,7 +147,7 @@ impl Format {
         (float as f32).to_bits()
     }
 
-    /// The element of four components.
+    /// Encodes four components.
     pub(super) fn pack(self, components: [u32; 4]) -> [u32; 4] {
         let (mut all, mut at) = (0_u128, 0);
         for (component, width) in components.into_iter().zip(self.widths) {
@@ -158,7 +159,7 @@ impl Format {
         std::array::from_fn(|i| (all >> (32 * i)) as u32)
     }
 
-    /// The bits of a component; what does not fit is limited to what does.
+    /// Converts a component to `width` bits, clamped to the representable range.
     fn narrow(self, component: u32, width: u32) -> u32 {
         let (unsigned, mask) = (u32::MAX >> (32 - width), u32::MAX >> (32 - width));
         let most = i32::MAX >> (32 - width);
@@ -176,7 +177,7 @@ impl Format {
         signed as u32 & mask
     }
 
-    /// A component as 16 bits.
+    /// Converts a component to 16 bits.
     pub(super) fn halve(self, component: u32) -> u32 {
         match self.number {
             Number::Uint => component.min(0xffff),
@@ -185,7 +186,7 @@ impl Format {
         }
     }
 
-    /// A component of 16 bits as one of 32.
+    /// Converts a 16-bit component to 32 bits.
     pub(super) fn double(self, half: u32) -> u32 {
         match self.number {
             Number::Uint => half & 0xffff,
@@ -195,12 +196,12 @@ impl Format {
     }
 }
 
-/// The light of a value on the curve of sRGB (IEC 61966-2-1).
+/// Decodes an sRGB value (IEC 61966-2-1).
 fn linear(x: f64) -> f64 {
     if x <= 0.04045 { x / 12.92 } else { ((x + 0.055) / 1.055).powf(2.4) }
 }
 
-/// Floats of 10 and 11 bits are halves without sign and lowest bits.
+/// Converts floats of 10 and 11 bits, which are halves without sign and lowest bits.
 fn widen_float(bits: u32, width: u32) -> u32 {
     match width {
         32 => bits,
@@ -215,7 +216,7 @@ fn narrow_float(component: u32, width: u32) -> u32 {
         32 => component,
         16 => u32::from(half_bits::narrow(x)),
         _ if x.is_nan() => (1 << width) - 1,
-        // No sign: what is below zero becomes zero. Toward zero: the bits that do not fit are dropped.
+        // Unsigned: negative values become zero. Rounded toward zero: excess bits are dropped.
         _ if x <= 0.0 => 0,
         _ => u32::from(half_bits::truncate(x)) >> (15 - width),
     }

@@ -1,6 +1,6 @@
-//! Loads that bypass the registers: from memory straight to local memory, and stores from there.
+//! Loads from memory to LDS, and stores from LDS, that bypass the registers.
 //!
-//! A lane's word lies at M0 (16 bits), the instruction's offset and four times the lane's number.
+//! A lane's word is at M0 (16 bits) plus the instruction's offset plus four times the lane's number.
 
 use super::ds::{get, put};
 use super::space::{Addresses, Space};
@@ -9,7 +9,7 @@ use super::{AccessFault, Checked, lanes};
 use crate::exec::{Ctx, LANES, Wave};
 use crate::fault::{Access, Denied, Space as SpaceName};
 
-/// The words of the lanes on their way.
+/// The words of the lanes in transit.
 pub(super) struct Words {
     pub(super) shape: Shape,
     pub(super) align: u64,
@@ -17,7 +17,7 @@ pub(super) struct Words {
 }
 
 impl Words {
-    /// No words yet.
+    /// Without words yet.
     pub(super) fn new(shape: Shape, align: u64) -> Self {
         Self { shape, align, data: [0; LANES] }
     }
@@ -26,7 +26,7 @@ impl Words {
     pub(super) fn fetch<S: Space>(&mut self, space: &mut S, at: &Addresses, mask: u64) -> Checked {
         space.check(at, mask, self.shape.bytes(), self.align, Access::Read)?;
         for lane in lanes(mask) {
-            // SAFETY: checked just now for the lanes of `mask`.
+            // SAFETY: checked just above for the lanes of `mask`.
             self.data[lane] = unsafe {
                 match self.shape.width {
                     Width::U8 => u32::from(space.load8(lane, at[lane])),
@@ -44,13 +44,13 @@ impl Words {
     pub(super) fn store<S: Space>(&self, space: &mut S, at: &Addresses, mask: u64) -> Checked {
         space.check(at, mask, 4, self.align, Access::Write)?;
         for lane in lanes(mask) {
-            // SAFETY: checked just now for the lanes of `mask`.
+            // SAFETY: checked just above for the lanes of `mask`.
             unsafe { space.store32(lane, at[lane], self.data[lane]) };
         }
         Ok(())
     }
 
-    /// Where the first lane's word lies in local memory, if those of all enabled lanes are inside.
+    /// The position of the first lane's word in LDS, if those of all enabled lanes are inside.
     fn place(w: &Wave, ctx: &Ctx<'_>, offset: i32, access: Access) -> Checked<usize> {
         let start = i64::from(w.m0() & 0xffff) + i64::from(offset);
         for lane in lanes(w.exec()) {
@@ -68,7 +68,7 @@ impl Words {
         Ok(start as usize)
     }
 
-    /// Puts the words of the enabled lanes into local memory.
+    /// Writes the words of the enabled lanes to LDS.
     pub(super) fn put(&self, w: &Wave, ctx: &mut Ctx<'_>, offset: i32) -> Checked {
         if w.exec() == 0 {
             return Ok(());
@@ -81,7 +81,7 @@ impl Words {
         Ok(())
     }
 
-    /// Takes the words of the enabled lanes from local memory.
+    /// Reads the words of the enabled lanes from LDS.
     pub(super) fn take(&mut self, w: &Wave, ctx: &Ctx<'_>, offset: i32) -> Checked {
         if w.exec() == 0 {
             return Ok(());

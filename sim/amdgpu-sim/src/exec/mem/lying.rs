@@ -1,7 +1,7 @@
-//! How the lanes' addresses in local memory lie: kernels read rows and columns of tiles.
+//! The layout of the lanes' LDS addresses: kernels read rows and columns of tiles.
 //!
-//! Finding it out takes as long as reading a row. Tiles are read with many instructions one after the other that differ in their
-//! offsets only, so what the first of them finds serves those that follow: [`share`] marks them when the code is lowered.
+//! Analysing it takes as long as reading a row. Tiles are read by several consecutive instructions that differ only in
+//! their offsets, so the result for the first is reused for the others: [`share`] marks them when the code is lowered.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,22 +11,22 @@ use crate::exec::{Ctx, LANES, Micro, Wave, liveness};
 use crate::isa::Op;
 use crate::isa::inst::Inst;
 
-/// Lanes whose addresses are looked at together.
+/// The number of lanes whose addresses are analysed together.
 const GROUP: usize = 16;
 const GROUPS: usize = LANES / GROUP;
 
-/// How the addresses of a group of lanes lie.
+/// The layout of a group of addresses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Run {
-    /// One word after the other.
+    /// Consecutive words.
     Sequence,
-    /// All the same.
+    /// The same address.
     Same,
-    /// Any other way.
+    /// Any other layout.
     Any,
 }
 
-/// How the addresses of all lanes lie.
+/// The layout of all lanes' addresses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::exec) struct Lying {
     runs: [Run; GROUPS],
@@ -37,14 +37,14 @@ pub(in crate::exec) struct Lying {
     bits: u32,
 }
 
-/// [`Micro::pre`] of an instruction that finds the addresses of the one before it, with the same lanes enabled.
+/// [`Micro::pre`] of an instruction with the same addresses and enabled lanes as the previous one.
 pub(super) const AS_BEFORE: u32 = 1;
 
 impl Lying {
     pub(in crate::exec) const NOWHERE: Lying =
         Lying { runs: [Run::Any; GROUPS], firsts: [0; GROUPS], highest: u32::MAX, bits: u32::MAX };
 
-    /// How the addresses of an instruction lie, in `src[0]`, if all lanes are enabled.
+    /// The layout of an instruction's addresses, in `src[0]`, if all lanes are enabled.
     #[inline(always)]
     pub(super) fn of<const FAST: bool>(w: &mut Wave, m: &Micro) -> Option<Lying> {
         if w.exec() != u64::MAX {
@@ -60,7 +60,7 @@ impl Lying {
     fn find<const FAST: bool>(addresses: &[u32; LANES]) -> Lying {
         #[cfg(target_arch = "x86_64")]
         if FAST {
-            // SAFETY: `FAST` is set only in functions that are themselves called only where the CPU has AVX2.
+            // SAFETY: `FAST` is set only in functions that are themselves called only if the CPU has AVX2.
             return unsafe { Self::find_fast(addresses) };
         }
         let mut all = Lying { highest: 0, bits: 0, ..Self::NOWHERE };
@@ -79,7 +79,7 @@ impl Lying {
         all
     }
 
-    /// As [`find`](Self::find). By hand: the compiler works on all groups at once, one word at a time.
+    /// As [`find`](Self::find). Handwritten: the compiler processes all groups at once, one word at a time.
     ///
     /// # Safety
     /// The CPU has to have AVX2.
@@ -117,14 +117,14 @@ impl Lying {
         all
     }
 
-    /// Whether some lanes lie neither in sequence nor at the same place.
+    /// Returns whether some group is neither consecutive nor at one address.
     #[inline(always)]
     pub(super) fn anyhow(&self) -> bool {
         self.runs.contains(&Run::Any)
     }
 
-    /// Whether `bytes` bytes at `offset` from all addresses are within local memory, and aligned. `false` means nothing: sums that wrap
-    /// are not looked at.
+    /// Returns whether `bytes` bytes at `offset` from all addresses are within LDS, and aligned. `false` is
+    /// inconclusive: wrapping sums are not considered.
     #[inline(always)]
     pub(super) fn inside(&self, ctx: &Ctx<'_>, offset: u32, bytes: u32) -> bool {
         let end = u64::from(self.highest) + u64::from(offset) + u64::from(bytes);
@@ -134,14 +134,14 @@ impl Lying {
     /// Reads the word at `offset` from the address of every lane.
     ///
     /// # Safety
-    /// They are [`inside`](Self::inside), and none lies [`anyhow`](Self::anyhow).
+    /// The words must be [`inside`](Self::inside), and [`anyhow`](Self::anyhow) must be false.
     #[inline(always)]
     pub(super) unsafe fn read_row(&self, lds: &[u8], offset: u32, row: &mut [u32; LANES]) {
         for g in 0..GROUPS {
             let out = &mut row[GROUP * g..][..GROUP];
             let first = (self.firsts[g] + offset) as usize;
             if self.runs[g] == Run::Sequence {
-                // SAFETY: the words of the group follow each other, and all are within `lds`.
+                // SAFETY: the words of the group are consecutive, and all are within `lds`.
                 let bytes: [u8; 4 * GROUP] = unsafe { get(lds, first) };
                 for (i, place) in out.iter_mut().enumerate() {
                     let at = 4 * i;
@@ -164,7 +164,7 @@ fn run(sequence: bool, same: bool) -> Run {
     }
 }
 
-/// Whether an instruction asks how its addresses lie.
+/// Returns whether an instruction uses the layout of its addresses.
 fn reads(inst: &Inst) -> bool {
     matches!(
         inst.op,
@@ -179,15 +179,15 @@ fn reads(inst: &Inst) -> bool {
     )
 }
 
-/// Marks the reads of local memory that find their addresses as the read before them did: in the same registers, which nothing
-/// between has written, with the same lanes enabled, and with no way there but past that read.
+/// Marks LDS reads whose addresses are the same as those of the previous read: in the same registers, not written in
+/// between, with the same lanes enabled, and reachable only through that read.
 pub(in crate::exec) fn share(code: &BTreeMap<u32, Option<Inst>>, start: u32, index: &[u32], micros: &mut [Micro]) {
     let known = || code.iter().filter_map(|(at, inst)| Some((*at, inst.as_ref()?)));
     if !known().any(|(_, inst)| reads(inst)) || known().any(|(_, inst)| liveness::is_opaque(inst)) {
         return;
     }
     let targets: BTreeSet<i64> = known().filter_map(|(at, inst)| branch_target(inst, at)).collect();
-    // Where the addresses are that the last read has found, and the word that follows.
+    // The address registers of the last analysed read, and the next word.
     let mut last = None;
     let mut next = 0;
     for (at, inst) in known() {

@@ -1,7 +1,7 @@
-//! Memory instructions: scalar, global, flat, scratch, buffer, image and local.
+//! Memory instructions: scalar, global, flat, scratch, buffer, image and LDS.
 //!
-//! A handler computes the lanes' addresses, has them all checked by the [`Space`] that they go to, and only then moves data.
-//! So no lane of an instruction that faults has written anything, and what is moved afterwards needs no check.
+//! A handler computes the lanes' addresses, has all of them checked by the target [`Space`], and only then moves data.
+//! So an instruction that faults has not written anything in any lane, and the moves need no further check.
 
 mod atomic;
 mod buffer;
@@ -30,39 +30,39 @@ pub(crate) use image::{ImageOperands, touched as image_touches};
 pub(super) use lying::{Lying, share};
 pub(crate) use space::{Scratch, View};
 
-/// Where local memory lies in the flat address space: 4 GiB from here on. `amd_queue_t` holds the high half.
+/// The start of LDS in the flat address space, which spans 4 GiB. `amd_queue_t` holds the high half.
 pub const SHARED_BASE: u64 = 1 << 48;
-/// Where scratch lies in the flat address space: 4 GiB from here on. `amd_queue_t` holds the high half.
+/// The start of scratch in the flat address space, which spans 4 GiB. `amd_queue_t` holds the high half.
 pub const PRIVATE_BASE: u64 = 2 << 48;
-/// Where a kernel is told the runtime's service for its output is: there is none. Above all that can be allocated.
+/// The address that kernels get for the runtime's output service, which does not exist. Above all allocations.
 pub(crate) const NO_HOSTCALL: u64 = 3 << 48;
-/// Likewise the heap of its `malloc`.
+/// The same for the heap of a kernel's `malloc`.
 pub(crate) const NO_HEAP: u64 = 4 << 48;
 /// Last address of an aperture, from its base.
 pub(crate) const APERTURE_LIMIT: u64 = 0xffff_ffff;
 
-/// What memory instructions need of the outside.
+/// The environment of memory instructions.
 pub(crate) struct Env<'a> {
     /// Device memory.
     pub(crate) view: &'a mut View,
     /// The workgroup's scratch.
     pub(crate) scratch: Scratch,
-    /// What misaligned loads and stores do.
+    /// The effect of misaligned loads and stores.
     pub(crate) misaligned: Misaligned,
-    /// What loads and stores beyond local memory do, for a kernel that is known.
+    /// The effect of loads and stores beyond LDS in this kernel.
     pub(crate) beyond_lds: BeyondLds,
     /// Whether loads of half a register clear the other half.
     pub(crate) sramecc: bool,
-    /// What the clocks count from.
+    /// The start time of the clocks.
     pub(crate) start: Instant,
     /// The GPU besides its memory.
     pub(crate) outside: &'a Outside,
-    /// Where the workgroup lies.
+    /// The workgroup's location.
     pub(crate) seat: Seat<'a>,
 }
 
 impl Env<'_> {
-    /// The address bits that must be zero in a load or store of `bytes` bytes.
+    /// The address bits that must be zero for a load or store of `bytes` bytes.
     #[inline(always)]
     fn align_mask(&self, bytes: u32) -> u64 {
         match self.misaligned {
@@ -73,8 +73,8 @@ impl Env<'_> {
     }
 }
 
-/// Bytes of an element of a typed buffer: its format is the instruction's own (7 bits), or in the descriptor's last word.
-/// `None` if it is no format.
+/// The size of an element of a typed buffer. Its format is in the instruction (7 bits), or in the descriptor's last
+/// word. `None` for an invalid format.
 pub(crate) fn element_bytes(own: Option<u8>, descriptor: u32) -> Option<u32> {
     let format = match own {
         Some(own) => format::Format::of(u32::from(own), u32::from(own >> 4)),
@@ -83,7 +83,7 @@ pub(crate) fn element_bytes(own: Option<u8>, descriptor: u32) -> Option<u32> {
     format.map(format::Format::bytes)
 }
 
-/// An access that is not allowed.
+/// An access that is not permitted.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct AccessFault {
     pub(crate) space: SpaceName,
@@ -91,14 +91,14 @@ pub(crate) struct AccessFault {
     pub(crate) address: u64,
     pub(crate) bytes: u32,
     pub(crate) why: Denied,
-    /// The first lane that is at fault; `None` for scalar accesses.
+    /// The first invalid lane; `None` for scalar accesses.
     pub(crate) lane: Option<u32>,
 }
 
-/// What the parts of a handler give back.
+/// The result of a part of a handler.
 type Checked<T = ()> = Result<T, Box<AccessFault>>;
 
-/// Ends a handler.
+/// Converts the result of a handler.
 #[inline(always)]
 fn done(w: &mut Wave, result: Checked) -> Flow {
     match result {
@@ -124,7 +124,7 @@ pub(super) fn lower(inst: &Inst, l: &mut Lowering, m: &mut Micro) -> Option<Hand
     }
 }
 
-/// The handler of an instruction that does nothing here: caches are coherent.
+/// The handler of an instruction without effect: caches are coherent.
 fn nothing(_: &mut Wave, _: &Micro, _: &mut super::Ctx<'_>) -> Flow {
     Flow::Next
 }

@@ -56,7 +56,7 @@ pub(super) fn lower(inst: &Inst, l: &mut Lowering, m: &mut Micro) -> Option<Hand
     if inst.src[2] != Operand::None {
         m.src[2] = l.slot64(inst.src[2], Wide::Unsigned).or_else(|| l.slot(inst.src[2]))?;
         if inst.mods.glc {
-            // A returning atomic's destination is its data.
+            // A returning atomic's destination is its data register.
             m.dst = m.src[2];
             m.src[3] = RETURNS;
         }
@@ -86,7 +86,8 @@ pub(super) fn lower(inst: &Inst, l: &mut Lowering, m: &mut Micro) -> Option<Hand
 /// `src[3]` of an atomic that returns the old value.
 const RETURNS: u16 = 1;
 
-/// Loads `N` words at `address` to the slots from `dst` on. Only the first `words` are in memory; the others are zero.
+/// Loads `N` words at `address` to the slots from `dst` on. Only the first `words` are read from memory; the others are
+/// zero.
 #[inline(always)]
 fn words<const N: usize>(w: &mut Wave, m: &Micro, ctx: &mut Ctx<'_>, address: u64, words: usize) -> Checked {
     if words > 0 {
@@ -99,19 +100,19 @@ fn words<const N: usize>(w: &mut Wave, m: &Micro, ctx: &mut Ctx<'_>, address: u6
     let at = |i: usize| address + 4 * i as u64;
     if words < N || N == 1 || address % 8 != 0 {
         for (i, slot) in slots.iter_mut().enumerate() {
-            // SAFETY: checked just now for all the words, and to be aligned.
+            // SAFETY: checked just above for all the words, and to be aligned.
             *slot = if i < words { unsafe { atomic::load_aligned_u32(at(i)) } } else { 0 };
         }
     } else if N == 2 || address % 16 != 0 {
-        // As much as others see whole.
+        // In the largest units that are not torn.
         for (i, pair) in slots.chunks_exact_mut(2).enumerate() {
-            // SAFETY: checked just now for all the words.
+            // SAFETY: checked just above for all the words.
             let value = unsafe { atomic::load_u64(at(2 * i)) };
             pair.copy_from_slice(&[value as u32, (value >> 32) as u32]);
         }
     } else {
         for (i, four) in slots.chunks_exact_mut(4).enumerate() {
-            // SAFETY: checked just now for all the words.
+            // SAFETY: checked just above for all the words.
             let value = unsafe { atomic::load_u128(at(4 * i)) };
             four.copy_from_slice(&[0, 32, 64, 96].map(|shift| (value >> shift) as u32));
         }
@@ -123,14 +124,14 @@ fn load<const N: usize>(inst: &Inst) -> Handler {
     if matches!(inst.src[1], Operand::Imm(_)) { load_near::<N> } else { load_far::<N> }
 }
 
-/// At an immediate offset: as a rule a kernel's argument.
+/// A load at an immediate offset: usually a kernel argument.
 fn load_near<const N: usize>(w: &mut Wave, m: &Micro, ctx: &mut Ctx<'_>) -> Flow {
     let address = w.slot64(m.src[0]).wrapping_add_signed(i64::from(m.aux as i32));
     let result = words::<N>(w, m, ctx, address, N);
     done(w, result)
 }
 
-/// At an offset in a register.
+/// A load at an offset in a register.
 fn load_far<const N: usize>(w: &mut Wave, m: &Micro, ctx: &mut Ctx<'_>) -> Flow {
     let offset = i64::from(m.aux as i32) + i64::from(w.slot(m.src[1]));
     let address = w.slot64(m.src[0]).wrapping_add_signed(offset);
@@ -138,8 +139,8 @@ fn load_far<const N: usize>(w: &mut Wave, m: &Micro, ctx: &mut Ctx<'_>) -> Flow 
     done(w, result)
 }
 
-/// The address of a scalar access to scratch. The offset in a register counts bytes of a lane, 64 of which lie side by side; the
-/// base is an address of the wave's scratch as memory, which the code has worked out from `flat_scratch`.
+/// The address of a scalar access to scratch. A register offset counts bytes of a lane, of which 64 lie side by side.
+/// The base is an address in the wave's scratch memory, which the code has computed from `flat_scratch`.
 fn scratch_address(w: &Wave, m: &Micro) -> u64 {
     let offset = i64::from(m.aux as i32) + i64::from(w.slot(m.src[1])) * LANES as i64;
     w.slot64(m.src[0]).wrapping_add_signed(offset)
@@ -172,7 +173,7 @@ fn scratch_store<const N: usize>(w: &mut Wave, m: &Micro, ctx: &mut Ctx<'_>) -> 
     Flow::Next
 }
 
-/// The address in a buffer, and how many words of `count` from there on are in it.
+/// The address in a buffer, and how many of `count` words from there on are inside.
 fn buffer_address(w: &Wave, m: &Micro, count: usize) -> (u64, usize) {
     let base = w.slot64(m.src[0]) & 0xffff_ffff_ffff;
     let stride = w.slot(m.src[0] + 1) >> 16 & 0x3fff;
@@ -213,12 +214,12 @@ fn put_words<const N: usize>(w: &Wave, m: &Micro, ctx: &mut Ctx<'_>, address: u6
         ctx.env.view.check_scalar(address, 4 * words as u32, 3, Access::Write)?;
     }
     let word = |i: usize| w.slot(m.src[2] + i as u16);
-    // As much as others see whole, if it is aligned to that.
+    // In the largest units that are not torn, if the address is aligned to them.
     let together = [4, 2].into_iter().find(|n| words == N && N % n == 0 && address % (4 * *n as u64) == 0);
     for i in (0..words.min(N)).step_by(together.unwrap_or(1)) {
         let (view, address) = (&mut ctx.env.view, address + 4 * i as u64);
         let pair = |i: usize| u64::from(word(i)) | u64::from(word(i + 1)) << 32;
-        // SAFETY: checked just now for all the words, aligned to words.
+        // SAFETY: checked just above for all the words, aligned to words.
         unsafe {
             match together {
                 Some(4) => view.store128(NO_LANE, address, u128::from(pair(i)) | u128::from(pair(i + 2)) << 64),
@@ -236,7 +237,7 @@ fn update<const BUFFER: bool>(w: &mut Wave, m: &Micro, ctx: &mut Ctx<'_>) -> Flo
     };
     let words = operation.bytes() as usize / 4;
     let (address, inside) = target::<BUFFER>(w, m, words);
-    // Beyond a buffer nothing is changed, and zero is read.
+    // Beyond a buffer nothing is changed, and zero is returned.
     let mut old = 0;
     if inside == words {
         let bytes = operation.bytes();
@@ -244,7 +245,7 @@ fn update<const BUFFER: bool>(w: &mut Wave, m: &Micro, ctx: &mut Ctx<'_>) -> Flo
             return done(w, Err(fault));
         }
         let (data, view) = (m.src[2], &mut ctx.env.view);
-        // SAFETY: checked just now, alignment too.
+        // SAFETY: checked just above, alignment too.
         old = unsafe {
             match operation {
                 // A compare and swap's comparand follows its data.

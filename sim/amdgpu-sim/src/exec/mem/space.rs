@@ -1,4 +1,4 @@
-//! The memories that an address can be in, and the checks that stand before every access.
+//! The address spaces and the checks before every access.
 
 use std::ptr::with_exposed_provenance_mut;
 use std::sync::Arc;
@@ -8,18 +8,19 @@ use crate::exec::LANES;
 use crate::fault::{Access, Denied, Space as SpaceName};
 use crate::memory::{Agent, Memory, Table, atomic};
 
-/// In the place of a lane where there is none: device memory is the same for all.
+/// The lane argument where none applies: device memory is the same for all lanes.
 pub(super) const NO_LANE: usize = 0;
 
 /// Addresses of the lanes.
 pub(super) type Addresses = [u64; LANES];
 
-/// A memory: it checks accesses, then carries them out.
+/// An address space: it checks accesses and performs them.
 ///
-/// The `unsafe` functions move data without a check: [`check`](Space::check) must have succeeded for the lane,
-/// the address and at least the bytes.
+/// The `unsafe` functions move data without a check: [`check`](Space::check) must have succeeded for the lane, the
+/// address and at least these bytes.
 pub(super) trait Space {
-    /// Checks an access of `bytes` at the address of every lane in `mask`. Bits of `align` must be zero in every address.
+    /// Checks an access of `bytes` at the address of every lane in `mask`. The bits of `align` must be zero in every
+    /// address.
     fn check(&mut self, at: &Addresses, mask: u64, bytes: u32, align: u64, access: Access) -> Checked;
     /// # Safety
     /// See the trait.
@@ -77,17 +78,17 @@ pub(super) trait Space {
             self.store64(lane, address + 8, (value >> 64) as u64);
         }
     }
-    /// Replaces a word by what `f` makes of it, as one step, and returns the old one. The address is aligned.
+    /// Atomically replaces a word by the result of `f`, and returns the old one. The address is aligned.
     /// # Safety
     /// See the trait.
     unsafe fn update32(&mut self, lane: usize, address: u64, f: impl Fn(u32) -> u32) -> u32;
-    /// Likewise for 64 bits.
+    /// The same for 64 bits.
     /// # Safety
     /// See the trait.
     unsafe fn update64(&mut self, lane: usize, address: u64, f: impl Fn(u64) -> u64) -> u64;
 }
 
-/// Loads an element of 1, 2, 4, 8, 12 or 16 bytes, as much of it at once as others see whole.
+/// Loads an element of 1, 2, 4, 8, 12 or 16 bytes, in the largest units that are not torn.
 ///
 /// # Safety
 /// See [`Space`].
@@ -108,7 +109,7 @@ pub(super) unsafe fn load_element<S: Space>(space: &S, lane: usize, address: u64
     std::array::from_fn(|word| (element >> (32 * word)) as u32)
 }
 
-/// Stores an element of 1, 2, 4, 8, 12 or 16 bytes, as much of it at once as others see whole.
+/// Stores an element of 1, 2, 4, 8, 12 or 16 bytes, in the largest units that are not torn.
 ///
 /// # Safety
 /// See [`Space`].
@@ -132,7 +133,7 @@ pub(super) unsafe fn store_element<S: Space>(space: &mut S, lane: usize, address
     }
 }
 
-/// A part of a live allocation that has just been used.
+/// A recently used part of a live allocation.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Hot {
     base: u64,
@@ -145,7 +146,7 @@ struct Hot {
 const COLD: Hot = Hot { base: 0, end: 0, read_end: 0, writable: false };
 
 impl Hot {
-    /// Whether an access of `bytes` at `address` is inside.
+    /// Returns whether an access of `bytes` at `address` is inside.
     #[inline(always)]
     fn allows(&self, address: u64, bytes: u64, write: bool) -> bool {
         let end = if write { self.end } else { self.read_end };
@@ -153,30 +154,30 @@ impl Hot {
     }
 }
 
-/// One worker's view of device memory: the table of allocations as it was, and the allocations used last.
+/// A worker's view of device memory: a snapshot of the allocation table, and the recently used allocations.
 pub(crate) struct View {
     memory: Arc<Memory>,
-    /// The GPU that looks.
+    /// The GPU that accesses the memory.
     agent: Agent,
-    /// The table as it was at first. All tables that this dispatch has looked at keep allocations alive that are freed meanwhile.
+    /// The first snapshot. All snapshots of this dispatch keep allocations alive that are freed meanwhile.
     first: Arc<Table>,
-    /// Those that it has looked at later; the last one counts.
+    /// Later snapshots; the last one is current.
     later: Vec<Arc<Table>>,
-    /// Memory of the dispatch itself (packet, queue, arguments), not in the table.
+    /// The dispatch's own memory (packet, queue, arguments), which is not in the table.
     own: Hot,
     hot: [Hot; 4],
     next: usize,
 }
 
 impl View {
-    /// What `agent` may see of `memory` as it is now. `own` is a range that the dispatch keeps alive itself, readable for kernels.
+    /// The current view of `agent` on `memory`. The dispatch keeps the range `own` alive, which kernels may read.
     pub(crate) fn new(memory: Arc<Memory>, agent: Agent, own: std::ops::Range<u64>) -> Self {
         let own = Hot { base: own.start, end: own.end, read_end: own.end, writable: false };
         let first = memory.snapshot();
         Self { memory, agent, first, later: Vec::new(), own, hot: [COLD; 4], next: 0 }
     }
 
-    /// The range around `address` that may be accessed, and whether it may be written.
+    /// The accessible range that contains `address`, and whether it may be written.
     fn look_up(&mut self, address: u64) -> Option<Hot> {
         let hot = if address >= self.own.base && address < self.own.end {
             self.own
@@ -189,7 +190,7 @@ impl View {
             let allocation = match known {
                 Some(a) => a,
                 None => {
-                    // It may have been allocated since: a kernel can be handed new memory while it runs.
+                    // It may have been allocated since: a kernel can receive new memory while it runs.
                     let now = self.memory.snapshot();
                     let allocation = visible(&now)?;
                     self.later.push(now);
@@ -218,7 +219,7 @@ impl View {
         self.allowed_elsewhere(address, bytes, write)
     }
 
-    /// Likewise for what none of the allocations used last allows.
+    /// The same for an access outside of the recently used allocations.
     #[cold]
     fn allowed_elsewhere(&mut self, address: u64, bytes: u64, write: bool) -> Result<(), Denied> {
         match self.look_up(address) {
@@ -228,7 +229,7 @@ impl View {
         }
     }
 
-    /// Why an address that is not in sight isn't.
+    /// Why an address is not accessible.
     #[cold]
     fn why_not(&self, address: u64) -> Denied {
         match self.memory.find(address) {
@@ -237,17 +238,17 @@ impl View {
         }
     }
 
-    /// Whether it is a load of the kernel's own arguments. The compiler makes one of several neighbours (two sizes of a block, of 16 bits each),
-    /// wherever they lie.
+    /// Returns whether this is a load of the kernel's own arguments. The compiler merges neighbouring ones (two 16-bit
+    /// block sizes) to one load, whatever its alignment.
     fn reads_own(&self, address: u64, bytes: u32, access: Access) -> bool {
         let own = &self.own;
         access == Access::Read && address >= own.base && address.saturating_add(u64::from(bytes)) <= own.end
     }
 
-    /// Checks a scalar access. Bits of `align` must be zero in the address.
+    /// Checks a scalar access. The bits of `align` must be zero in the address.
     #[inline(always)]
     pub(super) fn check_scalar(&mut self, address: u64, bytes: u32, align: u64, access: Access) -> Checked {
-        // As a rule a kernel's argument.
+        // Usually a kernel argument.
         let own = &self.own;
         let inside = address >= own.base && address < own.end && u64::from(bytes) <= own.end - address;
         if inside && address & align == 0 && access == Access::Read {
@@ -269,7 +270,7 @@ impl View {
         Err(Box::new(AccessFault { space, access, address, bytes, why, lane: None }))
     }
 
-    /// The slow way: lane by lane, to find the first that is at fault.
+    /// The slow path: lane by lane, to find the first invalid one.
     #[cold]
     fn check_each(&mut self, at: &Addresses, mask: u64, bytes: u32, align: u64, access: Access) -> Checked {
         for lane in lanes(mask) {
@@ -292,7 +293,7 @@ impl View {
 impl Space for View {
     #[inline(always)]
     fn check(&mut self, at: &Addresses, mask: u64, bytes: u32, align: u64, access: Access) -> Checked {
-        // As a rule all lanes go to one allocation: then the lowest and the highest address say it all.
+        // Usually all lanes access one allocation: then the lowest and the highest address suffice.
         let (mut low, mut high, mut bits) = (u64::MAX, 0, 0);
         if mask == u64::MAX {
             for &address in at {
@@ -353,8 +354,8 @@ impl Space for View {
         unsafe { atomic::store_u32(address, value) }
     }
 
-    // Other workgroups see 8 and 16 bytes that are aligned whole or not at all: an atomic load or store of a kernel is no other
-    // instruction, and rocPRIM passes a flag and its value in 16 bytes.
+    // Aligned accesses of 8 and 16 bytes must not be torn for other workgroups: a kernel's atomic loads and stores are the same
+    // instructions, and rocPRIM passes a flag and its value in 16 bytes.
     #[inline(always)]
     unsafe fn load64(&self, _: usize, address: u64) -> u64 {
         if address % 8 == 0 {
@@ -414,7 +415,7 @@ impl Space for View {
     }
 }
 
-/// Local memory through flat addresses: an address is an offset into it.
+/// LDS through flat addresses: an address is an offset into it.
 pub(super) struct Lds<'l>(pub(super) &'l mut [u8]);
 
 impl Lds<'_> {
@@ -501,44 +502,44 @@ fn check_offsets(
     Ok(())
 }
 
-/// The scratch of a workgroup, laid out as the hardware does it: a wave's lanes interleaved word by word, so that the same
+/// The scratch of a workgroup with the hardware's layout: a wave's lanes are interleaved word by word, so the same
 /// offset of all lanes is 256 consecutive bytes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Scratch {
     /// Host address of the first wave's scratch.
     base: u64,
-    /// Bytes a lane.
+    /// Bytes per lane.
     lane: u32,
-    /// Waves.
+    /// Number of waves.
     waves: u32,
 }
 
 impl Scratch {
-    /// Bytes that `waves` waves with `lane` bytes a lane take; `None` if that is too many.
+    /// The size of scratch for `waves` waves with `lane` bytes per lane; `None` if it is too large.
     pub(crate) fn bytes(lane: u32, waves: u32) -> Option<u64> {
         u64::from(lane).checked_next_multiple_of(4)?.checked_mul(LANES as u64)?.checked_mul(u64::from(waves))
     }
 
-    /// Scratch for `waves` waves with `lane` bytes a lane.
+    /// Scratch for `waves` waves with `lane` bytes per lane.
     ///
     /// # Safety
-    /// [`bytes(lane, waves)`](Self::bytes) bytes at `base`, whose provenance is exposed, must be valid and used by this workgroup
-    /// alone for as long as the `Scratch` or a copy of it is used; `base` must be a multiple of 4.
+    /// [`bytes(lane, waves)`](Self::bytes) bytes at `base`, whose provenance is exposed, must be valid and used by this
+    /// workgroup alone for as long as the `Scratch` or a copy of it is used; `base` must be a multiple of 4.
     pub(crate) unsafe fn new(base: u64, lane: u32, waves: u32) -> Self {
         Self { base, lane: lane.next_multiple_of(4), waves }
     }
 
-    /// Bytes that a wave takes.
+    /// Bytes per wave.
     pub(crate) fn wave_bytes(&self) -> u64 {
         u64::from(self.lane) * LANES as u64
     }
 
-    /// Host address of the scratch of all waves: what the buffer descriptor holds.
+    /// Host address of the scratch of all waves, as in the buffer descriptor.
     pub(crate) fn base(&self) -> u64 {
         self.base
     }
 
-    /// Where `bytes` bytes at a host address are, if they are words inside the scratch of all waves.
+    /// The position of `bytes` bytes at a host address, if they are words inside the scratch of all waves.
     pub(super) fn place(&self, address: u64, bytes: u64) -> Option<*mut u32> {
         let offset = address.checked_sub(self.base)?;
         let inside = offset.checked_add(bytes)? <= self.wave_bytes() * u64::from(self.waves);
@@ -548,7 +549,7 @@ impl Scratch {
     /// The scratch of one wave.
     #[inline(always)]
     pub(super) fn wave(&self, id: u32) -> Private {
-        // A wave that does not exist gets no bytes.
+        // A wave that does not exist has no bytes.
         let size = if id < self.waves { self.lane } else { 0 };
         Private { base: self.base + self.wave_bytes() * u64::from(id), size }
     }
@@ -566,12 +567,12 @@ impl Private {
         self.base
     }
 
-    /// Bytes a lane.
+    /// Bytes per lane.
     pub(super) fn size(&self) -> u32 {
         self.size
     }
 
-    /// Where the word with the byte `offset` of a lane is.
+    /// The position of the word that contains byte `offset` of a lane.
     #[inline(always)]
     fn word(&self, lane: usize, offset: u64) -> *mut u32 {
         let at = (offset / 4) * (4 * LANES as u64) + 4 * lane as u64;

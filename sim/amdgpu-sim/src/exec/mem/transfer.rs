@@ -1,4 +1,4 @@
-//! Moving data between a memory and vector registers, once the addresses have been checked.
+//! Moves data between a memory and vector registers, after the addresses have been checked.
 
 use super::space::{Addresses, Space};
 use super::{Checked, lanes};
@@ -6,7 +6,7 @@ use crate::exec::{LANES, Wave};
 use crate::fault::Access;
 use crate::isa::{Flags, Kind, Op, Type};
 
-/// The width and extension of what a load or store moves.
+/// The width and extension of a load or store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Width {
     /// A byte, zero-extended.
@@ -21,14 +21,14 @@ pub(super) enum Width {
     Words(u8),
 }
 
-/// Which part of the register a small load writes or a small store reads.
+/// The part of the register that a small load writes or a small store reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Part {
     /// All of it (stores: the low bits).
     Whole,
-    /// The low 16 bits; the others stay.
+    /// The low 16 bits; the others are kept.
     Low,
-    /// The high 16 bits; the others stay.
+    /// The high 16 bits; the others are kept.
     High,
     /// The low 16 bits; the others become zero. Never packed: see [`Shape::loaded`].
     LowAlone,
@@ -36,7 +36,7 @@ pub(super) enum Part {
     HighAlone,
 }
 
-/// What a load or store moves: one number, so that it fits a micro-operation.
+/// The width and register part of a load or store, which fit into one number of a micro-operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Shape {
     pub(super) width: Width,
@@ -77,7 +77,7 @@ impl Shape {
         }
     }
 
-    /// Words that it is made of; 1 for less than a word.
+    /// The number of words; 1 for less than a word.
     pub(super) fn words(self) -> u32 {
         match self.width {
             Width::Words(n) => n.into(),
@@ -85,7 +85,7 @@ impl Shape {
         }
     }
 
-    /// In 5 bits.
+    /// Encoded in 5 bits.
     pub(super) fn pack(self) -> u32 {
         let width = match self.width {
             Width::U8 => 4,
@@ -97,8 +97,9 @@ impl Shape {
         width | (self.part as u32) << 3
     }
 
-    /// What a load of this shape does to its register on this GPU. Memory with error correction (SRAMECC) is written by whole words: a load
-    /// of 16 bits makes the other 16 zero. Compilers know it and do not rely on the old ones; Tensile relies on the zeros.
+    /// The effect of a load of this shape on its register on this GPU. Registers with error correction (SRAMECC) are
+    /// written as whole words: a 16-bit load sets the other 16 bits to zero. Compilers know that and do not rely on the
+    /// old bits; Tensile relies on the zeros.
     #[inline(always)]
     pub(super) fn loaded(self, sramecc: bool) -> Self {
         let part = match self.part {
@@ -128,7 +129,7 @@ impl Shape {
 }
 
 impl Part {
-    /// What a register becomes that had `old` when a small load brings `value`.
+    /// The new value of a register that had `old`, after a small load of `value`.
     #[inline(always)]
     pub(super) fn merge(self, old: u32, value: u32) -> u32 {
         match self {
@@ -179,7 +180,7 @@ pub(super) fn load<S: Space>(
 
 #[inline(always)]
 fn words<S: Space, const N: usize>(w: &mut Wave, space: &mut S, at: &Addresses, mask: u64, dst: u16) {
-    // As much as others see whole: four words, else pairs.
+    // In the largest units that are not torn: four words, otherwise pairs.
     if N == 4 {
         for lane in lanes(mask) {
             // SAFETY: `load` has checked the lanes of `mask` for `N` words.
@@ -229,7 +230,7 @@ pub(super) fn store<S: Space>(
 ) -> Checked {
     space.check(at, mask, shape.bytes(), align, Access::Write)?;
     match shape.width {
-        // As much as others see whole: four words, else pairs.
+        // In the largest units that are not torn: four words, otherwise pairs.
         Width::Words(4) => {
             let rows = [w.row(src), w.row(src + 1), w.row(src + 2), w.row(src + 3)];
             for lane in lanes(mask) {
@@ -281,7 +282,7 @@ pub(super) fn store<S: Space>(
     Ok(())
 }
 
-/// No lanes, or no addresses yet.
+/// The initial value: no addresses.
 pub(super) const NOWHERE: Addresses = [0; LANES];
 
 #[cfg(test)]

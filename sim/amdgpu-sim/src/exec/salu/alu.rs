@@ -16,7 +16,7 @@ macro_rules! nonzero {
 }
 nonzero!(u32 i32 u64 i64);
 
-/// One operation a line: name, operand types, result type, and the result with SCC (`None`: SCC stays).
+/// One operation per line: name, operand types, result type, and the result with SCC (`None`: SCC is unchanged).
 macro_rules! operations {
     ($w:ident;
      $($op:ident ($($a:ident: $t:ty),*) -> $r:ty = $e:expr;)*
@@ -54,7 +54,7 @@ macro_rules! operations {
     };
 }
 
-/// `$e` with SCC telling whether it is not zero.
+/// `$e`, with SCC set if it is not zero.
 macro_rules! nz {
     ($e:expr) => {{
         let value = $e;
@@ -104,13 +104,13 @@ fn leading_sign(value: i64, bits: u32) -> i32 {
     if flipped == 0 { -1 } else { (flipped.leading_zeros() - (64 - bits)) as i32 }
 }
 
-/// Any bit set in a group of four sets all four.
+/// Sets all four bits of a group in which any bit is set.
 fn whole_quads(value: u64) -> u64 {
     let any = value | value >> 1 | value >> 2 | value >> 3;
     (any & 0x1111_1111_1111_1111) * 15
 }
 
-/// One bit a group of four: whether any of them is set.
+/// One bit per group of four: whether any of them is set.
 fn quad_mask(value: u64) -> u64 {
     (0..16).map(|i| u64::from(value >> (4 * i) & 15 != 0) << i).sum()
 }
@@ -200,7 +200,7 @@ operations! { w;
     s_bitreplicate_b64_b32(a: u32) -> u64 = ((0..32).map(|i| u64::from(a >> i & 1) * 3 << (2 * i)).sum(), None);
 }
 
-/// Operations that read their destination: `d` is what it held.
+/// Operations that read their destination: `d` is its old value.
 macro_rules! updates {
     ($w:ident; $($op:ident ($d:ident: $r:ty, $a:ident: $t:ty) = $e:expr;)*) => {
         fn updating(op: Op) -> Option<(Handler, Widths)> {
@@ -301,7 +301,7 @@ compares! {
     true true s_cmpk_le_u32(a: u32, b: u32) = a <= b;
 }
 
-/// What carries out an arithmetic, logic or compare operation, and the widths of its operands.
+/// The handler of an arithmetic, logic or compare operation, and the widths of its operands.
 pub(super) fn lower(op: Op) -> Option<(Handler, Widths)> {
     results(op).or_else(|| updating(op)).or_else(|| comparing(op))
 }

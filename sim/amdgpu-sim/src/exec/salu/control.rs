@@ -87,8 +87,8 @@ fn next(_: &mut Wave, _: &Micro, _: &mut Ctx<'_>) -> Flow {
     Flow::Next
 }
 
-/// What was loaded before is older than what is loaded after, and what was stored before is stored before what comes after: a host
-/// whose memory keeps less order than x86's needs to be told.
+/// Orders loads before later loads, and stores before later stores: needed on hosts with a weaker memory order than
+/// x86.
 fn wait(_: &mut Wave, _: &Micro, _: &mut Ctx<'_>) -> Flow {
     std::sync::atomic::fence(std::sync::atomic::Ordering::AcqRel);
     Flow::Next
@@ -156,12 +156,12 @@ fn call(w: &mut Wave, m: &Micro, ctx: &mut Ctx<'_>) -> Flow {
     Flow::Jump
 }
 
-/// Entries of the stack of forks, which lies in s0 to s23: the lanes of an entry, and the address where they go on. Of the lanes
-/// at a fork at most half go on first, so that 64 lanes need no more.
+/// The number of entries of the fork stack, which is in s0 to s23. An entry holds lanes and the address where they
+/// continue. At a fork at most half of the lanes continue first, so 64 lanes need no more entries.
 const FORKS: u32 = 6;
 
-/// Lets the smaller part of the lanes go on, those of `mask` at `target`, the others behind the instruction. Its
-/// `s_cbranch_join` lets the rest follow.
+/// Continues with the smaller set of lanes: those of `mask` at `target`, or the others after the instruction. The
+/// matching `s_cbranch_join` continues the rest.
 fn fork(w: &mut Wave, m: &Micro, ctx: &mut Ctx<'_>, target: u64) -> Flow {
     let (mask, exec, next) = (w.slot64(m.src[0]), w.exec(), return_address(m, ctx));
     let (pass, fail) = (mask & exec, !mask & exec);
@@ -198,8 +198,8 @@ fn fork_to_register(w: &mut Wave, m: &Micro, ctx: &mut Ctx<'_>) -> Flow {
 /// Addresses of instructions: bits 47:2.
 const ADDRESS: u64 = 0xffff_ffff_fffc;
 
-/// Where the parts of a fork meet. The operand is the depth of the stack before the fork: the part that comes here first finds it
-/// deeper, and waits for the other.
+/// Joins the parts of a fork. The operand is the depth of the stack before the fork: the part that arrives first finds
+/// it deeper, and waits for the other.
 fn join(w: &mut Wave, m: &Micro, ctx: &mut Ctx<'_>) -> Flow {
     let depth = w.mode.0 >> Mode::CSP;
     if depth == w.slot(m.src[0]) {
@@ -229,11 +229,11 @@ mod hwreg {
     pub(super) const GPR_ALLOC: u32 = 5;
     pub(super) const LDS_ALLOC: u32 = 6;
     pub(super) const IB_STS: u32 = 7;
-    /// Where the apertures are: what compilers read before there were `src_shared_base` and `src_private_base`.
+    /// The apertures' bases: compilers read them before `src_shared_base` and `src_private_base` existed.
     pub(super) const SH_MEM_BASES: u32 = 15;
     pub(super) const TBA_LO: u32 = 16;
     pub(super) const TMA_HI: u32 = 19;
-    /// On gfx942: the number of the die.
+    /// On gfx942: the die's number.
     pub(super) const XCC_ID: u32 = 20;
 }
 
@@ -260,15 +260,15 @@ fn getreg(w: &mut Wave, m: &Micro, ctx: &mut Ctx<'_>) -> Flow {
         hwreg::STATUS => {
             u32::from(w.scc()) | u32::from(w.exec() == 0) << 9 | u32::from(w.vcc() == 0) << 10 | 1 << 11 | 1 << 16
         }
-        // No exception is pending, and no trap handler is there.
+        // No exception is pending, and there is no trap handler.
         hwreg::TRAPSTS | hwreg::IB_STS | hwreg::TBA_LO..=hwreg::TMA_HI => 0,
         hwreg::XCC_ID => ctx.env.seat.place().die,
-        // A group's waves lie on the four SIMDs of its compute unit.
+        // A group's waves are distributed over the four SIMDs of its compute unit.
         hwreg::HW_ID => {
             let place = ctx.env.seat.place();
             w.id >> 2 & 15 | (w.id & 3) << 4 | place.unit << 8 | place.engine << 13
         }
-        // Sizes, less one granule: 8 vector registers, 16 scalar ones.
+        // Sizes minus one granule: 8 vector registers, 16 scalar ones.
         hwreg::GPR_ALLOC => u32::from(ctx.program.layout().vgpr_granules() - 1) << 8 | 6 << 24,
         // The size in granules of 128 words.
         hwreg::LDS_ALLOC => (ctx.lds.len() as u32).div_ceil(512) << 12,
@@ -280,14 +280,14 @@ fn getreg(w: &mut Wave, m: &Micro, ctx: &mut Ctx<'_>) -> Flow {
     Flow::Next
 }
 
-/// Bits of MODE that make something happen which is not simulated: exceptions as traps, indexing and skipping.
+/// Bits of MODE with unsupported effects: exceptions as traps, and indexing.
 const MODE_NOT_CARRIED_OUT: u32 = 0x1ff << 12 | Mode::GPR_IDX_EN;
 
 fn setreg(w: &mut Wave, m: &Micro, _: &mut Ctx<'_>) -> Flow {
     let (id, offset, mask) = field(m.aux);
     match id {
         hwreg::MODE => {}
-        // Exceptions that were to be cleared are not there.
+        // There are no exceptions to clear.
         hwreg::TRAPSTS => return Flow::Next,
         _ => return w.fail(Trap::Unsupported("writing this hardware register")),
     }
@@ -310,7 +310,7 @@ fn interrupt(w: &mut Wave, _: &Micro, ctx: &mut Ctx<'_>) -> Flow {
     Flow::Next
 }
 
-/// The message is sent; then the wave is halted.
+/// Sends the message, then halts the wave.
 fn interrupt_and_halt(w: &mut Wave, m: &Micro, ctx: &mut Ctx<'_>) -> Flow {
     interrupt(w, m, ctx);
     halt(w, m, ctx)
@@ -336,14 +336,14 @@ fn movreld64(w: &mut Wave, m: &Micro, ctx: &mut Ctx<'_>) -> Flow {
     relative(w, ctx, m.src[0], m.dst, 2, false)
 }
 
-/// `s_movrels` (the source is `m0` registers on) and `s_movreld` (the destination is).
+/// `s_movrels` (adds `m0` to the source register) and `s_movreld` (to the destination).
 fn relative(w: &mut Wave, ctx: &Ctx<'_>, from: u16, to: u16, words: u16, source: bool) -> Flow {
     let base = if source { from } else { to };
     let index = u64::from(base) + u64::from(w.m0());
     let (from, to) = match (index + u64::from(words) <= u64::from(ctx.program.allocation.sgprs), source) {
         (true, true) => (index as u16, to),
         (true, false) => (from, index as u16),
-        // Beyond the last register: as the manual says under "Out-of-Range behavior".
+        // Beyond the last register, as the manual says under "Out-of-Range behavior".
         (false, true) => (0, to),
         (false, false) => return Flow::Next,
     };
@@ -390,7 +390,7 @@ fn immediate(inst: &Inst) -> Option<u32> {
     })
 }
 
-/// Lowers what this module carries out.
+/// Lowers the instructions of this module.
 pub(super) fn lower(inst: &Inst, l: &mut Lowering, m: &mut Micro) -> Option<Handler> {
     if let Some(handler) = saving(inst.op) {
         m.dst = l.slot64(inst.dst, Wide::Unsigned)?;
@@ -415,7 +415,7 @@ pub(super) fn lower(inst: &Inst, l: &mut Lowering, m: &mut Micro) -> Option<Hand
             m.dst = l.slot64(inst.dst, Wide::Unsigned)?;
             getpc
         }
-        // The target of these is filled in when every instruction has its place.
+        // The target is filled in when every instruction has its position.
         Op::s_call_b64 => {
             m.dst = l.slot64(inst.dst, Wide::Unsigned)?;
             call
@@ -453,7 +453,7 @@ pub(super) fn lower(inst: &Inst, l: &mut Lowering, m: &mut Micro) -> Option<Hand
         Op::s_endpgm | Op::s_endpgm_saved => end,
         Op::s_barrier => barrier,
         Op::s_sleep => give_way,
-        // `__builtin_debugtrap`: without a debugger it goes on.
+        // `__builtin_debugtrap`: continues without a debugger.
         Op::s_trap if immediate(inst)? & 0xff == 3 => next,
         Op::s_trap => {
             m.aux = immediate(inst)? & 0xff;
@@ -467,7 +467,7 @@ pub(super) fn lower(inst: &Inst, l: &mut Lowering, m: &mut Micro) -> Option<Hand
         Op::s_setkill if immediate(inst)? & 1 == 0 => next,
         Op::s_setkill => end,
         Op::s_waitcnt if cfg!(not(target_arch = "x86_64")) => wait,
-        // Memory is in order, the instruction cache coherent, and nobody counts.
+        // Memory is in order, the instruction cache is coherent, and there are no performance counters.
         Op::s_nop
         | Op::s_waitcnt
         | Op::s_setprio

@@ -10,7 +10,7 @@ use super::{Ctx, Flow, Handler, Lowering, Micro, Wave};
 use crate::isa::Op;
 use crate::isa::inst::{Inst, Operand};
 
-/// Lowers a scalar instruction: resolves its operands into `m` and returns what carries it out.
+/// Lowers a scalar instruction: resolves its operands into `m` and returns the handler.
 pub(super) fn lower(inst: &Inst, l: &mut Lowering, m: &mut Micro) -> Option<Handler> {
     if let Some(handler) = control::lower(inst, l, m) {
         return Some(handler);
@@ -21,7 +21,7 @@ pub(super) fn lower(inst: &Inst, l: &mut Lowering, m: &mut Micro) -> Option<Hand
     }
     let compares_register = widths.reads_dst && widths.dst.is_none();
     for (i, width) in widths.src.iter().enumerate() {
-        // SOPK has one register, which is source, destination or both, and its constant comes first in `src`.
+        // SOPK has one register, which is source, destination or both, and its constant is first in `src`.
         let source = match (widths.reads_dst, compares_register, i) {
             (true, true, 0) => inst.src[1],
             (true, false, 0) => inst.dst,
@@ -33,7 +33,7 @@ pub(super) fn lower(inst: &Inst, l: &mut Lowering, m: &mut Micro) -> Option<Hand
     Some(handler)
 }
 
-/// A 16-bit constant as the operation reads it.
+/// A 16-bit constant, extended as the operation requires.
 fn immediate(operand: Operand, unsigned: bool) -> Operand {
     match operand {
         Operand::Imm(n) if unsigned => Operand::Imm(n & 0xffff),
@@ -50,7 +50,7 @@ fn operand(l: &mut Lowering, operand: Operand, width: Width) -> Option<u16> {
     }
 }
 
-/// The width of a scalar operand, and how a 64-bit one reads a literal.
+/// The width of a scalar operand, and how a 64-bit one extends a literal.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Width {
     W32,

@@ -1,4 +1,4 @@
-//! Sums of 64 bits that are carried out as one operation give what their instructions give one by one.
+//! Fused 64-bit sums give the same results as their individual instructions.
 
 use super::*;
 
@@ -29,7 +29,7 @@ fn a_sum_in_one_operation_is_what_its_instructions_give() {
         (random >> 33) as u32
     };
     for round in 0..600 {
-        // Few registers, so that they coincide in every way.
+        // Few registers, so that they coincide in every combination.
         let most = if round % 2 == 0 { 5 } else { 10 };
         let registers: [u16; 7] = std::array::from_fn(|_| (next() % most) as u16);
         let [scalars, moves, reads_carry] = [0, 1, 2].map(|bit| round >> (bit + 1) & 1 == 1);
@@ -54,7 +54,7 @@ fn a_sum_in_one_operation_is_what_its_instructions_give() {
         for r in 0..16 {
             assert_eq!(one.row(r), each.row(r), "v{r} of {registers:?} {scalars} {moves} {exec:#x}");
         }
-        // Without a reader the carry may be left out.
+        // Without a reader the carry may be omitted.
         if reads_carry {
             assert_eq!(one.vcc(), each.vcc(), "{registers:?}");
         }

@@ -1,5 +1,5 @@
-//! Rows that are held as runs: random programs give the same, in registers, memory and faults, as they do one instruction at a time,
-//! where nothing is held. They are full of what makes runs, and of every kind of instruction that reads lanes.
+//! Rows held as runs: random programs give the same registers, memory and faults as in single-step execution, where
+//! nothing is held. They contain many operations that make runs, and every kind of instruction that reads lanes.
 
 use super::super::affine::{HOLD_ALL, Held, Run};
 use super::super::run_exactly;
@@ -7,16 +7,16 @@ use super::*;
 use crate::isa::inst::{Dpp, Sdwa, SdwaSel, SdwaUnused};
 use crate::memory::AllocKind;
 
-/// Programs, and about how many groups of instructions each has.
+/// The number of programs, and the approximate number of instruction groups of each.
 const PROGRAMS: u64 = 12_000;
 const GROUPS: u64 = 24;
-/// A program that has carried out so many goes round for ever.
+/// The number of instructions after which a program is considered an endless loop.
 const MOST_INSTRUCTIONS: u64 = 1000;
 /// Bytes of device memory.
 const SIZE: usize = 1 << 13;
 /// Registers that programs use.
 const REGISTERS: u64 = 8;
-/// Where device memory is, and a counter of loops.
+/// The register with the address of device memory, and the loop counter.
 const BASE: u16 = 8;
 const COUNTER: u16 = 20;
 
@@ -77,7 +77,7 @@ impl Writer {
         self.code.push(Inst { dst2: VCC, ..inst(Op::v_addc_co_u32, to[1], &[high, b[1], VCC]) });
     }
 
-    /// Device memory at a register's value, cut to what there is.
+    /// An access to device memory at a register's value, masked to the available size.
     fn global(&mut self) {
         let (index, at, data) = (self.register(), self.pair(), self.register());
         let shift = self.pick(&[2, 2, 2, 3, 4]);
@@ -114,7 +114,7 @@ impl Writer {
         self.code.push(Inst { mods: size, ..access });
     }
 
-    /// Local memory at a register's value, cut to what there is.
+    /// An LDS access at a register's value, masked to the available size.
     fn local(&mut self) {
         let (index, at, data) = (self.register(), self.register(), self.register());
         self.push(Op::v_and_b32, at, &[Operand::Int(60), index]);
@@ -127,7 +127,7 @@ impl Writer {
         }
     }
 
-    /// What reads or writes lanes one by one, or across lanes.
+    /// An instruction that reads or writes individual lanes, or across lanes.
     fn lanes(&mut self) {
         let (dst, a, b) = (self.register(), self.register(), self.register());
         let lane = Operand::Int(self.below(64) as i8);
@@ -217,7 +217,7 @@ impl Writer {
         let (op, a, b) = (self.pick(&relations), self.any(), self.register());
         let operands = if self.below(2) == 0 { [a, b] } else { [b, a] };
         if self.below(4) == 0 && op != Op::v_cmpx_lt_u32 {
-            // Lanes that are not enabled are zero, wherever the result goes.
+            // Disabled lanes are zero, whatever the destination.
             let plain = inst(op, s(14), &operands);
             self.code.push(Inst { format: Format::Vop3, ..plain });
         } else {
@@ -286,7 +286,7 @@ impl Writer {
     }
 }
 
-/// All that a program can change.
+/// The state that a program can change.
 #[derive(Debug, PartialEq)]
 struct After {
     rows: Vec<Row>,
@@ -299,7 +299,7 @@ struct After {
     instructions: u64,
 }
 
-/// Runs `program` to its end: as a whole, or in small pieces of single instructions.
+/// Runs `program` to its end: completely, or in single steps.
 fn go(program: &Program, seed: u64, whole: bool, memory: &Arc<Memory>, base: u64) -> Option<After> {
     let mut random = Random::new(seed ^ 0x5eed);
     let mut wave = Wave::new(program);
@@ -326,7 +326,7 @@ fn go(program: &Program, seed: u64, whole: bool, memory: &Arc<Memory>, base: u64
     memory.write(base, &bytes).expect("inside");
     wave.set_slot64(BASE, base + 64);
     let mut view = View::new(Arc::clone(memory), Agent::default(), 0..0);
-    // SAFETY: there are no bytes to be valid.
+    // SAFETY: there are no bytes that must be valid.
     let scratch = unsafe { Scratch::new(0, 0, 0) };
     let env = Env {
         view: &mut view,
@@ -354,7 +354,7 @@ fn go(program: &Program, seed: u64, whole: bool, memory: &Arc<Memory>, base: u64
     let mut after = vec![0; SIZE];
     memory.read(base, &mut after).expect("inside");
     let rows = wave.rows[..REGISTERS as usize + 1].to_vec();
-    // Carries that nobody reads are not computed, and VCCZ is brought up to date where it is read.
+    // Unused carries are not computed, and VCCZ is updated only when it is read.
     wave.set_slot64(slot::VCC, 0);
     wave.set_slot(slot::VCCZ, 0);
     let slots = wave.slots[..usize::from(slot::SINK)].to_vec();
@@ -362,7 +362,7 @@ fn go(program: &Program, seed: u64, whole: bool, memory: &Arc<Memory>, base: u64
     Some(After { rows, slots, memory: after, lds, stop, trap: wave.trap.clone(), pc, instructions: wave.instructions })
 }
 
-/// `program` with every read of local memory finding out for itself how its addresses lie.
+/// `program`, with every LDS read analysing its own addresses.
 fn unshared(mut program: Program) -> Program {
     let reads = |program: &Program, m: &super::super::Micro| {
         program.inst(m).is_some_and(|inst| inst.op.mnemonic().starts_with("ds_read"))
@@ -415,7 +415,7 @@ fn random_programs_give_the_same_with_runs_held_and_without() {
     assert!(held > 1500 && trapped > 50 && ended > 300, "{held} programs held runs, {trapped} trapped, {ended} ended");
 }
 
-/// Which registers an image's address takes is not known, so that none is held in code with images.
+/// The registers of an image address are not known, so nothing is held in code with images.
 #[test]
 fn nothing_is_held_beside_images() {
     let image = Inst {

@@ -1,4 +1,4 @@
-//! Registers that a kernel has and those it does not have.
+//! Allocated and unallocated registers.
 
 use super::super::allocation::Allocation;
 use super::streams::forms;
@@ -11,7 +11,7 @@ fn few() -> Resources {
     Resources { allocation: Allocation { vgprs: 8, agprs: 4, sgprs: 16 }, ..DEFAULT_MODE.into() }
 }
 
-/// Where operands begin, file and number, and how many registers they take at most.
+/// The longest operand that starts at each register (file and number), in registers.
 fn longest(operands: impl Iterator<Item = (char, u16, u16)>) -> BTreeMap<(char, u16), u16> {
     let mut all = BTreeMap::new();
     for (file, first, count) in operands {
@@ -39,7 +39,7 @@ fn named(text: &str) -> BTreeMap<(char, u16), u16> {
     longest(words.filter_map(read))
 }
 
-/// Which registers an instruction takes is what its text says, which is LLVM's.
+/// The registers of an instruction are those in its text, which is LLVM's.
 #[test]
 fn registers_are_those_of_the_text() {
     let mut random = Random::new(77);
@@ -47,7 +47,7 @@ fn registers_are_those_of_the_text() {
     for arch in Arch::ALL {
         for form in forms(arch, |_| true) {
             for (_, inst) in (0..6).filter_map(|_| form.words(arch, &mut || random.next())) {
-                // Their texts leave out the register with what failed, and the registers that follow an image's address.
+                // Their texts omit the status register, and the registers after an image address's first.
                 if inst.mods.tfe || inst.format == Format::Mimg {
                     continue;
                 }
@@ -84,7 +84,7 @@ fn beyond_the_last_register() {
     assert_eq!(stray(&[product(0), product(4)]), ('a', 4, 4, 4));
     let copy = |d, a| inst(Op::s_mov_b64, s(d), &[s(a)]);
     assert_eq!(stray(&[copy(14, 12), copy(16, 0)]), ('s', 16, 2, 16));
-    // Not as a part of several instructions that are run as one either.
+    // Also detected in a fused operation.
     let carry = |d| {
         [(0, Op::v_add_co_u32), (1, Op::v_addc_co_u32)].map(|(i, op)| Inst {
             dst2: VCC,
@@ -111,7 +111,7 @@ fn indices_reach_registers_that_nothing_names() {
     (0..LANES).for_each(|lane| assert_eq!((w.row(199)[lane], w.row(3)[lane]), (7 + lane as u32, 7 + lane as u32)));
 }
 
-/// What the manual says under "Out-of-Range behavior", of registers that are found with an index.
+/// Indexed registers behave as the manual says under "Out-of-Range behavior".
 #[test]
 fn indices_beyond_the_last_register() {
     let on = |mode| inst(Op::s_set_gpr_idx_on, Operand::None, &[s(2), imm(mode)]);

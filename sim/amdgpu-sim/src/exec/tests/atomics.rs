@@ -25,7 +25,7 @@ fn operation(op: Op) -> String {
     }
 }
 
-/// What the manual says the operation makes of `old`; `bits` wide.
+/// The result of the operation according to the manual, `bits` wide.
 fn model(operation: &str, bits: u32, old: u64, data: u64, second: u64) -> u64 {
     let mask = u64::MAX >> (64 - bits);
     let (old, data, second) = (old & mask, data & mask, second & mask);
@@ -80,7 +80,7 @@ fn model(operation: &str, bits: u32, old: u64, data: u64, second: u64) -> u64 {
     }
 }
 
-/// Numbers that meet each other often.
+/// Numbers that are often equal.
 fn number(random: &mut Random, bits: u32) -> u64 {
     let edges = [0, 1, 2, 3, u64::MAX, u64::MAX - 1, 1 << (bits - 1), (1 << (bits - 1)) - 1];
     let n = random.next();
@@ -118,7 +118,7 @@ fn vector_atomics() {
             for i in 0..BYTES / bytes {
                 set(&mut before, i * bytes, bits, number(&mut random, bits));
             }
-            // Several lanes share a word: they come one after the other.
+            // Several lanes share a word and access it in order.
             let place = |lane: usize| bytes * (lane % 13);
             let values: Vec<[u64; 2]> = (0..LANES).map(|_| [0; 2].map(|_| number(&mut random, bits))).collect();
             let offsets = if twice { (1, 1) } else { (0, 0) };

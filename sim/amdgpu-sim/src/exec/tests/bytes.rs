@@ -1,4 +1,4 @@
-//! Sums of absolute differences, 8-bit floats, cube maps, and integers that are clamped.
+//! Sums of absolute differences, 8-bit floats, cube maps, and clamped integers.
 
 use super::float::{f, same_single, singles};
 use super::*;
@@ -96,7 +96,7 @@ fn clamped_integers_saturate() {
         all,
         false,
     );
-    // With a carry: it goes out whatever becomes of the result.
+    // With a carry: it is returned whether or not the result is clamped.
     for (op, reference) in [
         (Op::v_add_co_u32, (|a, b| (a + b).min(u64::from(u32::MAX))) as fn(u64, u64) -> u64),
         (Op::v_sub_co_u32, |a, b| a.saturating_sub(b)),
@@ -196,7 +196,7 @@ fn small_floats_widen() {
     assert_eq!(w.row(0)[0], 1.0_f32.to_bits());
 }
 
-/// The codes of the numbers next to `x` below and above (or equal), of those that are not negative.
+/// The codes of the nearest values below and above (or equal to) `x`, for non-negative numbers.
 fn around(x: f64, bias: i32, mantissa: i32) -> (u8, Option<u8>) {
     let value = |code: u8| small_float(code, bias, mantissa).expect("a number");
     let below = (0..0x80_u8).rev().find(|c| value(*c) <= x).expect("zero");
@@ -209,7 +209,7 @@ fn singles_narrow_to_the_nearest_small_float() {
     for (_, _, pack, _, bias, mantissa) in FORMATS {
         let value = |code: u8| small_float(code, bias, mantissa).expect("a number");
         let most = value(0x7f);
-        // One place more than the largest: what would be the next number.
+        // The value after the largest, if it existed.
         let beyond = 2.0 * most - value(0x7e);
         let reference = |x: f32, saturate: bool| -> u8 {
             let size = f64::from(x.abs());
@@ -230,7 +230,7 @@ fn singles_narrow_to_the_nearest_small_float() {
         };
         let mut x = singles(2);
         let mut random = Random::new(305);
-        // All numbers, what lies half way between them and just beside that, and some in their range.
+        // All values, the midpoints between them and their neighbours, and other numbers in their range.
         for code in 0..0x80_u8 {
             let next = if code == 0x7f { beyond } else { value(code + 1) };
             let middle = (((value(code) + next) / 2.0) as f32).to_bits();
@@ -272,7 +272,7 @@ fn stochastic_rounding_goes_up_as_often_as_it_should() {
         for place in [0, 4, 8, 12] {
             let dropped = 23 - mantissa;
             for x in numbers.iter().take(16) {
-                // Seeds spread evenly over their upper bits: the share of results above is the distance from below.
+                // Seeds are evenly distributed in their upper bits: the fraction of results rounded up is the distance from below.
                 let count = 4096_u64;
                 let seeds: Vec<u64> = (0..count).map(|n| (n << 20) | random.next() & 0xf_ffff).collect();
                 let operands = vec![vec![u64::from(x.to_bits()); seeds.len()], seeds];
@@ -294,7 +294,7 @@ fn stochastic_rounding_goes_up_as_often_as_it_should() {
             }
         }
     }
-    // What is nothing stays nothing, whatever the seed.
+    // Zero, infinity and NaN are unchanged, whatever the seed.
     let x = vec![vec![0, 0x8000_0000, 0x7f80_0000, 0x7fc0_0000], vec![0xffff_ffff; 4]];
     let got = float::evaluate(Op::v_cvt_sr_fp8_f32, Mods::default(), DEFAULT_MODE, &x);
     assert_eq!(got.iter().map(|x| x & 0xff).collect::<Vec<_>>(), [0, 0, 0x80, 0x80]);

@@ -83,7 +83,7 @@ fn run_to_end(program: &Program) -> (Wave, Stop) {
     wave.reset(program);
     wave.set_exec(u64::MAX);
     let mut view = View::new(Arc::new(Memory::new(Vec::new())), Agent::default(), 0..0);
-    // SAFETY: there are no bytes to be valid.
+    // SAFETY: there are no bytes that must be valid.
     let scratch = unsafe { Scratch::new(0, 0, 0) };
     let env = Env {
         view: &mut view,
@@ -99,7 +99,7 @@ fn run_to_end(program: &Program) -> (Wave, Stop) {
     (wave, stop)
 }
 
-/// Of much code only what is called is lowered, and does what it does when all of it is.
+/// In large code only called functions are lowered, with the same results as when all code is.
 #[test]
 fn called_code_is_lowered_when_it_is_called() {
     const FAR: usize = 1 << 19;
@@ -123,13 +123,13 @@ fn called_code_is_lowered_when_it_is_called() {
             assert_eq!((v0, v1), (0x5555, 0x6666), "in parts: {in_parts}");
         }
     }
-    // A wild jump is one, wherever code is lowered.
+    // A wild jump is detected, however the code is lowered.
     text[1] = 0x1000;
     let program = Program::lower(&text, 0x2000, 0x2000, DEFAULT_MODE, crate::isa::Arch::Gfx90a, WHOLE).unwrap();
     assert_eq!(run_to_end(&program).1, Stop::Trap);
 }
 
-/// Real machine code: words that are data, code that is not reached, an instruction that is not there.
+/// Real machine code: data words, unreachable code, an unsupported instruction.
 #[test]
 fn undecodable_words_trap_only_when_reached() {
     let end = 0xbf81_0000;
@@ -149,7 +149,7 @@ fn undecodable_words_trap_only_when_reached() {
     assert!(Program::lower(&[end], 0x2000, 0x1ffc, DEFAULT_MODE, arch, WHOLE).is_err());
 }
 
-/// Of a kernel among many, no more is kept than its own code needs; where it runs to is told by the whole text.
+/// For a kernel in large code, only its own code is stored. Jump targets are checked against the whole text.
 #[test]
 fn a_kernel_in_much_code_keeps_little() {
     const BEFORE: usize = 100_000;

@@ -1,4 +1,4 @@
-//! The instructions of ROCm's own kernels, in every form in which they occur, are carried out.
+//! The instructions of ROCm's own kernels are supported in every form in which they occur.
 
 use std::collections::HashMap;
 use std::io::{Read as _, Write as _};
@@ -8,7 +8,7 @@ use super::*;
 use crate::isa::Arch;
 use crate::isa::inst::InlineFloat;
 
-/// Most bytes of code that are looked at, so that the test stays quick; `ROCM_RS_CORPUS_BYTES` sets another number.
+/// The maximum number of bytes that are checked, so that the test stays fast; `ROCM_RS_CORPUS_BYTES` overrides it.
 fn budget() -> usize {
     std::env::var("ROCM_RS_CORPUS_BYTES").ok().and_then(|n| n.parse().ok()).unwrap_or(24 << 20)
 }
@@ -16,7 +16,7 @@ fn budget() -> usize {
 /// Most bytes that are read of a file.
 const MOST_OF_A_FILE: u64 = 256 << 20;
 
-/// What about an operand decides how it is lowered.
+/// The properties of an operand that affect lowering.
 fn shape(operand: Operand) -> Operand {
     match operand {
         Operand::Vgpr(_) => v(8),
@@ -30,7 +30,7 @@ fn shape(operand: Operand) -> Operand {
     }
 }
 
-/// The form of an instruction: it, without what does not matter.
+/// The form of an instruction, without the parts that do not matter.
 fn form(inst: &Inst) -> Inst {
     let keeps = matches!(inst.format, Format::Sopk | Format::Sopp | Format::Sop2);
     let immediate = |o: Operand| if keeps || !matches!(o, Operand::Imm(_)) { shape(o) } else { imm(0) };
@@ -44,7 +44,7 @@ fn form(inst: &Inst) -> Inst {
     }
 }
 
-/// Files with code objects in the fetched trees: kernels of their own, and a library that has uncompressed ones.
+/// Files with code objects in the fetched trees: kernel files, and a library with uncompressed ones.
 fn code_objects() -> Vec<PathBuf> {
     let root = std::env::var_os("ROCM_RS_TREES")
         .map_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../target/rocm"), PathBuf::from);
@@ -64,7 +64,7 @@ fn code_objects() -> Vec<PathBuf> {
         }
     }
     found.extend(libraries.into_iter().filter(|p| p.is_file()));
-    // In an order that has something of everything at its beginning, and is always the same.
+    // In a fixed order that starts with some of everything.
     found.sort_by_key(|p| {
         let name = p.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
         name.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |h, b| (h ^ u64::from(b)).wrapping_mul(0x100_0000_01b3))
@@ -79,7 +79,7 @@ fn inside(data: &[u8]) -> Vec<crate::CodeObject> {
     }
     let magic = b"__CLANG_OFFLOAD_BUNDLE__";
     let mut found = Vec::new();
-    // Not `bundles`: only a part of a large library is there.
+    // Not `bundles`: only a part of a large library is loaded.
     let mut at = if data.starts_with(b"CCOB") { Some(0) } else { data.windows(magic.len()).position(|w| w == magic) };
     while let Some(start) = at {
         if let Ok(bundle) = crate::bundle::Bundle::open(&data[start..]) {

@@ -1,4 +1,4 @@
-//! Which instructions are carried out, and the page that says so.
+//! The supported instructions, and the page that lists them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -13,7 +13,7 @@ fn operand(ty: Type, register: u16, format: Format) -> Operand {
         matches!(format, Format::Sop1 | Format::Sop2 | Format::Sopc | Format::Sopk | Format::Sopp | Format::Smem);
     match ty.kind() {
         Kind::None => Operand::None,
-        // Of the messages, interrupts are carried out; of the hardware registers, MODE.
+        // Of the messages, interrupts are supported; of the hardware registers, MODE.
         Kind::Immediate if matches!(ty, Type::SendMsg | Type::HwReg) => imm(1),
         Kind::Immediate => imm(0),
         Kind::Mask => s(20),
@@ -22,7 +22,7 @@ fn operand(ty: Type, register: u16, format: Format) -> Operand {
     }
 }
 
-/// Why an instruction is not carried out, if it isn't. No lane is enabled, so that no address matters.
+/// Why an instruction is not supported, if so. No lane is enabled, so addresses do not matter.
 fn reason(op: Op) -> Option<&'static str> {
     let info = op.info();
     let mut sources: Vec<Operand> = (0..4).map(|i| operand(info.src[i], 32 + 32 * i as u16, info.format)).collect();
@@ -72,7 +72,7 @@ fn reason(op: Op) -> Option<&'static str> {
     }
 }
 
-/// What traps when it is reached, in any form: nothing but these.
+/// The only instructions that trap in every form.
 pub(super) const TRAPS: &[&str] = &["s_endpgm_ordered_ps_done", "s_rfe_b64", "s_rfe_restore_b64", "s_sendmsghalt"];
 
 #[test]
@@ -87,7 +87,7 @@ fn every_instruction_is_carried_out_or_listed_with_a_reason() {
     assert_eq!(trapping, TRAPS);
 }
 
-/// Files below `folder` whose names end so.
+/// Files below `folder` with this suffix.
 fn files(folder: &Path, ending: &str, into: &mut Vec<PathBuf>) {
     let Ok(entries) = std::fs::read_dir(folder) else { return };
     for path in entries.filter_map(|e| Some(e.ok()?.path())) {
@@ -125,20 +125,20 @@ fn instructions(code: &crate::CodeObject) -> BTreeSet<Op> {
     found
 }
 
-/// Which tests an instruction occurs in.
+/// The tests in which an instruction occurs.
 #[derive(Default)]
 struct Tests {
-    /// Modules of unit tests that hold it to a reference.
+    /// Modules of unit tests that compare it with a reference.
     reference: BTreeSet<String>,
     /// One of them with random operands.
     property: bool,
-    /// Compiled code that contains it: `kernels`, `suite`, `blits` and `IR` are run and have their results checked; `libraries` are
-    /// ROCm's, of which only some are run.
+    /// Compiled code that contains it: `kernels`, `suite`, `blits` and `IR` are run and their results checked;
+    /// `libraries` are ROCm's, of which only some are run.
     compiled: BTreeSet<&'static str>,
 }
 
 impl Tests {
-    /// Whether what it does is checked by any test.
+    /// Returns whether any test checks its result.
     fn checks_results(&self) -> bool {
         !self.reference.is_empty() || self.compiled.iter().any(|name| *name != "libraries")
     }
@@ -159,11 +159,12 @@ impl std::fmt::Display for Tests {
     }
 }
 
-/// Modules that name instructions without saying what they compute.
+/// Modules that name instructions without checking their results.
 const WITHOUT_REFERENCE: [&str; 10] =
     ["corpus", "coverage", "differ", "effects", "footprint", "hostile", "liveness", "mod", "probe", "streams"];
 
-/// Code that is not kept: lists of the instructions in it, written by `cargo xtask coverage` (and `cargo xtask isa --record`).
+/// Code that is not committed: lists of its instructions, written by `cargo xtask coverage` (and `cargo xtask isa
+/// --record`).
 const LISTS: [(&str, &str); 3] = [("blits", "blits"), ("ir", "IR"), ("libraries", "libraries")];
 
 /// The folder with the lists.
@@ -180,10 +181,10 @@ fn tests() -> BTreeMap<&'static str, Tests> {
     for path in sources {
         let text = std::fs::read_to_string(&path).expect("a source file");
         let inside = path.components().any(|c| c.as_os_str() == "tests");
-        // A module's own tests stand at its end.
+        // A module's own tests are at its end.
         let tests =
             if inside { Some(&*text) } else { text.split_once("#[cfg(test)]\nmod tests").map(|(_, tests)| tests) };
-        // Tests in a folder of their own have its name.
+        // Tests in a folder are named after it.
         let folder = path.parent().and_then(Path::file_name).filter(|folder| inside && *folder != "tests");
         let name = folder.or_else(|| path.file_stem()).map(|s| s.to_string_lossy().into_owned()).unwrap_or_default();
         let Some(tests) = tests.filter(|_| !WITHOUT_REFERENCE.contains(&&*name)) else { continue };
@@ -193,7 +194,7 @@ fn tests() -> BTreeMap<&'static str, Tests> {
             entry.property |= tests.contains("Random::new");
         }
     }
-    // These modules go over the whole table, with random operands.
+    // These modules test the whole table with random operands.
     for op in Op::ALL.iter().copied() {
         let mnemonic = op.mnemonic();
         for (module, covered) in [
@@ -201,7 +202,7 @@ fn tests() -> BTreeMap<&'static str, Tests> {
             ("widths", widths::covered(op)),
             ("salu", salu::covered(op)),
             ("matrix", op.info().is(Flags::mfma)),
-            // Compares are checked by their names' parts.
+            // Compares are checked by the parts of their names.
             ("compare", mnemonic.starts_with("v_cmp")),
         ] {
             if covered {
@@ -250,7 +251,8 @@ fn page() -> String {
     for op in Op::ALL.iter().copied() {
         formats.entry(format!("{:?}", op.info().format).to_uppercase()).or_default().push(op);
     }
-    // Of each architecture: decoded, executed, of these held to a reference, with random operands, checked in compiled code, only decoded.
+    // For each architecture: decoded, executed, of these compared with a reference, with random operands, checked in compiled code, only
+    // decoded.
     let (mut table, mut counts) = (String::new(), [[0; 6]; 2]);
     let none = Tests::default();
     for (format, mut ops) in formats {
@@ -310,7 +312,7 @@ fn every_executed_instruction_is_held_to_a_reference() {
     assert!(missing.is_empty(), "no unit test says what these compute: {missing:?}");
 }
 
-/// Writes the lists of instructions of the code objects that tests were asked to keep: a folder for each test.
+/// Writes the lists of instructions of the code objects that tests were asked to keep, from one folder per test.
 #[test]
 fn lists_of_instructions_in_code_that_is_not_kept() {
     let Some(folder) = std::env::var_os("ROCM_RS_KEPT_CODE").map(PathBuf::from) else { return };

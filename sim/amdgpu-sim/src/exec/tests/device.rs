@@ -1,4 +1,4 @@
-//! Memory instructions on device and local memory, against what their addresses and formats should give.
+//! Memory instructions on device memory and LDS, compared with the expected results for their addresses and formats.
 
 use super::*;
 use crate::fault::Denied;
@@ -8,7 +8,7 @@ use ::half::{bf16, f16};
 /// Bytes of device memory.
 const SIZE: usize = 4096;
 
-/// What is left when a program has run.
+/// The state after a program has run.
 pub(super) struct Outcome {
     pub(super) wave: Wave,
     pub(super) trap: Option<Trap>,
@@ -19,25 +19,25 @@ pub(super) struct Outcome {
     base: u64,
 }
 
-/// What the memories hold before.
+/// The initial contents of memory.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Memories<'a> {
     pub(super) device: &'a [u8],
     pub(super) lds: &'a [u8],
-    /// Bytes a lane, which are [`scratch_byte`](Memories::scratch_byte).
+    /// Bytes per lane, which contain [`scratch_byte`](Memories::scratch_byte).
     pub(super) scratch: u32,
     /// As gfx942, not gfx90a.
     pub(super) gfx942: bool,
-    /// Bits of `compute_pgm_rsrc1` that are other than usual.
+    /// Bits of `compute_pgm_rsrc1` that differ from the default.
     pub(super) rsrc1: u32,
-    /// Memory is corrected: half loads clear the other half.
+    /// SRAMECC: loads of halves clear the other half.
     pub(super) sramecc: bool,
-    /// What loads and stores beyond local memory do.
+    /// The effect of loads and stores beyond LDS.
     pub(super) beyond_lds: crate::BeyondLds,
 }
 
 impl Memories<'_> {
-    /// A byte of a lane's scratch before.
+    /// The initial value of a byte of a lane's scratch.
     pub(super) fn scratch_byte(lane: usize, at: usize) -> u8 {
         (lane * 59 + at * 23 + 5) as u8
     }
@@ -54,7 +54,7 @@ pub(super) fn on(code: &[Inst], memories: &Memories<'_>, set_up: &dyn Fn(&mut Wa
     outcome
 }
 
-/// Runs `code` with memories that hold known bytes, for a turn. `set_up` gets the address of device memory.
+/// Runs `code` for a turn with memories of known contents. `set_up` receives the address of device memory.
 pub(super) fn attempt(code: &[Inst], memories: &Memories<'_>, set_up: &dyn Fn(&mut Wave, u64)) -> (Outcome, Stop) {
     let mut map = BTreeMap::new();
     let mut at = 0;
@@ -203,7 +203,7 @@ fn scalar_atomics() {
     assert_eq!(result.trap, None);
     assert_eq!([20, 21, 22, 24, 25].map(|i| result.wave.slot(i)), [7, 40, 40, 99, 0]);
     assert_eq!((word(&result.memory, 8), word(&result.memory, 12)), (99, 1));
-    // Beyond a buffer: nothing happens, zero comes back.
+    // Beyond a buffer: nothing is changed, and zero is returned.
     let plain = inst(Op::s_buffer_atomic_add, s(20), &[s(8), imm(8), s(20)]);
     let code = [Inst { mods: Mods { glc: true, offset: 8, ..plain.mods }, ..plain }];
     for (records, old, new) in [(12, 7, 12), (11, 0, 7)] {
@@ -249,7 +249,7 @@ fn loads_straight_to_local_memory() {
                 (2, true) => i32::from(value as i16) as u32,
                 _ => value,
             };
-            // The offset counts in both memories.
+            // The offset applies to both memories.
             put_word(&mut expected, m0 as usize + 12 + 4 * lane, value);
         }
         assert!(result.lds == expected, "{op}");
@@ -280,7 +280,7 @@ fn loads_straight_to_local_memory() {
         put_word(&mut expected, 12 * lane + 4, word(&lds, m0 as usize + 4 + 4 * lane));
     }
     assert!(result.memory == expected);
-    // Beyond local memory: the first lane that is.
+    // Beyond LDS: the first such lane is reported.
     let plain = inst(Op::global_load_lds_dword, Operand::None, &[v(0), Operand::None, Operand::None]);
     let result = on_device(&[plain], &before, &lds, &|w, base| {
         w.set_slot(super::super::slot::M0, 1000);
@@ -307,7 +307,7 @@ const DATA_FORMATS: [(u32, &[u32]); 14] = [
     (14, &[32, 32, 32, 32]),
 ];
 
-/// The value of a component, as the register holds it; `None` where there is no such format.
+/// The value of a component in the register; `None` for a format that does not exist.
 fn component(bits: u64, width: u32, number: u32, widths: &[u32]) -> Option<u32> {
     let signed = (bits << (64 - width)) as i64 >> (64 - width);
     let most = ((1_u64 << width) - 1) as f64;
@@ -387,7 +387,7 @@ fn typed_loads_and_stores() {
                     };
                     assert!(same(got, expected), "format {data} {number}: {got:#x}, not {expected:#x}");
                 }
-                // What was loaded is stored as it was, but for NaNs and the second code of -1.
+                // A loaded value is stored unchanged, except for NaNs and the second code of -1.
                 let back = &result.memory[2048 + lane * bytes as usize..][..bytes as usize];
                 let reloaded = |element: &[u8]| {
                     let all = element.iter().rev().fold(0_u128, |all, b| all << 8 | u128::from(*b));
@@ -538,7 +538,7 @@ fn typed_instructions_move_as_many_components_as_they_name() {
             }
             let got: [u32; 5] = std::array::from_fn(|i| result.wave.row(4 + i as u16)[lane]);
             assert_eq!(got, expected, "{load}, lane {lane}");
-            // A store writes the whole element: what it does not name is zero.
+            // A store writes the whole element: missing components are zero.
             for i in 0..4 {
                 let at = 2048 + 8 * lane + 2 * i;
                 let stored = i16::from_le_bytes([result.memory[at], result.memory[at + 1]]);
@@ -559,7 +559,7 @@ fn words_of_a_lane_are_inside_a_buffer_or_outside_each_by_itself() {
         (Op::buffer_load_dwordx3, Op::buffer_store_dwordx3, 3),
         (Op::buffer_load_dwordx4, Op::buffer_store_dwordx4, 4),
     ] {
-        // The last bytes are no whole word.
+        // The last bytes are not a whole word.
         for records in [0_u32, 16 * 20, 16 * 20 + 4, 16 * 20 + 11, 16 * 20 + 12, 16 * LANES as u32] {
             let code = [buffer(load, v(4), v(0), Operand::None, mods), buffer(store, Operand::None, v(0), v(8), mods)];
             let result = on_device(&code, &before, &[], &|w, base| {
@@ -619,7 +619,7 @@ fn swizzled_buffers_interleave() {
     }
 }
 
-/// What an atomic on floats makes of the old value: by the reference's own arithmetic.
+/// The result of a float atomic according to the reference arithmetic.
 type Update = fn(u64, u64) -> u64;
 
 fn add32(a: u64, b: u64) -> u64 {

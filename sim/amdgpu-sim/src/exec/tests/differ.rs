@@ -1,5 +1,5 @@
-//! The same random instructions on the handlers for the CPU's baseline and on those for AVX2, on the same registers: both give the
-//! same, whatever the modifiers, modes and values. What shortens or joins operations has to hold to that too.
+//! The same random instructions with the handlers for the CPU's baseline and for AVX2, on the same registers: both must
+//! give the same results for all modifiers, modes and values. Optimised and fused operations are included.
 
 use super::fuzz::cases;
 use super::streams::{Form, forms};
@@ -7,7 +7,7 @@ use super::*;
 use crate::isa::{Arch, Sdwa, SdwaSel, SdwaUnused};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// Words of code, decoded by their places.
+/// Words of code, with their instructions by position.
 pub(super) struct Code {
     words: Vec<u32>,
     insts: BTreeMap<u32, Option<Inst>>,
@@ -25,7 +25,7 @@ impl Code {
     }
 }
 
-/// All that code without memory can change.
+/// The state that code without memory accesses can change.
 #[derive(Clone)]
 pub(super) struct State {
     pub(super) vector: Vec<Row>,
@@ -39,7 +39,7 @@ const KEPT: usize = 256;
 
 impl State {
     pub(super) fn random(random: &mut Random, mode: Mode) -> Self {
-        // Small numbers, all bits, floats of every kind and size, pairs that are doubles.
+        // Small numbers, random bits, floats of every kind and magnitude, pairs that form doubles.
         let mut value = || match random.next() {
             x if x % 8 < 2 => x as u32,
             x if x % 8 == 2 => (x >> 32) as u32 % 70,
@@ -80,12 +80,12 @@ impl State {
         }
         let scalars = self.scalar.len();
         self.scalar.copy_from_slice(&w.slots[..scalars]);
-        // Nothing reads what was written to nowhere.
+        // The sink is never read.
         self.scalar[usize::from(slot::SINK)..].fill(0);
         self.mode = w.mode;
     }
 
-    /// Where the two differ, if not only in which NaN they hold.
+    /// The difference between two states, unless it is only which NaN they hold.
     pub(super) fn differs(&self, other: &Self) -> Option<String> {
         let rows = [("v", &self.vector, &other.vector), ("a", &self.accumulation, &other.accumulation)];
         for (name, ours, theirs) in rows {
@@ -115,7 +115,7 @@ impl State {
     }
 }
 
-/// Whether a pair of registers is a double that is no number.
+/// Returns whether a pair of registers is a NaN double.
 fn nan(pair: [u32; 2]) -> bool {
     f64::from_bits(u64::from(pair[0]) | u64::from(pair[1]) << 32).is_nan()
 }
@@ -128,7 +128,7 @@ pub(super) fn go(code: &Code, arch: Arch, rsrc1: u32, state: &State, avx2: bool)
     wave.reset(&program);
     state.put(&mut wave, &program);
     let mut view = View::new(Arc::new(Memory::new(vec![0])), Agent::default(), 0..0);
-    // SAFETY: there are no bytes to be valid.
+    // SAFETY: there are no bytes that must be valid.
     let scratch = unsafe { Scratch::new(0, 0, 0) };
     let env = Env {
         view: &mut view,
@@ -148,7 +148,7 @@ pub(super) fn go(code: &Code, arch: Arch, rsrc1: u32, state: &State, avx2: bool)
     (after, stop, wave.trap)
 }
 
-/// What computes without memory, and the same each time.
+/// Returns whether an operation computes without memory, and deterministically.
 fn computes(op: Op) -> bool {
     let format = op.info().format;
     let vector =
@@ -158,8 +158,8 @@ fn computes(op: Op) -> bool {
         || op.mnemonic().contains("cbranch")
 }
 
-/// Whether an instruction writes only a part of a result (SDWA) that is as a whole a NaN, and another one with and without AVX2. The part
-/// does not show that.
+/// Returns whether an instruction writes only a part (SDWA) of a result that is a NaN, and differs with and without
+/// AVX2. The part does not show that it is a NaN.
 fn shows_part_of_nan((words, inst): &(Vec<u32>, Inst), arch: Arch, rsrc1: u32, state: &State) -> bool {
     let Some(sdwa) = inst.mods.sdwa else { return false };
     let sdwa = Some(Sdwa { dst_sel: SdwaSel::Dword, ..sdwa });
@@ -169,7 +169,7 @@ fn shows_part_of_nan((words, inst): &(Vec<u32>, Inst), arch: Arch, rsrc1: u32, s
     plain.1 == fast.1 && plain.2 == fast.2 && plain.0.differs(&fast.0).is_none() && !plain.0.same(&fast.0)
 }
 
-/// Such a case, found by fuzzing: a byte of a NaN. What is no NaN is never taken for one.
+/// Such a case, found by fuzzing: a byte of a NaN. Other differences are never mistaken for one.
 #[test]
 fn a_byte_of_a_nan_is_told_from_a_difference() {
     if !cpu::has_avx2() {
@@ -211,7 +211,7 @@ fn baseline_and_avx2_agree_on_random_streams() {
             let form = &all[which][at % all[which].len()];
             insts.extend((0..200).find_map(|_| form.words(arch, &mut || random.next())));
         }
-        // All modes of rounding, denormals, clamping and IEEE; as often the usual one.
+        // All modes of rounding, denormals, clamping and IEEE; half of the time the default one.
         let bits = if random.next() % 2 == 0 { DEFAULT_MODE } else { random.next() as u32 & 0x04af_f000 };
         let rsrc1 = bits | 31;
         let mut start = State::random(&mut random, Mode::from_rsrc1(rsrc1));
@@ -225,8 +225,8 @@ fn baseline_and_avx2_agree_on_random_streams() {
             trapped.fetch_add(u64::from(plain.2.is_some()), Relaxed);
             return;
         }
-        // Which NaN an operation gives is not defined, and what comes after may show it. So one instruction more each time, for an
-        // instruction may mean another thing behind those before it (`s_set_gpr_idx_on`).
+        // Which NaN an operation returns is not defined, and later instructions may depend on it. So instructions are added one by one,
+        // since their meaning may depend on earlier ones (`s_set_gpr_idx_on`).
         let mut before = None;
         for (n, step) in insts.iter().enumerate() {
             let code = Code::of(&insts[..=n]);

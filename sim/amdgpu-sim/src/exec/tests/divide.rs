@@ -3,7 +3,8 @@
 use super::float::{d, doubles, f, singles};
 use super::*;
 
-/// The sequence, for numerators in `v0` and denominators in `v2`, quotient to `v4`; `neg` marks the operand that is negated.
+/// The sequence, for numerators in `v0` and denominators in `v2`, quotient to `v4`; `neg` marks the operand that is
+/// negated.
 fn sequence(double: bool) -> Vec<Inst> {
     let op = |single, wide| if double { wide } else { single };
     let (scale, fma) = (op(Op::v_div_scale_f32, Op::v_div_scale_f64), op(Op::v_fma_f32, Op::v_fma_f64));

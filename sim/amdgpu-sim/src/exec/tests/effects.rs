@@ -1,5 +1,5 @@
-//! Every modifier bit of every vector instruction changes what it does: a bit that is decoded, and then dropped, gives wrong numbers
-//! without a word.
+//! Every modifier bit of every vector instruction has an effect: a bit that is decoded and then ignored would silently
+//! give wrong results.
 
 use std::collections::BTreeSet;
 
@@ -8,11 +8,11 @@ use super::streams::{Form, forms};
 use super::*;
 use crate::isa::{Arch, Flags, decode};
 
-/// How many random instructions a form is tried on at least, and at most.
+/// The minimum and maximum number of random instructions per form.
 const TRIES: std::ops::Range<usize> = 40..800;
 
-/// Modifier bits that change nothing: instructions (`*` at the end for all that begin so), the bits in any encoding (all that begin so),
-/// and the reason.
+/// Modifier bits without effect: instructions (a trailing `*` matches a prefix), the bits in any encoding (matched as
+/// prefixes), and the reason.
 const WITHOUT_EFFECT: &[(&[&str], &[&str], &str)] = &[
     (
         &["v_cmp_f_*", "v_cmp_t_*", "v_cmp_tru_*", "v_cmpx_f_*", "v_cmpx_t_*", "v_cmpx_tru_*"],
@@ -95,7 +95,7 @@ const WITHOUT_EFFECT: &[(&[&str], &[&str], &str)] = &[
     ),
 ];
 
-/// Which of them it is.
+/// The index of the matching entry.
 fn without_effect(op: Op, bit: &str) -> Option<usize> {
     let is = |pattern: &str| {
         let (start, end) = pattern.split_once('*').unwrap_or((pattern, ""));
@@ -171,7 +171,7 @@ fn modifiers(inst: &Inst) -> Vec<(u32, String)> {
     }
 }
 
-/// The bits of a form that random instructions have, and of these the ones that change something.
+/// The modifier bits of a form in random instructions, and those of them that have an effect.
 fn effects(form: &Form, arch: Arch, random: &mut Random) -> [BTreeSet<String>; 2] {
     let (mut there, mut changing) = (BTreeSet::new(), BTreeSet::new());
     for n in 0..TRIES.end {
@@ -211,7 +211,7 @@ fn effects(form: &Form, arch: Arch, random: &mut Random) -> [BTreeSet<String>; 2
         let mode = [DEFAULT_MODE, FLUSHING, DEFAULT_MODE & !(1 << 21), 0][random.next() as usize % 4];
         let mut state = State::random(random, Mode::from_rsrc1(mode));
         state.scalar[usize::from(slot::EXEC)..][..2].fill(u32::MAX);
-        // In some lanes all operands are the same but for their signs, which comparisons tell apart.
+        // In some lanes all operands are equal except for their signs, which comparisons can distinguish.
         for lane in (0..LANES).step_by(4) {
             let magnitude = state.vector[0].0[lane] & 0x7fff_7fff;
             for (n, row) in state.vector.iter_mut().enumerate() {

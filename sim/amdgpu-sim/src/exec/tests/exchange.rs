@@ -1,4 +1,4 @@
-//! Lanes that exchange values through local memory's network, pairs of words in local memory, and counters there.
+//! Lane exchanges through the LDS network, pairs of words in LDS, and LDS counters.
 
 use super::device::{Memories, Outcome, on};
 use super::*;
@@ -40,7 +40,7 @@ fn permutations_send_and_fetch() {
             let sent = lanes_of(ds(Op::ds_permute_b32, v(2), &[v(0), v(1)], offset, 0), exec, &address, &data);
             let fetched = lanes_of(ds(Op::ds_bpermute_b32, v(2), &[v(0), v(1)], offset, 0), exec, &address, &data);
             for lane in 0..LANES {
-                // Of several senders the last counts.
+                // Of several senders, the last one wins.
                 let sender = (0..LANES).rev().find(|from| on(*from) && named(*from) == lane);
                 let expected = if on(lane) { sender.map_or(0, |from| data[from]) } else { 7 };
                 assert_eq!(sent[lane], expected, "to lane {lane}");
@@ -59,7 +59,7 @@ fn permutations_send_and_fetch() {
 fn swizzled(pattern: u32, lane: u32) -> u32 {
     let bit = |x: u32, i: u32| x >> i & 1;
     if pattern >= 0xe000 {
-        // Bits reversed, without the lowest ones, of which there are as many as the mask keeps.
+        // Reversed bits, except for the lowest ones, of which there are as many as the mask keeps.
         let kept = (0..5).filter(|i| bit(pattern, *i) == 1).count() as u32;
         let reversed: u32 = (0..5).map(|i| bit(lane, i) << (4 - i)).sum();
         return reversed >> kept | lane & pattern & 31;
@@ -82,7 +82,7 @@ fn swizzles_of_every_kind() {
     let patterns = [0x041f, 0x00a0, 0x801b, 0x7c1f, 0xc020, 0xc420, 0xc05d, 0xe000, 0xe010, 0xe01f, 0x80e4];
     let others: Vec<u32> = (0..60).map(|_| random.next() as u32 & 0xffff).collect();
     for pattern in patterns.into_iter().chain(others) {
-        // Of quad permutations only eight bits count, of the Fourier transform's masks those that are ones from the top on.
+        // For quad permutations only eight bits matter; for Fourier transforms, masks must be contiguous from the top.
         if pattern >= 0xe000 && ![0, 16, 24, 28, 30, 31].contains(&(pattern & 31)) {
             continue;
         }
@@ -128,7 +128,7 @@ fn two_at_a_time() {
                 } else {
                     ds(op, dst, &[v(0)], offset, offset1)
                 };
-                // Apart, so that no two lanes write the same.
+                // Spaced, so that no two lanes write to the same place.
                 let base = |lane: usize| 16 * words * (63 - lane);
                 let Outcome { wave, trap, lds, .. } =
                     on(&[code], &Memories { lds: &before, ..Memories::default() }, &|w, _| {
@@ -203,7 +203,7 @@ fn beyond_local_memory_loads_give_zero_and_stores_do_nothing_where_that_is_ignor
         (Op::ds_read2_b32, 4, 2),
         (Op::ds_read2_b64, 8, 4),
     ];
-    // All but bytes have to be aligned.
+    // All sizes except bytes must be aligned.
     let address = |lane: usize, bytes: usize| lane as u32 * if bytes == 1 { 3 } else { 4 };
     let set_up = |w: &mut Wave, bytes: usize| {
         for lane in 0..LANES {
@@ -219,7 +219,7 @@ fn beyond_local_memory_loads_give_zero_and_stores_do_nothing_where_that_is_ignor
         assert_eq!(outcome.trap, None, "{op}");
         for lane in 0..LANES {
             let mut expected = Vec::new();
-            // Each of a pair is inside or outside by itself.
+            // The two elements of a pair are bounds-checked separately.
             for first in if pair { vec![0, 2 * bytes] } else { vec![0] } {
                 let at = address(lane, bytes) as usize + first;
                 let inside = before.get(at..at + bytes);
@@ -251,7 +251,7 @@ fn beyond_local_memory_loads_give_zero_and_stores_do_nothing_where_that_is_ignor
         }
         assert!(outcome.lds == expected, "{op}: {:?}", outcome.lds);
     }
-    // An atomic operation there is a fault all the same.
+    // An atomic operation there is still a fault.
     let ignoring = Memories { lds: &before, beyond_lds: BeyondLds::Ignore, ..Memories::default() };
     let code = ds(Op::ds_add_u32, Operand::None, &[v(0), v(4)], 0, 0);
     let outcome = on(&[code], &ignoring, &|w, _| w.row_mut(0).fill(SIZE as u32));

@@ -20,12 +20,12 @@ pub(super) fn doubles(count: usize) -> Vec<Vec<u64>> {
     operands(count, DOUBLES, 1024, &mut || random.next())
 }
 
-/// Checks up to which NaN it is.
+/// Checks results, treating all NaNs as equal.
 pub(super) fn check_single(op: Op, rsrc1: u32, x: &[Vec<u64>], reference: &dyn Fn(&[u64]) -> f32) {
     same_single(op, inst(op, v(0), &[]).mods, rsrc1, x, reference);
 }
 
-/// NaNs are compared as such: the reference gives any, and the result's own bits are taken over.
+/// Treats all NaNs as equal: if the reference returns any, the result's own bits are accepted.
 pub(super) fn same_single(op: Op, mods: Mods, rsrc1: u32, x: &[Vec<u64>], reference: &dyn Fn(&[u64]) -> f32) {
     let results = evaluate(op, mods, rsrc1, x);
     for (i, got) in results.iter().enumerate() {
@@ -51,7 +51,7 @@ fn same_double(op: Op, x: &[Vec<u64>], reference: &dyn Fn(&[u64]) -> f64) {
     }
 }
 
-/// The results of an operation, one an operand tuple.
+/// The results of an operation, one per operand tuple.
 pub(super) fn evaluate(op: Op, mods: Mods, rsrc1: u32, x: &[Vec<u64>]) -> Vec<u64> {
     let seen = std::cell::RefCell::new(Vec::new());
     let info = op.info();
@@ -73,8 +73,8 @@ pub(super) fn evaluate(op: Op, mods: Mods, rsrc1: u32, x: &[Vec<u64>]) -> Vec<u6
     seen.into_inner()
 }
 
-/// `x` rounded to single, from an exact value and the sign of what was dropped from it: independent of any hardware rounding but
-/// that of double to single.
+/// The sum rounded to single, computed from its value in double and the sign of the error: independent of hardware
+/// rounding except that of double to single.
 fn rounded_sum(a: f64, b: f64) -> f32 {
     // Knuth's two-sum: `sum + error` is exact.
     let sum = a + b;
@@ -83,7 +83,7 @@ fn rounded_sum(a: f64, b: f64) -> f32 {
     if error == 0.0 || !sum.is_finite() {
         return sum as f32;
     }
-    // Where the sum lies halfway between two singles, the error decides; moving it by one bit in double does that.
+    // If the sum is halfway between two singles, the error decides: moving the sum by one bit in double achieves that.
     let toward = if (error > 0.0) == (sum > 0.0) { sum.to_bits() + 1 } else { sum.to_bits() - 1 };
     let single = sum as f32;
     let halfway = {
@@ -100,7 +100,7 @@ fn rounded_sum(a: f64, b: f64) -> f32 {
 #[test]
 fn single_sums_and_products_round_to_nearest() {
     let two = singles(2);
-    // In double precision both are exact or lose what cannot matter.
+    // In double precision, both are exact or lose only irrelevant bits.
     check_single(Op::v_add_f32, DEFAULT_MODE, &two, &|x| rounded_sum(f64::from(f(x[0])), f64::from(f(x[1]))));
     check_single(Op::v_sub_f32, DEFAULT_MODE, &two, &|x| rounded_sum(f64::from(f(x[0])), -f64::from(f(x[1]))));
     check_single(Op::v_subrev_f32, DEFAULT_MODE, &two, &|x| rounded_sum(f64::from(f(x[1])), -f64::from(f(x[0]))));
@@ -116,7 +116,7 @@ fn fused_multiply_add_rounds_once() {
     let exact = |a: u64, b: u64, c: u64| rounded_sum(f64::from(f(a)) * f64::from(f(b)), f64::from(f(c)));
     check_single(Op::v_fma_f32, DEFAULT_MODE, &three, &|x| exact(x[0], x[1], x[2]));
     check_single(Op::v_fmac_f32, DEFAULT_MODE, &singles(2), &|x| exact(x[0], x[1], OLD & 0xffff_ffff));
-    // A case where rounding twice gives something else.
+    // A case in which double rounding gives a different result.
     let (a, b, c) = (0x3f80_0800, 0x3f80_0800, 0xbf80_1000);
     let twice = f(a) * f(b) + f(c);
     let once = exact(a, b, c);
@@ -142,7 +142,7 @@ fn mode_flushes_single_denormals_but_not_double_ones() {
     check_single(Op::v_mul_f32, FLUSHING, &singles(2), &|x| flush(flush(f(x[0])) * flush(f(x[1]))));
     let tiny = vec![vec![1_u64], vec![2]];
     assert_eq!(evaluate(Op::v_add_f64, inst(Op::v_add_f64, v(0), &[]).mods, FLUSHING, &tiny), [3]);
-    // A move is no arithmetic.
+    // A move does not flush denormals.
     assert_eq!(evaluate(Op::v_mov_b32, inst(Op::v_mov_b32, v(0), &[]).mods, FLUSHING, &tiny[..1]), [1]);
 }
 
@@ -162,7 +162,7 @@ fn signals(x: u64) -> bool {
     f(x).is_nan() && x & 0x40_0000 == 0
 }
 
-/// Minimum and maximum as the ISA manual has them.
+/// Minimum and maximum according to the ISA manual.
 fn extreme(x: &[u64], ieee: bool, less: bool) -> u64 {
     let (a, b) = (x[0], x[1]);
     let ordered = |a: u64, b: u64| {
@@ -209,7 +209,7 @@ fn minimum_and_maximum() {
 #[test]
 fn roundings_to_integers() {
     let one = singles(1);
-    // By way of exact integer arithmetic where the value has a fraction at all.
+    // With exact integer arithmetic, if the value has a fraction.
     let whole = |x: u64, rule: &dyn Fn(i64, i64) -> i64| {
         let value = f(x);
         if !value.is_finite() || value.abs() >= 8_388_608.0 {
@@ -294,7 +294,7 @@ fn exponents_and_mantissas() {
         }
     }
     check_single(Op::v_ldexp_f32, DEFAULT_MODE, &pairs, &|x| {
-        // Doubling in double precision is exact until the value is far outside of single's range.
+        // Doubling in double precision is exact for all results that are in the range of singles.
         (f64::from(f(x[0])) * 2_f64.powi((x[1] as i32).clamp(-500, 500))) as f32
     });
 }
@@ -333,7 +333,7 @@ fn doubles_obey_ieee() {
             a.max(b)
         }
     });
-    // A fraction is exact, but a tiny negative number's stays below one.
+    // A fraction is exact, but that of a tiny negative number stays below one.
     same_double(Op::v_fract_f64, &one, &|x| match d(x[0]) {
         y if !y.is_finite() => f64::NAN,
         y => (y - y.floor()).min(f64::from_bits(0x3fef_ffff_ffff_ffff)),
@@ -441,13 +441,13 @@ fn literals_and_inline_constants() {
     assert_eq!(f32::from_bits(w.row(2)[7]), 5.0);
     assert_eq!(f32::from_bits(w.row(3)[7]), 6.0);
     assert_eq!(d(value(&w, 4, 2, 63)), -3.0);
-    // An integer inline constant is an integer's bits, sign-extended: a NaN.
+    // An inline integer constant is sign-extended integer bits: a NaN.
     assert!(d(value(&w, 8, 2, 63)).is_nan());
     assert_eq!(w.row(10)[0], 0x3e00);
     assert_eq!(f32::from_bits(w.row(11)[20]), 0.5);
 }
 
-/// Programs have rows for some constants; the rest comes from slots, in operands of every width.
+/// Programs have rows for some constants only; others come from slots, in operands of every width.
 #[test]
 fn more_constants_than_rows() {
     use crate::isa::InlineFloat::{Half, MinusTwo, One};

@@ -1,8 +1,9 @@
-//! What an instruction reads and writes is what its row of the table says, register by register.
+//! An instruction reads and writes exactly the registers in its row of the table.
 //!
-//! Found by running it: no register that the row does not name may change, or change what comes out; each register that it names does. That
-//! holds `exec` to the table's operand types and to `reads_dst`, whatever tables and matches it has of its own. The registers are
-//! those of [`Inst::operands`], which is what kernels' allocations are checked with and what the disassembler's text says.
+//! Determined by execution: a register that the row does not name must neither change nor affect the result, and each
+//! register that it names must do so. That checks `exec` against the table's operand types and `reads_dst`, independent
+//! of its own tables and matches. The registers are those of [`Inst::operands`], which are also used to check kernels'
+//! allocations and appear in the disassembler's text.
 
 use super::streams::forms;
 use super::*;
@@ -22,7 +23,7 @@ const SCALAR: usize = 512;
 /// General scalar registers, and VCC above.
 const GENERAL: usize = SCALAR + 102;
 
-/// All that an instruction can see and change.
+/// The state that an instruction can read and change.
 #[derive(Clone, PartialEq)]
 pub(super) struct State {
     rows: Vec<Row>,
@@ -33,16 +34,16 @@ pub(super) struct State {
     private: Vec<u32>,
 }
 
-/// Which kind of numbers registers and memory hold.
+/// The kind of numbers in registers and memory.
 #[derive(Clone, Copy)]
 pub(super) enum Style {
     /// All bits.
     Any,
     /// 0, 1 and 2: compares find equals, shifts and indices stay small.
     Few,
-    /// Floats near one, whose halves are floats too.
+    /// Floats near one, whose halves are also floats.
     Floats,
-    /// What floats do at their ends, and large doubles.
+    /// Edge cases of floats, and large doubles.
     Edges,
 }
 
@@ -102,12 +103,12 @@ impl State {
         }
     }
 
-    /// The scalars that no operand has to name: SCC, EXEC and so on.
+    /// The scalars that are implicit operands: SCC, EXEC and so on.
     fn implied(&self) -> (&[u32], Mode) {
         (&self.slots[usize::from(slot::M0)..usize::from(slot::SHARED_BASE)], self.mode)
     }
 
-    /// Whether all that is not a register is the same.
+    /// Returns whether everything except the registers is equal.
     fn same_outside(&self, other: &Self) -> bool {
         let memory = self.device == other.device && self.local == other.local && self.private == other.private;
         memory && self.implied() == other.implied()
@@ -138,7 +139,7 @@ impl Bench {
 
     pub(super) fn program(inst_under_test: Inst, arch: Arch, avx2: bool) -> Program {
         let end = inst(Op::s_endpgm, Operand::None, &[imm(0)]);
-        // Never reached: there are rows for all registers, and room above.
+        // Never reached: there are rows for all registers, and spare ones.
         let last =
             [inst(Op::v_mov_b32, v(255), &[v(255)]), inst(Op::v_accvgpr_write_b32, Operand::Agpr(255), &[v(255)])];
         let mut map = BTreeMap::new();
@@ -188,7 +189,7 @@ impl Bench {
         }
         let kept = after.slots.len();
         after.slots.copy_from_slice(&wave.slots[..kept]);
-        // Where the lanes' bytes lie is the host's, and what was written to nowhere is nothing's.
+        // The addresses of the lanes' bytes depend on the host, and discarded writes do not matter.
         let lying = usize::from(slot::FLAT_SCRATCH);
         after.slots[lying..lying + 2].copy_from_slice(&state.slots[lying..lying + 2]);
         after.slots[usize::from(slot::VCCZ)..=usize::from(slot::EXECZ)].fill(0);
@@ -199,7 +200,8 @@ impl Bench {
     }
 }
 
-/// Gives an instruction's operands registers that do not overlap. What is one register in two places stays so.
+/// Assigns non-overlapping registers to an instruction's operands. A register that occurs in two places remains the
+/// same.
 pub(super) fn apart(inst: &Inst) -> Inst {
     let mut apart = *inst;
     let first = |place: usize, operand: Operand| match operand {
@@ -225,8 +227,8 @@ pub(super) fn apart(inst: &Inst) -> Inst {
     apart
 }
 
-/// Small offsets, aligned for the widest access: the registers alone say where memory is. Constants and branches that registers can
-/// be compared with and that lead to the end; matrices without the modifiers that only some have.
+/// Chooses small offsets, aligned for the widest access, so that only the registers determine the address; constants
+/// that registers may equal; branches that lead to the end; and matrix instructions without optional modifiers.
 fn near(mut inst: Inst, n: u32) -> Inst {
     let branches = super::super::lower::branch_target(&inst, 0).is_some();
     let mods = &mut inst.mods;
@@ -254,7 +256,7 @@ fn near(mut inst: Inst, n: u32) -> Inst {
     inst
 }
 
-/// Puts valid addresses where an instruction looks for them.
+/// Puts valid addresses into the address registers of an instruction.
 pub(super) fn aim(state: &mut State, inst: &Inst, base: u64) {
     let mut lanes = |operand: Operand, value: &dyn Fn(u64) -> u64, wide: bool| {
         let Operand::Vgpr(n) = operand else { return };
@@ -318,19 +320,20 @@ fn numbers((operand, count): (Operand, u16)) -> std::ops::Range<usize> {
     first..first + usize::from(count)
 }
 
-/// Whether bits of the destination stay as they were, by what the table and the modifiers say.
+/// Returns whether bits of the destination are preserved, according to the table and the modifiers.
 fn keeps(inst: &Inst) -> bool {
     let (info, mods) = (inst.op.info(), &inst.mods);
-    // Operations on halves that can choose the half, and two whose like can, leave the other one.
+    // Operations on halves that can select the half, and two similar ones, preserve the other one.
     let half = info.dst.bytes() == 2 && info.is(Flags::op_sel) || matches!(inst.op, Op::v_madak_f16 | Op::v_madmk_f16);
     let part = mods.sdwa.is_some_and(|sdwa| sdwa.dst_sel != SdwaSel::Dword) || mods.dpp.is_some() || half;
     part || mods.tfe || [Flags::reads_dst, Flags::d16, Flags::d16_hi].iter().any(|flag| info.is(*flag))
 }
 
-/// A register of an operand: the place (destinations first) and which of its consecutive ones; of a destination also whether it is read.
+/// A register of an operand: the operand's position (destinations first) and the index in it; for a destination, also
+/// whether it is read.
 type Part = (usize, usize, bool);
 
-/// What an instruction is known to take part in.
+/// The observed reads and writes of an instruction.
 #[derive(Default)]
 struct Seen {
     all: BTreeSet<Part>,
@@ -338,7 +341,7 @@ struct Seen {
     runs: u32,
 }
 
-/// Runs one form of an instruction with some registers; what is wrong is told.
+/// Runs one form of an instruction with some registers. Returns an error for a violation.
 fn attempt(bench: &mut Bench, inst: &Inst, arch: Arch, n: u32, seen: &mut Seen) -> Result<(), String> {
     let info = inst.op.info();
     let mut random = Random::new(u64::from(n) << 16 ^ inst.op as u64);
@@ -359,7 +362,7 @@ fn attempt(bench: &mut Bench, inst: &Inst, arch: Arch, n: u32, seen: &mut Seen) 
     };
     let kept = if keeps(inst) { results.clone() } else { BTreeSet::new() };
     let sources: BTreeSet<usize> = operands[2..].iter().cloned().flatten().chain(kept).collect();
-    // VCC may be meant without being named.
+    // VCC may be an implicit operand.
     let named = (0..GENERAL).filter(|n| !results.contains(n));
     if let Some(n) = named.clone().find(|n| after.state.register(*n) != before.register(*n)) {
         return Err(format!("changes register {n}, which it does not name"));
@@ -394,7 +397,7 @@ fn attempt(bench: &mut Bench, inst: &Inst, arch: Arch, n: u32, seen: &mut Seen) 
             let mut other = before.clone();
             other.disturb(n, &mut random, style);
             let other = bench.run(&program, &other);
-            // A source that is a destination too shows in the rest of it.
+            // A source that is also a destination shows in the other registers.
             let differs =
                 results.iter().any(|r| (place == 0 || *r != n) && after.state.register(*r) != other.state.register(*r));
             if differs
@@ -409,25 +412,25 @@ fn attempt(bench: &mut Bench, inst: &Inst, arch: Arch, n: u32, seen: &mut Seen) 
     Ok(())
 }
 
-/// Registers that are named and rightly make no difference here.
+/// Registers that are named and rightly have no effect here.
 fn idle(op: Op, (place, part, _): Part) -> bool {
     let name = op.mnemonic();
     let says = |words: &[&str]| words.iter().any(|word| name.starts_with(word));
     // Compares that are always false or always true.
     says(&["v_cmp_f_", "v_cmp_t_", "v_cmp_tru_", "v_cmpx_f_", "v_cmpx_t_", "v_cmpx_tru_"])
-        // They only move caches, of which there are none.
+        // They only affect caches, which do not exist.
         || says(&["s_atc_probe", "s_dcache_discard"])
         // Scalar accesses take no format from a descriptor.
         || says(&["s_buffer_"]) && (place, part) == (2, 3)
         // Only the exponent counts.
         || op == Op::v_trig_preop_f64 && (place, part) == (2, 0)
-        // What they count shows in other waves (`exec::gws`).
+        // Their effect shows in other waves (`exec::gws`).
         || says(&["ds_gws_"])
 }
 
-/// Instructions that are not run here: registers found otherwise than by name, and what is a fault in any form.
+/// Instructions that are not tested here: those with implicit registers, and those that are always a fault.
 fn elsewhere(op: Op) -> bool {
-    // How many registers an image takes is no fact of its row. The stack of forks is in scalar registers that CSP numbers.
+    // The number of an image instruction's registers is not in its row. The fork stack is in scalar registers numbered by CSP.
     op.info().format == Format::Mimg
         || ["_fork", "cbranch_join"].iter().any(|word| op.mnemonic().contains(word))
         || super::coverage::TRAPS.contains(&op.mnemonic())
@@ -444,7 +447,7 @@ fn registers_that_are_read_and_written_are_those_of_the_table() {
         for form in forms(arch, |op| !elsewhere(op)) {
             let seen = all.entry(form.op).or_default();
             let before = seen.runs;
-            // Some runs of every form; more until everything that is named has shown.
+            // Several runs of every form; more until every named register has shown an effect.
             for n in 0..40_000 {
                 let complete = seen.all.iter().all(|part| seen.found.contains(part) || idle(form.op, *part));
                 if seen.runs >= before + if complete { 6 } else { 600 } {

@@ -1,9 +1,9 @@
-//! Control flow with a stack of lanes, vector instructions that are skipped, and scratch as scalar instructions see it.
+//! Forks with a stack of lanes, skipped vector instructions, and scratch accessed by scalar instructions.
 
 use super::device::{Memories, on};
 use super::*;
 
-/// An instruction of one word, so that places and words are the same.
+/// An instruction of one word, so that positions equal words.
 fn short(op: Op, dst: Operand, sources: &[Operand]) -> Inst {
     Inst { size: 4, ..inst(op, dst, sources) }
 }
@@ -13,22 +13,23 @@ fn depth_to(register: u16) -> Inst {
     short(Op::s_getreg_b32, s(register), &[imm(1 | 29 << 6 | 2 << 11)])
 }
 
-/// A tree of forks: at each level the lanes of that level's mask (s[40:41] on) go right, the others left; lanes add what names
-/// their leaf to v0, and a bit for each join that they pass to v1. `leaf` counts leaves, `to` is the number of levels.
+/// A tree of forks: at each level the lanes of that level's mask (from s[40:41] on) go right, the others left. Lanes
+/// add the number of their leaf to v0, and a bit for each join that they pass to v1. `leaf` counts leaves, `to` is the
+/// number of levels.
 fn tree(code: &mut Vec<Inst>, level: u16, to: u16, leaf: &mut i8, by_register: bool) {
     if level == to {
         code.push(short(Op::v_add_u32, v(0), &[Operand::Int(*leaf), v(0)]));
         *leaf += 1;
         return;
     }
-    // The code itself keeps EXEC and the stack's depth: a join leaves the lanes on that came to it last.
+    // The code itself restores EXEC and the stack's depth: a join leaves only the lanes enabled that reached it last.
     let saved = s(64 + 2 * level);
     code.push(short(Op::s_mov_b64, saved, &[EXEC]));
     code.push(depth_to(32 + level));
     let mask = s(40 + 2 * level);
     let at = code.len();
     if by_register {
-        // The target is put into s[60:61] by hand, below.
+        // The target is stored in s[60:61] explicitly, below.
         code.push(short(Op::s_mov_b32, s(60), &[Operand::None]));
         code.push(short(Op::s_cbranch_g_fork, Operand::None, &[mask, s(60)]));
     } else {
@@ -51,8 +52,8 @@ fn tree(code: &mut Vec<Inst>, level: u16, to: u16, leaf: &mut i8, by_register: b
     }
 }
 
-/// Every lane gets to the leaf that its masks lead to, once, and through every join, whatever part goes first; afterwards the
-/// stack is as deep, and as many lanes are on, as before.
+/// Every lane reaches the leaf that its masks select exactly once, and passes every join, whichever part goes first.
+/// Afterwards the stack's depth and the enabled lanes are as before.
 #[test]
 fn forks_and_joins_take_every_lane_its_way() {
     let mut random = Random::new(77);
@@ -85,7 +86,7 @@ fn forks_and_joins_take_every_lane_its_way() {
     }
 }
 
-/// The smaller part goes on; the other waits in s[0:3], its address in the high half.
+/// The smaller part continues; the other waits in s[0:3], with its address in the high half.
 #[test]
 fn a_fork_keeps_the_larger_part_of_the_lanes() {
     let fork = short(Op::s_cbranch_i_fork, Operand::None, &[imm(1), s(40)]);
@@ -93,7 +94,7 @@ fn a_fork_keeps_the_larger_part_of_the_lanes() {
     for (mask, now, later, address, fell_through) in [
         (0b0111, 0b1000, 0b0111, 0x1008, 1),
         (0b0001, 0b0001, 0b1110, 0x1004, 0),
-        // As many on both sides: those that pass.
+        // With equal sizes, those that pass continue.
         (0b1100, 0b1100, 0b0011, 0x1004, 0),
     ] {
         let w = machine(&code, DEFAULT_MODE, &|w| {
@@ -117,14 +118,14 @@ fn a_fork_keeps_the_larger_part_of_the_lanes() {
     };
     assert!(why(&code, 6).contains("six entries"));
     assert!(why(&[short(Op::s_cbranch_join, Operand::None, &[s(41)])], 0).contains("without a fork"));
-    // The lanes that waited go where the registers say: nowhere.
+    // The waiting lanes continue at the address in the registers, which is invalid.
     let join = short(Op::s_cbranch_join, Operand::None, &[s(41)]);
     assert_eq!(trap(&[join], DEFAULT_MODE, &|w| w.mode.0 |= 1 << 29), Trap::WildJump(0));
 }
 
 const EXEC: Operand = Operand::Special(Special::ExecLo);
 
-/// Vector instructions of every kind do nothing while VSKIP is set, scalar ones go on.
+/// Vector instructions of every kind have no effect while VSKIP is set; scalar ones do.
 #[test]
 fn vector_instructions_are_skipped() {
     let add = inst(Op::v_add_u32, v(0), &[Operand::Int(1), v(0)]);
@@ -158,7 +159,8 @@ fn vector_instructions_are_skipped() {
     assert_eq!(w.row(0)[0], 2);
 }
 
-/// The words of a lane's scratch lie 64 apart: a scalar access at an offset finds those of the first lanes side by side.
+/// The words of a lane's scratch lie 64 apart: a scalar access at an offset finds those of the first lanes side by
+/// side.
 #[test]
 fn scalar_access_to_scratch() {
     let memories = Memories { scratch: 64, ..Memories::default() };
@@ -194,7 +196,7 @@ fn scalar_access_to_scratch() {
     (0..4).for_each(|n| expected[60 + n][0..4].copy_from_slice(&stored(n as u32)));
     assert_eq!(after.scratch, expected);
 
-    // Past the end, and at an address that is no multiple of four: as any address of memory, which this is not.
+    // Past the end, and at a misaligned address: treated like any other address of memory, which is not valid here.
     for offset in [64 * 64, 64 * 64 - 4, -4, 2] {
         let load = with(inst(Op::s_scratch_load_dwordx2, s(20), &[base, imm(offset)]), offset);
         let after = on(&[load], &memories, &set_up);

@@ -29,12 +29,12 @@ fn any_instruction_on_any_values_ends() {
     for n in 0..30_000 {
         let arch = Arch::ALL[n % 2];
         let (fixed, free) = encodings[n / 2 % encodings.len()];
-        // Many reserved fields have to be zero: of some words most bits are.
+        // Many reserved fields must be zero: some words have mostly zero bits.
         let mask = if n % 3 == 0 { u64::MAX } else { random.next() | random.next() };
         let (first, second, third) = (random.next() & mask, random.next() & mask, random.next());
         let words = [fixed | first as u32 & free, second as u32, third as u32];
         let Ok(inst) = crate::isa::decode(&words, arch) else { continue };
-        // Jumps go where there is nothing, and loops of one instruction use up their turn.
+        // Jumps lead to invalid addresses, and loops of one instruction use up their turn.
         decoded += 1;
         let values = random.next();
         let memories = Memories {

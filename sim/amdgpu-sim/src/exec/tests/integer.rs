@@ -99,7 +99,7 @@ fn bits() {
     check32(Op::v_bfm_b32, 2, |a, b, _| (((1_u64 << (a % 32)) - 1) << (b % 32)) as u32);
     check32(Op::v_bfe_u32, 3, |a, b, c| (0..c % 32).filter(|i| b % 32 + i < 32).map(|i| bit(a, b % 32 + i) << i).sum());
     check32(Op::v_bfe_i32, 3, |a, b, c| {
-        // Beyond bit 31 there are copies of it.
+        // Bits beyond bit 31 are copies of it.
         let from = |i: u32| bit(a, (b % 32 + i).min(31));
         match c % 32 {
             0 => 0,
@@ -120,7 +120,7 @@ fn shader_engines_of_a_rectangle() {
     let mut expected = Vec::new();
     for n in 0..8_u32.pow(4) {
         let [x1, y1, x2, y2] = [0, 1, 2, 3].map(|i| n >> (3 * i) & 7);
-        // Larger ones need no table.
+        // Larger rectangles need no table.
         if x2 < x1 || y2 < y1 || x2 - x1 > 2 || y2 - y1 > 2 {
             continue;
         }
@@ -217,7 +217,7 @@ fn carries_go_through_vcc() {
         for mask in [VCC, s(20)] {
             for chunk in 0..x[0].len() / LANES {
                 let exec = 0xffff_0ff0_1234_ffff;
-                // Without a reader the carry out need not be there.
+                // Without a reader the carry out may be omitted.
                 let code = [
                     with_carry(low, v(0), &[v(4), v(6)], mask),
                     with_carry(high, v(1), &[v(5), v(7), mask], mask),

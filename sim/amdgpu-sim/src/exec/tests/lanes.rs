@@ -1,4 +1,4 @@
-//! Operations across lanes, selections, moves, and registers found with an index.
+//! Cross-lane operations, selections, moves, and indexed registers.
 
 use super::*;
 
@@ -103,7 +103,7 @@ fn registers_by_index() {
     assert_eq!((w.row(10)[9], w.row(23)[9], w.row(20)[9], w.row(11)[9]), (1007, 77, 1020, 1004));
 }
 
-/// What is known of the index mode when code is lowered holds from its first instruction to its last.
+/// The index mode assumed during lowering holds from the first instruction to the last.
 #[test]
 fn indexing_that_is_jumped_into_or_out_of_traps() {
     let on = inst(Op::s_set_gpr_idx_on, Operand::None, &[s(0), imm(1)]);

@@ -1,4 +1,4 @@
-//! Which registers have to be cleared before a workgroup: those that may be read before they are written.
+//! The registers that must be cleared before a workgroup: those that may be read before they are written.
 
 use super::*;
 use crate::exec::liveness::{Clear, clear};
@@ -6,7 +6,7 @@ use crate::exec::program::Layout;
 
 const LAYOUT: Layout = Layout { vgprs: 64, agprs: 64, constants: 0 };
 
-/// What has to be cleared for instructions one after the other, entered at the first.
+/// The registers to clear for an instruction sequence, entered at the first.
 fn cleared(code: &[Inst]) -> Option<Clear> {
     let mut map = BTreeMap::new();
     let mut at = 0;
@@ -48,7 +48,7 @@ fn straight_code() {
     assert_eq!(whole(&[mov(3, Operand::Int(1)), add(4, 3, 3)]), [0; 0]);
     // v0 has the work-item ids.
     assert_eq!(whole(&[add(4, 0, 0)]), [0; 0]);
-    // Read before it is written, and written at some time: what is never written is zero anyhow.
+    // Read before it is written, and written somewhere: a register that is never written is zero anyway.
     assert_eq!(whole(&[add(4, 3, 3), mov(3, Operand::Int(1))]), [3]);
     assert_eq!(whole(&[add(4, 3, 3)]), [0; 0]);
     assert_eq!(whole(&[add(3, 3, 0)]), [3]);
@@ -119,12 +119,12 @@ fn paths_that_meet_know_what_all_of_them_know() {
 
 #[test]
 fn lanes_that_are_enabled_again_have_what_they_had() {
-    // Written by some lanes, read by them: fine. Read by all: not.
+    // Written and read by some lanes: no problem. Read by all: not covered.
     assert_eq!(whole(&[and_exec(), mov(1, Operand::Int(1)), add(2, 1, 1)]), [0; 0]);
     assert_eq!(whole(&[and_exec(), mov(1, Operand::Int(1)), all_exec(), add(2, 1, 1)]), [1]);
-    // Written before the lanes were disabled, by all.
+    // Written by all lanes before some were disabled.
     assert_eq!(whole(&[mov(1, Operand::Int(1)), and_exec(), all_exec(), add(2, 1, 1)]), [0; 0]);
-    // What reads across lanes reads disabled ones.
+    // A cross-lane read includes disabled lanes.
     let across = inst(Op::v_readfirstlane_b32, s(4), &[v(1)]);
     assert_eq!(whole(&[mov(1, Operand::Int(1)), across]), [0; 0]);
     assert_eq!(whole(&[and_exec(), mov(1, Operand::Int(1)), across]), [1]);
@@ -165,8 +165,8 @@ fn what_cannot_be_followed_clears_everything() {
     assert_eq!(cleared(&long), None);
 }
 
-/// What the analysis leaves uncleared never shows: random code gives the same from registers that were cleared as from registers that were
-/// left full of the last workgroup's values.
+/// The effect of the analysis is never visible: random code gives the same results with cleared registers and with
+/// registers that contain the last workgroup's values.
 #[test]
 fn random_code_does_not_see_the_last_workgroup() {
     let mut random = Random::new(530);
@@ -204,13 +204,13 @@ fn random_code_does_not_see_the_last_workgroup() {
             wave.row_mut(0).iter_mut().enumerate().for_each(|(i, lane)| *lane = i as u32);
             let start = wave.start();
             if dirty {
-                // Only what the code writes can be left over.
+                // Only registers that the code writes can contain old values.
                 let left = clear(&map, 0, program.layout()).expect("it can be followed").partial;
                 left.iter().for_each(|row| wave.row_mut(*row).fill(0xdead_beef));
             }
             wave.restart(&program, &start);
             let mut view = View::new(Arc::new(Memory::new(Vec::new())), Agent::default(), 0..0);
-            // SAFETY: there are no bytes to be valid.
+            // SAFETY: there are no bytes that must be valid.
             let scratch = unsafe { Scratch::new(0, 0, 0) };
             let env = Env {
                 view: &mut view,

@@ -1,4 +1,4 @@
-//! Local memory: how the address of an access comes about.
+//! LDS: the computation of an access's address.
 
 use super::*;
 use crate::fault::{Access, Denied};
@@ -9,7 +9,7 @@ fn at(op: Op, dst: Operand, sources: &[Operand], offset: i32, offset1: u8) -> In
     Inst { mods: Mods { offset, offset1, ..plain.mods }, ..plain }
 }
 
-/// `v0`: 4 times the lane, less 64, so that a quarter of the lanes is below zero. `v1`: some value.
+/// `v0`: 4 times the lane, minus 64, so that a quarter of the lanes is below zero. `v1`: some value.
 fn set_up(w: &mut Wave) {
     for lane in 0..LANES as u32 {
         w.row_mut(0)[lane as usize] = (4 * lane).wrapping_sub(64);

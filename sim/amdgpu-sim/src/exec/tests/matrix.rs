@@ -1,6 +1,6 @@
-//! Matrix instructions, against products written from the manuals' layout in exact arithmetic.
+//! Matrix instructions, compared with products that follow the manuals' layout in exact arithmetic.
 //!
-//! Shape and types are read off the mnemonic and the width of the registers, not from the table that is tested.
+//! Shape and types are derived from the mnemonic and the width of the registers, not from the table under test.
 
 #![allow(clippy::needless_range_loop, reason = "a lane is the same place in several arrays")]
 
@@ -67,7 +67,8 @@ impl Shape {
         self.op.info().dst.element_bits() == 64
     }
 
-    /// Row, column and block of the element of D in register `r` (of a double: pair `r`) and `lane`, as the manual's tables give them.
+    /// Row, column and block of the element of D in register `r` (for doubles: pair `r`) and `lane`, according to the
+    /// manual's tables.
     fn element_of_d(&self, r: usize, lane: usize) -> (usize, usize, usize) {
         match (self.m, self.double()) {
             (32, _) => (8 * (r / 4 % 4) + 4 * (lane / 32) + r % 4, lane % 32, r / 16),
@@ -79,7 +80,7 @@ impl Shape {
         }
     }
 
-    /// The lane, and the place in it, of element k of row (A) or column (B) i.
+    /// The lane, and the position in it, of element k of row (A) or column (B) i.
     fn place(&self, ks: usize, i: usize, k: usize, block: usize) -> (usize, usize) {
         let share = ks * self.m * self.blocks / 64;
         (i + self.m * (block + self.blocks * (k / share)), k % share)
@@ -165,7 +166,7 @@ fn number(bits: u64, ty: Type, xf32: bool) -> Number {
     }
 }
 
-/// `integer * 2^exponent` in multiples of `2^unit`, cut off toward zero or rounded down.
+/// `integer * 2^exponent` in multiples of `2^unit`, truncated toward zero or rounded down.
 fn scaled(integer: i128, exponent: i32, unit: i32, down: bool) -> i128 {
     let shift = exponent - unit;
     if shift >= 0 {
@@ -175,7 +176,7 @@ fn scaled(integer: i128, exponent: i32, unit: i32, down: bool) -> i128 {
     if down { integer.div_euclid(divisor) } else { integer / divisor }
 }
 
-/// Terms cut off to 24 bits below the largest exponent: the sum, and that exponent.
+/// The sum of terms truncated to 24 bits below the largest exponent, and that exponent.
 fn aligned(terms: &[(i128, i32, i32)]) -> (i128, i32) {
     let largest = terms.iter().map(|t| t.1).max().unwrap();
     (terms.iter().map(|(i, e, f)| scaled(*i, e - f, largest - 24, false)).sum(), largest)
@@ -220,7 +221,7 @@ fn fused(a: &[Number], b: &[Number], c: f32, bytes: bool) -> f32 {
     ((group + own) as f64 * 2_f64.powi(largest - 31)) as f32
 }
 
-/// `a * b + c` rounded once, with no fused operation: the sum in f64 is made odd where it is not exact.
+/// `a * b + c` rounded once, without a fused operation: an inexact sum in f64 is rounded to odd.
 fn multiply_add(a: f32, b: f32, c: f32) -> f32 {
     let product = f64::from(a) * f64::from(b);
     let c = f64::from(c);
@@ -228,12 +229,12 @@ fn multiply_add(a: f32, b: f32, c: f32) -> f32 {
     if !sum.is_finite() {
         return sum as f32;
     }
-    // What the addition lost.
+    // The error of the addition.
     let rest = sum - product;
     let lost = (product - (sum - rest)) + (c - rest);
     let mut bits = sum.to_bits();
     if lost != 0.0 && bits & 1 == 0 {
-        // Toward the lost part: away from zero if it has the sum's sign.
+        // Toward the error: away from zero if it has the sum's sign.
         bits = if (lost > 0.0) == (sum > 0.0) { bits + 1 } else { bits - 1 };
     }
     f64::from_bits(bits) as f32
@@ -257,7 +258,7 @@ fn in_pairs(a: &[f32], b: &[f32]) -> f32 {
     flush((f64::from(sums[0]) + f64::from(sums[1])) as f32)
 }
 
-/// What an instruction has to compute for one element of D.
+/// The expected value of one element of D.
 fn element(shape: &Shape, a: &[Number], b: &[Number], c: u64) -> u64 {
     let single = f32::from_bits(c as u32);
     match shape.rounding {
@@ -293,7 +294,7 @@ fn element(shape: &Shape, a: &[Number], b: &[Number], c: u64) -> u64 {
     }
 }
 
-/// The modifiers' meaning, as the manual's text has it.
+/// The effect of the modifiers, according to the manual's text.
 fn lane_of_b(blgp: u8, lane: usize) -> usize {
     match blgp {
         0 => lane,
@@ -306,7 +307,7 @@ fn lane_of_b(blgp: u8, lane: usize) -> usize {
 
 type Registers = Vec<Vec<u32>>;
 
-/// Operands, and what D has to be.
+/// Operands, and the expected D.
 struct Case {
     a: Registers,
     b: Registers,
@@ -363,16 +364,16 @@ impl Case {
     }
 }
 
-/// What random operands are like.
+/// The distribution of random operands.
 #[derive(Clone, Copy, Debug)]
 enum Taste {
-    /// Like data: exponents near each other.
+    /// Like real data: similar exponents.
     Ordinary,
     /// Any bits at all.
     Any,
     /// Zeros, denormals, infinities, NaNs, largest and smallest numbers.
     Special,
-    /// Finite, with exponents far apart.
+    /// Finite, with widely different exponents.
     Wide,
 }
 
@@ -461,7 +462,7 @@ impl Case {
     }
 }
 
-/// Which files the operands are in, and where C is.
+/// The register files of the operands, and the position of C.
 #[derive(Clone, Copy, Debug)]
 struct Where {
     a: fn(u16) -> Operand,
@@ -648,7 +649,7 @@ fn constants_to_add_to() {
 
 #[test]
 fn whole_number_products_are_what_mathematics_says() {
-    // No rounding anywhere: the layout alone decides, with each type's own encoding of whole numbers.
+    // Nothing is rounded: only the layout matters, with each type's encoding of integers.
     let mut r = Random::new(8);
     for shape in shapes() {
         let info = shape.op.info();
@@ -728,7 +729,8 @@ fn modifiers_that_the_manual_does_not_define_trap() {
     }
 }
 
-/// As AMD says of gfx942 (the pull request 9176 of ROCm/rocm-libraries): what is below 10 bits of fraction is dropped, not rounded.
+/// As AMD states for gfx942 (pull request 9176 of ROCm/rocm-libraries): bits below 10 bits of fraction are dropped, not
+/// rounded.
 #[test]
 fn inputs_of_xf32_are_cut_off() {
     for (op, k) in [(Op::v_mfma_f32_32x32x4_xf32, 4.0_f32), (Op::v_mfma_f32_16x16x8_xf32, 8.0)] {
@@ -742,19 +744,19 @@ fn inputs_of_xf32_are_cut_off() {
             });
             f32::from_bits(w.row(D)[5])
         };
-        // All that is cut off, the half that rounds to even, and a negative number: no bit of them counts.
+        // All dropped bits, the half that would round to even, and a negative number: none of these bits matters.
         for low in [0x1fff, 0x1000, 1] {
             assert_eq!(product(1_f32.to_bits() | low), k, "{op} {low:#x}");
             assert_eq!(product((-1.5_f32).to_bits() | low), -1.5 * k, "{op} {low:#x}");
         }
         assert_eq!(product(1_f32.to_bits() | 0x2000), k * (1.0 + 1.0 / 1024.0), "{op}");
-        // What makes this one a NaN is cut off, too.
+        // The bits that make this a NaN are dropped, too.
         assert_eq!(product(0x7f80_0001), f32::INFINITY, "{op}");
         assert!(product(0x7fc0_0000).is_nan(), "{op}");
     }
 }
 
-/// Elements of 8 bits of exponent: `low` or one more, now and then zero.
+/// Elements with 8 exponent bits: exponents `low` or one more, occasionally zero.
 fn with_exponent(r: &mut Random, ty: Type, low: i32) -> Registers {
     let mut all = random_registers(r, ty, Taste::Any);
     let field = |r: &mut Random| ((low + 127).clamp(1, 253) + (r.next() >> 40 & 1) as i32) as u32;
@@ -790,7 +792,7 @@ fn products_and_sums_at_both_ends_of_the_range_and_sums_that_cancel() {
                 index: (0..64).map(|_| r.next() as u32).collect(),
             };
             check_case(&shape, &case, (0, 0, 0), PLAIN);
-            // What all but cancels the products.
+            // A value that almost cancels the products.
             case.c.iter_mut().for_each(|register| register.fill(0));
             case.c = case.expected(&shape, (0, 0, 0));
             for word in case.c.iter_mut().flatten() {

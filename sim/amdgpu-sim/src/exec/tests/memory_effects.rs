@@ -1,5 +1,6 @@
-//! Every modifier bit of every memory instruction changes what it does, as `effects` shows of vector instructions. An access elsewhere may
-//! be a fault: that is a change too. (Those of image instructions have tests of their own, in `image`.)
+//! Every modifier bit of every memory instruction has an effect, like those of vector instructions in `effects`. An
+//! access to another address may be a fault: that is an effect too. (Image instructions have their own tests, in
+//! `image`.)
 
 use std::collections::BTreeSet;
 
@@ -8,10 +9,11 @@ use super::streams::{Form, forms};
 use super::*;
 use crate::isa::{Arch, Flags, decode};
 
-/// Random instructions that a form is tried on at most.
+/// The maximum number of random instructions per form.
 const TRIES: usize = 3000;
 
-/// Modifier bits that change nothing: instructions (`*` at the end for all that begin so), the bits (all that begin so), and the reason.
+/// Modifier bits without effect: instructions (a trailing `*` matches a prefix), the bits (matched as prefixes), and
+/// the reason.
 const WITHOUT_EFFECT: &[(&[&str], &[&str], &str)] = &[
     (
         &["global_load_*", "flat_load_*", "scratch_load_*", "buffer_load_*", "tbuffer_load_*", "s_*load_*"],
@@ -43,7 +45,7 @@ const WITHOUT_EFFECT: &[(&[&str], &[&str], &str)] = &[
     ),
 ];
 
-/// Which of them it is.
+/// The index of the matching entry.
 fn without_effect(op: Op, bit: &str) -> Option<usize> {
     let is = |pattern: &str| match pattern.split_once('*') {
         Some((start, rest)) => {
@@ -83,12 +85,12 @@ fn modifiers(inst: &Inst, arch: Arch) -> Vec<(u32, String)> {
     }
 }
 
-/// The bits of a form that random instructions have, and of these the ones that change something.
+/// The modifier bits of a form in random instructions, and those of them that have an effect.
 fn effects(bench: &mut Bench, form: &Form, arch: Arch, random: &mut Random) -> [BTreeSet<String>; 2] {
     let (mut there, mut changing) = (BTreeSet::new(), BTreeSet::new());
     for n in 0..TRIES {
         let Some((mut words, inst)) = form.words(arch, &mut || random.next()) else { continue };
-        // Registers alone say where memory is.
+        // Only the registers determine the address.
         for (bit, name) in modifiers(&inst, arch) {
             let to_lds = name.starts_with("lds") && !form.op.info().is(Flags::lds_only);
             if name.starts_with("offset") || to_lds {
@@ -138,8 +140,8 @@ fn every_modifier_bit_of_memory_instructions_changes_something() {
             info.format,
             Format::Smem | Format::Ds | Format::Flat | Format::Global | Format::Scratch | Format::Mubuf | Format::Mtbuf
         );
-        // Cache control (also by scopes) and clocks have no address: without caches, the former does nothing. What waits for other waves
-        // is not alone.
+        // Cache control (also with scopes) and clocks have no address: without caches, the former has no effect. Instructions that wait for
+        // other waves are excluded.
         accesses && info.src[0] != crate::isa::Type::None && !info.is(Flags::gds)
     };
     let mut bench = Bench::new();

@@ -1,7 +1,7 @@
-//! What every instruction computes, against references that don't share its code: integers in 128 bits or bit by bit, floats in double
-//! precision or exact arithmetic, halves with the `half` crate.
+//! The results of every instruction, compared with references that share no code with the implementation: integers in
+//! 128 bits or bit by bit, floats in double precision or exact arithmetic, halves with the `half` crate.
 //!
-//! Every program runs twice, with the handlers for the CPU's baseline and with those for AVX2, and has to give the same.
+//! Every program runs twice, with the handlers for the CPU's baseline and for AVX2, and must give the same results.
 
 mod address;
 mod affine;
@@ -107,7 +107,7 @@ fn execute(code: &[Inst], resources: Resources, avx2: bool, set_up: &dyn Fn(&mut
     wave.set_exec(u64::MAX);
     set_up(&mut wave);
     let mut view = View::new(Arc::new(Memory::new(Vec::new())), Agent::default(), 0..0);
-    // SAFETY: there are no bytes to be valid.
+    // SAFETY: there are no bytes that must be valid.
     let scratch = unsafe { Scratch::new(0, 0, 0) };
     let env = Env {
         view: &mut view,
@@ -126,7 +126,7 @@ fn execute(code: &[Inst], resources: Resources, avx2: bool, set_up: &dyn Fn(&mut
     (wave, stop)
 }
 
-/// Runs `code` to its end. `set_up` gets registers that are zero, and all lanes enabled.
+/// Runs `code` to its end. `set_up` receives zeroed registers, with all lanes enabled.
 pub(super) fn machine(code: &[Inst], resources: impl Into<Resources>, set_up: &dyn Fn(&mut Wave)) -> Wave {
     let resources = resources.into();
     let (wave, stop) = execute(code, resources, false, set_up);
@@ -154,7 +154,7 @@ fn bits_above(w: &Wave, row: usize, lane: usize) -> [u32; 2] {
     [w.rows[row].0[lane], w.rows.get(row + 1).map_or(0, |r| r.0[lane])]
 }
 
-/// Whether two values are the same, or NaN in the same width: which NaN an operation gives is not defined.
+/// Returns whether two values are equal, or NaN in the same width: which NaN an operation returns is not defined.
 fn alike(a: [u32; 2], b: [u32; 2]) -> bool {
     let single = |x: u32| f32::from_bits(x).is_nan();
     let double = |x: [u32; 2]| f64::from_bits(u64::from(x[0]) | u64::from(x[1]) << 32).is_nan();
@@ -195,8 +195,8 @@ pub(super) fn set_value(w: &mut Wave, register: u16, registers: u16, lane: usize
 /// What the destination register holds before.
 const OLD: u64 = 0xdead_beef_0bad_cafe;
 
-/// Applies `op`, with modifiers, to operands given a lane each; `f` gets old destination and operands and says what the result is.
-/// Every other lane is off in a second round, and has to stay as it was.
+/// Applies `op` with modifiers to one operand tuple per lane; `f` computes the result from the old destination and the
+/// operands. In a second round every other lane is disabled, and must not change.
 pub(super) fn check_with(op: Op, mods: Mods, rsrc1: u32, operands: &[Vec<u64>], f: &dyn Fn(&[u64]) -> u64) {
     let info = op.info();
     let plain = mods == inst(op, v(0), &[]).mods;
@@ -378,7 +378,7 @@ pub(super) const DOUBLES: &[u64] = &[
     0x36a0_0000_0000_0001,
 ];
 
-/// Bits of a float whose NaNs are made alike: which NaN comes out is not defined.
+/// The bits of a float with canonical NaNs: which NaN is returned is not defined.
 pub(super) fn canonical32(bits: u32) -> u32 {
     if f32::from_bits(bits).is_nan() { 0x7fc0_0000 } else { bits }
 }

@@ -42,7 +42,7 @@ fn clamp_and_output_multiplier() {
     for (omod, factor) in [(1, 2.0), (2, 4.0), (3, 0.5)] {
         let mods = Mods { omod, ..Mods::default() };
         same_single(Op::v_mul_f32, mods, FLUSHING, &singles(2), &|x| flush(flush(f(x[0])) * flush(f(x[1])) * factor));
-        // Where denormals are kept, or in IEEE mode, the multiplier does nothing.
+        // If denormals are kept, or in IEEE mode, the multiplier has no effect.
         same_single(Op::v_mul_f32, mods, DEFAULT_MODE, &singles(2), &|x| f(x[0]) * f(x[1]));
     }
 }
@@ -126,7 +126,7 @@ fn sdwa_compare_and_float() {
     assert_eq!(w.vcc(), !(1 << 5));
 }
 
-/// Which lane DPP reads, by the assembler's names.
+/// The lane that DPP reads, by the assembler's names.
 fn reads(ctrl: u16, lane: i32) -> Option<i32> {
     let row = lane / 16 * 16;
     let within = |l: i32| (l / 16 * 16 == row && l >= 0).then_some(l);
@@ -193,7 +193,7 @@ fn dpp_moves_lanes() {
     }
 }
 
-/// What a float operation of 32 or 16 bits does around its arithmetic: signs, denormals, output multiplier, clamp.
+/// The processing around a 32- or 16-bit float operation: signs, denormals, output multiplier, clamp.
 struct Float {
     bits: u32,
     keeps_denormals: bool,
@@ -207,7 +207,7 @@ impl Float {
         self.flushed(if neg { -value } else { value })
     }
 
-    /// The smallest number that is no denormal.
+    /// Flushes a denormal number.
     fn flushed(&self, x: f64) -> f64 {
         let least = if self.bits == 32 { 2_f64.powi(-126) } else { 2_f64.powi(-14) };
         if x.abs() < least && !self.keeps_denormals { 0.0_f64.copysign(x) } else { x }
@@ -276,8 +276,8 @@ fn sdwa_of_floats_with_signs_multiplier_and_clamp() {
                     mods: Mods { sdwa: Some(sdwa), abs, neg, omod, clamp, ..Mods::default() },
                     ..inst(op, v(0), &[v(1), v(2)])
                 };
-                // In each half a float of the operation's precision, or a single in both. What is written in part must not be NaN, as
-                // which one it is is not said.
+                // Each half contains a float of the operation's precision, or both contain a single. A partly written result must not be
+                // NaN, since which NaN it is is not defined.
                 let (part_only, infinite) = (out.2 < bits, if bits == 32 { 0x7f80_0000 } else { 0x7c00 });
                 let finite = |x: u64| if part_only && x & infinite == infinite { x & !infinite } else { x };
                 let number = |random: &mut Random| match (bits, random.next() % 2) {
@@ -367,7 +367,7 @@ fn dpp_of_floats_with_signs() {
 
 #[test]
 fn what_is_not_carried_out_traps_by_name() {
-    // Integer clamping of an operation that has none here.
+    // An operation that does not support integer clamping.
     let odd = modified(Op::v_lshlrev_b32, v(0), &[v(1), v(2)], Mods { clamp: true, ..Mods::default() });
     assert!(matches!(trap(&[odd], DEFAULT_MODE, &|_| ()), Trap::Unsupported(_)));
 }

@@ -1,4 +1,4 @@
-//! Instructions that compilers hardly emit.
+//! Instructions that compilers rarely generate.
 
 use super::float::{check_single, f, singles};
 use super::*;
@@ -13,7 +13,7 @@ fn half(x: f64) -> u64 {
     u64::from(f16::from_f64(x).to_bits())
 }
 
-/// Checks an operation on halves up to which NaN it is, and what becomes of the destination's upper half.
+/// Checks an operation on halves, treating all NaNs as equal, and the destination's upper half.
 fn check_half(op: Op, x: &[Vec<u64>], keeps: bool, reference: &dyn Fn(&[u64]) -> u64) {
     for (i, got) in float::evaluate(op, inst(op, v(0), &[]).mods, DEFAULT_MODE, x).into_iter().enumerate() {
         let args: Vec<u64> = x.iter().map(|o| o[i]).chain([OLD & 0xffff]).collect();
@@ -92,7 +92,7 @@ fn wide_moves_sums_and_mantissas() {
     let one = operands(1, DOUBLES, 256, &mut || random.next());
     check(Op::v_mov_b64, &one, &|x| x[0]);
     let mut three = operands(3, DOUBLES, 512, &mut || random.next());
-    // Counts of 0 to 4 are what the manual speaks of.
+    // The manual only defines counts of 0 to 4.
     three[1].iter_mut().for_each(|x| *x = (*x ^ *x >> 33) % 5);
     check(Op::v_lshl_add_u64, &three, &|x| ((u128::from(x[0]) << x[1]) + u128::from(x[2])) as u64);
     for (i, got) in float::evaluate(Op::v_frexp_mant_f64, Mods::default(), DEFAULT_MODE, &one).into_iter().enumerate() {
@@ -134,7 +134,7 @@ fn wide_moves_sums_and_mantissas() {
 fn extremes_of_three() {
     let three = halves(3);
     let numbers = |x: &[u64]| x[..3].iter().all(|x| !h(*x).is_nan());
-    // NaNs are min and max's matter, which `half_floats` checks; zeros of both signs compare by their sign.
+    // NaNs are tested for min and max in `half_floats`; zeros of both signs are ordered by sign.
     let key = |x: &u64| {
         let bits = *x as i16;
         if bits < 0 { -i32::from(bits & 0x7fff) - 1 } else { i32::from(bits) }
@@ -205,7 +205,7 @@ fn dot_products_of_halves() {
         x[1].push(some(&mut random));
         x[2].push(u64::from(((random.next() as i16) as f32 / 64.0).to_bits()));
     }
-    // As the manual has it: one product after the other is added in single precision, of which each is exact.
+    // According to the manual: the products, each exact, are added one after the other in single precision.
     let reference = |x: &[u64]| {
         let low = (h(x[0]) * h(x[1]) + f64::from(f(x[2]))) as f32;
         (h(x[0] >> 16) * h(x[1] >> 16) + f64::from(low)) as f32
@@ -240,7 +240,7 @@ fn dot_products_of_halves() {
     });
 }
 
-/// Nobody says what they mean, so they do not silently mean something.
+/// Their meaning is not documented, so they must not be accepted silently.
 #[test]
 fn signs_of_pairs_of_halves_outside_vop3p_trap() {
     for op in [Op::v_dot2c_f32_f16, Op::v_pk_fmac_f16] {
@@ -266,7 +266,7 @@ fn conversions() {
     let norm = |x: f64, low: f64, scale: f64| {
         if x.is_nan() { 0 } else { u64::from((x.clamp(low, 1.0) * scale).round_ties_even() as i64 as u16) }
     };
-    // Halves times 32767 and 65535 are exact in single precision, nearly; ties do not occur among those below.
+    // Halves times 32767 and 65535 are almost exact in single precision; there are no ties among these.
     let plain: Vec<u64> = [0.0, -0.0, 0.1, -0.1, 0.7, -0.7, 1.0, -1.0, 2.0, -2.0, 1e4, -1e4, f64::NAN, 0.333]
         .iter()
         .map(|x| half(*x))

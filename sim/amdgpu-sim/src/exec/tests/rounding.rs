@@ -1,4 +1,4 @@
-//! Rounding modes, half-precision overflow, and IEEE and DX10_CLAMP as code changes them.
+//! Rounding modes, half-precision overflow, and changes of IEEE and DX10_CLAMP by code.
 
 use super::*;
 
@@ -16,7 +16,8 @@ const SINGLE: Layout = Layout(23, 8);
 const DOUBLE: Layout = Layout(52, 11);
 
 impl Layout {
-    /// All finite numbers are `n * unit`: a number as such an integer is exact, but large. Here: mantissa and power of two.
+    /// All finite numbers are `n * unit`: a number as such an integer is exact, but large. Here: mantissa and power of
+    /// two.
     fn parts(self, bits: u64) -> Option<(i128, i32)> {
         let Layout(m, e) = self;
         let exponent = (bits >> m & ((1 << e) - 1)) as i32;
@@ -28,8 +29,8 @@ impl Layout {
         Some((if bits >> (m + e) & 1 == 1 { -mantissa } else { mantissa }, power))
     }
 
-    /// The neighbour below (or equal) and above (or equal) of a rational number, by search among all codes, which are ordered.
-    /// `less` says whether the number of a code is less than it, `equal` whether it is the same.
+    /// The neighbours below and above (or equal) of a rational number, by search among all codes, which are ordered.
+    /// `compare` orders the value of a code relative to the number.
     fn neighbours(self, negative: bool, compare: &dyn Fn(u64) -> std::cmp::Ordering) -> (u64, u64) {
         let Layout(m, e) = self;
         let infinity = ((1_u64 << e) - 1) << m;
@@ -150,7 +151,7 @@ impl Big {
             3 => return below,
             _ => {}
         }
-        // Half way between the neighbours; beyond the largest number as if there were another one.
+        // Half way between the neighbours; beyond the largest number, as if another one followed.
         let next = if above == infinity {
             let (n, power) = layout.parts(below).expect("finite");
             Big::new((n + n.signum(), power))
@@ -183,7 +184,7 @@ fn one(layout: Layout) -> u64 {
 
 type Reference<'a> = &'a dyn Fn(&[u64], u32) -> Option<u64>;
 
-/// Checks in all modes, for operands whose reference is known. `single`: the mode for single precision applies.
+/// Checks all modes, for operands with a known reference. `single`: the mode for single precision applies.
 fn check_modes(op: Op, single: bool, x: &[Vec<u64>], reference: Reference<'_>) {
     for mode in 0..4 {
         let rsrc1 = if single { rounding(mode, 0) } else { rounding(0, mode) };
@@ -202,7 +203,7 @@ fn check_modes(op: Op, single: bool, x: &[Vec<u64>], reference: Reference<'_>) {
     }
 }
 
-/// Operands near each other in size, so that sums cancel and round.
+/// Operands of similar magnitude, so that sums cancel and round.
 fn near(count: usize, layout: Layout, special: &[u64], seed: u64) -> Vec<Vec<u64>> {
     let mut random = Random::new(seed);
     let mut some = 0;
@@ -317,7 +318,7 @@ fn code_changes_the_mode() {
     let w = machine(&code, DEFAULT_MODE, &set_up);
     assert_eq!([3, 4, 5, 6].map(|r| w.row(r)[7]), [0x3f80_0000, 0x3f80_0001, 0x3f80_0000, 0x3f80_0000]);
 
-    // IEEE: a signalling NaN comes back quiet, or loses against a number.
+    // IEEE: a signalling NaN is quieted, and a number is preferred to it.
     let min = |dst| inst(Op::v_min_f32, v(dst), &[v(1), v(2)]);
     let code = [min(3), set(9, 1, 0), min(4), set(9, 1, 1), min(5)];
     let w = machine(&code, DEFAULT_MODE, &|w| {
@@ -326,7 +327,7 @@ fn code_changes_the_mode() {
     });
     assert_eq!([3, 4, 5].map(|r| w.row(r)[0]), [0x7fc0_0001, 0x3f80_0000, 0x7fc0_0001]);
 
-    // DX10_CLAMP: clamp makes NaN zero, or leaves it.
+    // DX10_CLAMP: clamp turns NaN into zero, or keeps it.
     let clamped = |dst| modified(Op::v_add_f32, v(dst), &[v(1), v(2)], Mods { clamp: true, ..Mods::default() });
     let w = machine(&[clamped(3), set(8, 1, 0), clamped(4)], DEFAULT_MODE, &|w| w.row_mut(1).fill(0x7fc0_0000));
     assert_eq!(w.row(3)[0], 0);
@@ -346,7 +347,7 @@ fn code_changes_the_mode() {
     let expected = [0x0040_0000, 0x0100_0000, 0x0040_0000, 0, 0, 0x0100_0000];
     assert_eq!([10, 11, 12, 13, 14, 15].map(|r| w.row(r)[0]), expected);
 
-    // FP16_OVFL: the largest number instead of infinity, but what is infinite stays.
+    // FP16_OVFL: the largest number instead of infinity, but infinite operands give infinity.
     let product = |dst| inst(Op::v_mul_f16, v(dst), &[v(1), v(2)]);
     let w = machine(&[product(3), set(23, 1, 1), product(4)], DEFAULT_MODE, &|w| {
         w.row_mut(1).fill(0x7bff);
@@ -354,7 +355,7 @@ fn code_changes_the_mode() {
         w.row_mut(1)[1] = 0x7c00;
     });
     assert_eq!([w.row(3)[0], w.row(4)[0], w.row(4)[1]], [0xfc00, 0xfbff, 0xfc00]);
-    // The mode is read back; what is not carried out says so.
+    // The mode can be read; unsupported bits are reported.
     let w = machine(&[set(0, 4, 9), inst(Op::s_getreg_b32, s(0), &[hwreg(0, 32)])], DEFAULT_MODE, &|_| ());
     assert_eq!(w.slot(0), 0x3f9);
     for (offset, what) in [(12, "exceptions"), (27, "GPR_IDX_EN")] {

@@ -1,10 +1,10 @@
-//! Every scalar operation on random operands of every kind (registers, constants, literals, VCC, EXEC, M0; destinations that are sources),
-//! against models in 128 bits.
+//! Every scalar operation on random operands of every kind (registers, constants, literals, VCC, EXEC, M0; destinations
+//! that are sources), compared with models in 128 bits.
 
 use super::*;
 use crate::isa::{Kind, Type};
 
-/// What an operation computes: the result, and SCC where it sets it.
+/// The result of an operation, and SCC if it sets it.
 type Outcome = (u64, Option<bool>);
 
 /// The operands of a model: two sources, the old destination, and SCC.
@@ -35,7 +35,7 @@ fn extract(x: u64, control: u64, bits: u32, sign: bool) -> u64 {
     if sign && width > 0 && low >> (width - 1) & 1 == 1 { low | !ones(width) } else { low }
 }
 
-/// The model of an operation on `bits` bits; `None` for what this module does not check.
+/// The model of an operation on `bits` bits; `None` if this module does not test it.
 fn model(name: &str, g: Given, k: i32) -> Option<Outcome> {
     let bits: u32 = if name.contains("64") { 64 } else { 32 };
     let mask = ones(bits.into());
@@ -148,7 +148,8 @@ pub(super) fn covered(op: Op) -> bool {
         && model(op.mnemonic(), Given { a: 0, b: 0, old: 0, scc: false }, 0).is_some()
 }
 
-/// An operand of a type, with its value; registers among `s[4..12)`, VCC, M0 and constants. The values of registers are in `slots`.
+/// An operand of a type, with its value; registers among `s[4..12)`, VCC, M0 and constants. The values of registers are
+/// in `slots`.
 fn operand(ty: Type, random: &mut Random, slots: &[u32]) -> (Operand, u64) {
     let wide = ty.bytes() == 8;
     let pair = |slot: usize| u64::from(slots[slot]) | if wide { u64::from(slots[slot + 1]) << 32 } else { 0 };
@@ -159,7 +160,7 @@ fn operand(ty: Type, random: &mut Random, slots: &[u32]) -> (Operand, u64) {
         }
         1 => {
             let bits = random.next() as u32;
-            // A literal is extended as the type says.
+            // The type determines the extension of a literal.
             let value = match (wide, ty.kind()) {
                 (true, Kind::Signed) => i64::from(bits as i32) as u64,
                 _ => u64::from(bits),
@@ -184,7 +185,7 @@ fn all_operations_on_operands_of_every_kind() {
         let info = op.info();
         checked += 1;
         for _ in 0..400 {
-            // Numbers of all sizes: shifts, fields and counts matter most when they are small.
+            // Numbers of all magnitudes: shifts, fields and counts matter most if they are small.
             let number = |random: &mut Random| match random.next() % 6 {
                 0 => WORDS[random.next() as usize % WORDS.len()] as u32,
                 1 => (random.next() % 70) as u32,

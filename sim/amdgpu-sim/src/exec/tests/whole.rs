@@ -1,5 +1,6 @@
-//! Two threads see whole values where a chip shows whole ones: 2, 4, 8 and 16 bytes that are aligned to their size, by every way to
-//! device memory. (Local memory and scratch are one thread's: the waves of a workgroup take turns.)
+//! Accesses are not torn between threads where a chip does not tear them: 2, 4, 8 and 16 bytes aligned to their size,
+//! with every kind of instruction for device memory. (LDS and scratch belong to one thread: the waves of a workgroup
+//! take turns.)
 
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
@@ -12,14 +13,14 @@ use crate::memory::AllocKind;
 /// Bytes of a lane's element.
 const STEP: usize = 16;
 
-/// Where the lanes' elements are: one after the other, or the other way round.
+/// The order of the lanes' elements: ascending or descending.
 #[derive(Clone, Copy, Debug)]
 enum Order {
     Up,
     Down,
 }
 
-/// One worker's part: a program that it runs again and again on memory that others use.
+/// A worker: a program that it runs repeatedly on memory that others use.
 struct Worker {
     program: Program,
     wave: Wave,
@@ -30,7 +31,7 @@ impl Worker {
     fn new(code: &[Inst], memory: &Arc<Memory>, fast: bool) -> Self {
         let mut map = BTreeMap::new();
         let mut at = 0;
-        // Programs that do not use all registers that are set have them all the same.
+        // All set registers must exist, even if the program does not use them.
         let first = inst(Op::v_mov_b32, v(12), &[v(12)]);
         let last = inst(Op::s_endpgm, Operand::None, &[imm(0)]);
         for inst in [first].into_iter().chain(code.iter().copied()).chain([last]) {
@@ -46,7 +47,7 @@ impl Worker {
         self.wave.reset(&self.program);
         self.wave.set_exec(u64::MAX);
         set_up(&mut self.wave);
-        // SAFETY: there are no bytes to be valid.
+        // SAFETY: there are no bytes that must be valid.
         let scratch = unsafe { Scratch::new(0, 0, 0) };
         let env = Env {
             view: &mut self.view,
@@ -65,8 +66,9 @@ impl Worker {
     }
 }
 
-/// The ways to device memory: an instruction that loads to a register, or stores from it, elements of so many bytes. They are at v[0:1], at
-/// s[12:13] and v3, at v2 from s[8:11], or at v12 of the image s[24:31]. `None` where there is no such instruction.
+/// A kind of access to device memory: an instruction that loads or stores an element of this size. The address is in
+/// v[0:1], in s[12:13] and v3, in v2 relative to s[8:11], or in v12 of the image s[24:31]. `None` if there is no such
+/// instruction.
 type Way = fn(load: bool, bytes: usize, data: Operand) -> Option<Inst>;
 
 /// The instruction for 1, 2, 4, 8 or 16 bytes.
@@ -144,7 +146,7 @@ fn at_descriptor(op: Op, load: bool, data: Operand, format: u8) -> Inst {
     if load { buffer(op, data, v(2), Operand::None, mods) } else { buffer(op, Operand::None, v(2), data, mods) }
 }
 
-/// The data format of elements of whole words: 32 bits, twice, four times.
+/// The data format of elements of whole words: one, two or four times 32 bits.
 fn words_format(bytes: usize) -> Option<u32> {
     match bytes {
         4 => Some(4),
@@ -189,14 +191,14 @@ fn addresses(w: &mut Wave, base: u64, order: Order, step: usize) {
     }
 }
 
-/// The scalar registers with what v0 and on have.
+/// The first scalar register with the values of v0 and following.
 const SCALAR: u16 = 40;
 
 /// Loads of a program.
 const LOADS: usize = 8;
 
-/// One thread stores one value and another to all elements, again and again, and one loads them. `element` is what load `n` has put where for
-/// the element of a lane.
+/// One thread stores one value and then another to all elements, repeatedly, while another thread loads them. `element`
+/// locates a lane's element of load `n`.
 fn meet(
     what: &str,
     [stores, loads]: [&[Inst]; 2],
@@ -207,7 +209,7 @@ fn meet(
     let memory = Arc::new(Memory::new(vec![1 << 20]));
     let base = memory.alloc((LANES * STEP) as u64, 0, AllocKind::Device).expect("device memory");
     assert_eq!(base % 256, 0);
-    /// Ends the other thread's loop when it goes, also by a panic.
+    /// Ends the other thread's loop on drop, also in a panic.
     struct Over<'a>(&'a AtomicBool);
     impl Drop for Over<'_> {
         fn drop(&mut self) {
@@ -235,7 +237,7 @@ fn meet(
         let mut reader = Worker::new(loads, &memory, fast);
         let mut last = [0; LOADS];
         let mut torn = None;
-        // Until the other thread has been at work for a while.
+        // Until the other thread has been working for a while.
         let (mut runs, mut changes) = (0, 0);
         while runs < 200 || changes < 50 && !other.is_finished() {
             runs += 1;
@@ -260,7 +262,7 @@ fn meet(
     });
 }
 
-/// With and without AVX2, where there is any.
+/// With and without AVX2, if the CPU has it.
 fn kinds() -> impl Iterator<Item = bool> {
     [false, true].into_iter().filter(|fast| !fast || cpu::has_avx2())
 }
@@ -283,7 +285,7 @@ fn two_threads_see_whole_values() {
             if loads.is_empty() {
                 continue;
             }
-            // Elements of their own size, one after the other, which is also what is moved as one block.
+            // Elements of the access's own size in sequence, which are also moved as one block.
             for order in [Order::Up, Order::Down] {
                 for fast in kinds() {
                     let what = format!("{name}, {bytes} bytes, {order:?}, AVX2 {fast}");

@@ -1,10 +1,10 @@
-//! Every load and store: how many bytes it moves, how it extends them, and which part of a register it leaves alone.
+//! Every load and store: the number of bytes, their extension, and the part of a register that does not change.
 
 use super::device::{Memories, buffer, descriptor, on};
 use super::*;
 use crate::isa::Flags;
 
-/// What a mnemonic says is moved.
+/// The access that a mnemonic describes.
 struct Move {
     bytes: usize,
     signed: bool,
@@ -50,7 +50,7 @@ fn parse(op: Op) -> Option<Move> {
     Some(Move { bytes, signed, stores, half })
 }
 
-/// Bytes of a lane: apart, so that stores do not meet.
+/// The lanes' bytes are spaced, so that stores do not overlap.
 const STEP: usize = 20;
 const EXEC: u64 = 0x7fff_0f0f_ffff_fff1;
 
@@ -63,7 +63,7 @@ fn loads_and_stores() {
     for op in Op::ALL.iter().copied() {
         let Some(Move { bytes, signed, stores, half }) = parse(op) else { continue };
         let format = op.info().format;
-        // Scratch is not `before` as it lies there: each lane has its own bytes.
+        // Scratch does not have the layout of `before`: each lane has its own bytes.
         let at = |lane: usize| if format == Format::Scratch { 8 } else { STEP * lane } + 4;
         let mods = Mods { offset: 4, offen: format == Format::Mubuf, ..Mods::default() };
         let (dst, data) = if stores { (Operand::None, v(4)) } else { (v(4), Operand::None) };
@@ -179,7 +179,7 @@ fn local_pairs_and_lanes() {
     }
     let long = |at: usize| u64::from_le_bytes(result.lds[at..at + 8].try_into().expect("eight bytes"));
     for place in 0..40_usize {
-        // The higher of two lanes that write to the same place wins; lane 63 is off.
+        // Of two lanes that write to the same address, the higher one wins; lane 63 is disabled.
         let lane = if place + 40 < 63 { place + 40 } else { place } as u64;
         let elements = [long(1408 + 16 * place), long(1416 + 16 * place)];
         assert_eq!(elements, [(lane << 32) + 3, (lane << 32) + 4], "place {place}");

@@ -1,5 +1,5 @@
-//! Arithmetic on addresses, as compilers write it for every access to global memory, in one operation each: the sum of 64 bits
-//! that takes three instructions, and the scaling of an index.
+//! Fused address arithmetic: the sequences that compilers generate for every access to global memory. They are the
+//! 64-bit sum of three instructions, and the scaling of an index.
 //!
 //! ```text
 //! v_lshlrev_b64 v[0:1], 2, v[0:1]
@@ -8,7 +8,7 @@
 //! v_addc_co_u32 v3, vcc, v3, v1, vcc
 //! ```
 //!
-//! The instructions that a sum was made of stay in the program behind it, for jumps that go there.
+//! The original instructions of a sum stay in the program after it, for jumps into them.
 
 use super::{LANES, Results, gather, target, write};
 use crate::exec::cpu;
@@ -18,13 +18,13 @@ use crate::isa::inst::{Format, Inst, Mods, Operand, Special};
 
 const VCC: Operand = Operand::Special(Special::VccLo);
 
-/// A value a lane, or the same for all.
+/// A value per lane, or the same for all.
 #[inline(always)]
 fn operand<const SLOT: bool>(w: &Wave, place: u16, lane: usize, scalar: u32) -> u32 {
     if SLOT { scalar } else { w.row(place)[lane] }
 }
 
-/// `aux`: instructions that it stands for.
+/// `aux`: the number of instructions that it replaces.
 fn sum<const LOW: bool, const HIGH: bool, const CARRY: bool>(fast: bool) -> Handler {
     #[inline(always)]
     fn body<const LOW: bool, const HIGH: bool, const CARRY: bool, const FAST: bool>(
@@ -63,7 +63,7 @@ fn sum<const LOW: bool, const HIGH: bool, const CARRY: bool>(fast: bool) -> Hand
     cpu::versions!(fast, [const LOW: bool, const HIGH: bool, const CARRY: bool], [LOW, HIGH, CARRY])
 }
 
-/// `aux`: the bits to shift by, 1 to 31.
+/// `aux`: the shift in bits, 1 to 31.
 fn scale(fast: bool) -> Handler {
     #[inline(always)]
     fn body<const FAST: bool>(w: &mut Wave, m: &Micro, ctx: &mut Ctx<'_>) -> Flow {
@@ -81,7 +81,7 @@ fn scale(fast: bool) -> Handler {
     cpu::versions!(fast, [], [])
 }
 
-/// A shift of 64 bits to the left by a constant below 32.
+/// A 64-bit left shift by a constant below 32.
 pub(super) fn lower(inst: &Inst, l: &mut Lowering, m: &mut Micro) -> Option<Handler> {
     let Operand::Int(by @ 1..=31) = inst.src[0] else { return None };
     if inst.op != Op::v_lshlrev_b64 || inst.mods != Mods::default() {
@@ -93,7 +93,7 @@ pub(super) fn lower(inst: &Inst, l: &mut Lowering, m: &mut Micro) -> Option<Hand
     Some(scale(l.avx2))
 }
 
-/// Whether `inst` is `op` without modifiers, its carry in VCC.
+/// Returns whether `inst` is `op` without modifiers, with its carry in VCC.
 fn is_plain(inst: &Inst, op: Op) -> bool {
     let carry = |o: Operand| matches!(o, Operand::None) || o == VCC;
     inst.op == op
@@ -103,25 +103,25 @@ fn is_plain(inst: &Inst, op: Op) -> bool {
         && (op != Op::v_addc_co_u32 || carry(inst.src[2]))
 }
 
-/// A sum of 64 bits.
+/// A 64-bit sum.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::exec) struct Sum {
-    /// One operation in the place of the first of its instructions.
+    /// The micro-operation that replaces the first of its instructions.
     pub(in crate::exec) micro: Micro,
-    /// Its instructions.
+    /// The number of its instructions.
     pub(in crate::exec) count: usize,
-    /// The word of the instruction that follows.
+    /// The word of the next instruction.
     pub(in crate::exec) after: u32,
-    /// Low halves of the two numbers, then high halves: rows, or slots (`true`).
+    /// The low halves of the two numbers, then the high halves: rows, or slots (`true`).
     pub(in crate::exec) operands: [(u16, bool); 4],
     /// The rows of its low and high half.
     pub(in crate::exec) results: [u16; 2],
-    /// The carry may be read.
+    /// Whether the carry may be read.
     pub(in crate::exec) carries: bool,
 }
 
-/// The sum of 64 bits that the instructions at the end of `code` are, if they are one. `after` are the instructions that follow, from
-/// word `next` on.
+/// The 64-bit sum that the last instructions of `code` compute, if they do. `after` are the following instructions,
+/// from word `next` on.
 pub(in crate::exec) fn fuse<'i>(
     code: &[Inst],
     next: u32,
@@ -176,7 +176,7 @@ pub(in crate::exec) fn fuse<'i>(
     Some(Sum { micro: m, count, after: next, operands, results: to, carries: !dead })
 }
 
-/// Whether VCC is overwritten before anything may read it.
+/// Returns whether VCC is overwritten before anything may read it.
 fn carry_is_dead<'i>(after: impl Iterator<Item = &'i Inst>) -> bool {
     for inst in after {
         let names_vcc = |o: &Operand| matches!(o, Operand::Special(Special::VccLo | Special::VccHi | Special::Vccz));

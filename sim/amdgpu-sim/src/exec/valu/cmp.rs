@@ -1,6 +1,6 @@
-//! Compares: a bit a lane, zero for lanes that are off. `v_cmpx` writes EXEC too.
+//! Compares: one bit per lane, zero for disabled lanes. `v_cmpx` writes EXEC too.
 //!
-//! Each relation is compiled once: its negation and its EXEC-writing form are flags of the micro-operation.
+//! Each relation is compiled once: negation and writing EXEC are flags of the micro-operation.
 
 use super::half::F16;
 use super::{Entry, Handler, LANES, Lane, Mask, Place, gather, loops, prepared};
@@ -46,13 +46,13 @@ fn entry<O: Compare>(fast: bool) -> Entry {
     Entry { run, src: const { &[O::A::KIND, O::B::KIND] }, dst: Place::Mask, mask: Mask::None }
 }
 
-/// What an opcode asks of a relation.
+/// The flags of an opcode for a relation.
 fn flags(op: Op, negated: &[Op]) -> u32 {
     let negated = if negated.contains(&op) { NEGATED } else { 0 };
     negated | if op.mnemonic().starts_with("v_cmpx") { WRITES_EXEC } else { 0 }
 }
 
-/// A line a relation: the opcodes that ask for it, those that ask for its negation, operands and expression.
+/// One relation per line: the opcodes that use it, those that use its negation, operands and expression.
 macro_rules! relations {
     ($table:ident; $([$($op:ident)*] [$($not:ident)*] ($a:ident: $t:ty, $b:ident: $u:ty) = $e:expr;)*) => {
         fn $table(op: Op, fast: bool) -> Option<(Entry, u32)> {
@@ -129,8 +129,8 @@ relations! { floats;
     [v_cmp_u_f16 v_cmpx_u_f16] [v_cmp_o_f16 v_cmpx_o_f16] (a: F16, b: F16) = a.is_nan() | b.is_nan();
 }
 
-/// The class of a float, as the bit of `v_cmp_class` that asks for it: 0 signalling NaN, 1 quiet NaN, 2 -infinity, 3 -normal,
-/// 4 -denormal, 5 -0, 6 +0, 7 +denormal, 8 +normal, 9 +infinity.
+/// The class of a float, as the bit that `v_cmp_class` tests: 0 signalling NaN, 1 quiet NaN, 2 -infinity, 3 -normal, 4
+/// -denormal, 5 -0, 6 +0, 7 +denormal, 8 +normal, 9 +infinity.
 #[inline(always)]
 fn class(bits: u64, exponent_bits: u32, mantissa_bits: u32) -> u32 {
     let mantissa = bits & ((1 << mantissa_bits) - 1);
@@ -153,7 +153,7 @@ relations! { classes;
     [v_cmp_class_f16 v_cmpx_class_f16] [] (a: F16, b: u32) = b >> class(u64::from(a.0), 5, 10) & 1 == 1;
 }
 
-/// The compare of `inst`, its flags in `m`.
+/// The compare of `inst`. Stores its flags in `m`.
 pub(super) fn entry_of(inst: &Inst, m: &mut Micro, fast: bool) -> Option<Entry> {
     let op = inst.op;
     let (entry, flags) = integers(op, fast)

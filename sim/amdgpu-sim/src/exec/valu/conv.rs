@@ -8,7 +8,7 @@ fn quiet(x: f32) -> f32 {
     if x.is_nan() { f32::from_bits(x.to_bits() | 0x40_0000) } else { x }
 }
 
-/// A byte from a float: to nearest, limited to 0 and 255; NaN gives 0.
+/// Converts a float to a byte: to nearest, clamped to 0 to 255; NaN gives 0.
 #[inline(always)]
 fn to_byte(x: f32) -> u32 {
     u32::from(x.round_ties_even() as u8)

@@ -2,7 +2,7 @@
 
 use super::operations;
 
-/// The axis that reaches furthest; of equals z comes before y before x.
+/// The axis with the largest magnitude; ties prefer z, then y, then x.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Major {
     X,

@@ -1,29 +1,29 @@
-//! The steps of IEEE division: scale, refine with scaling undone, fix special cases.
+//! The steps of IEEE division: scaling, refinement with the scaling undone, and special cases.
 //!
-//! A compiler divides by `div_scale` of both operands, Newton's iteration on a reciprocal, `div_fmas` and `div_fixup`. The scaling keeps
-//! every intermediate value normal; where only one operand is scaled, VCC tells `div_fmas` to undo it.
+//! A compiler divides by `div_scale` of both operands, Newton's iteration on a reciprocal, `div_fmas` and `div_fixup`.
+//! The scaling keeps every intermediate value normal. If only one operand is scaled, VCC makes `div_fmas` undo that.
 
 use super::{Entry, LANES, Lane, Mask, Place, Results, gather, loops, pair, prepared, spread, store, target};
 use crate::isa::Op;
 
-/// What a format's scaling looks like.
+/// The scaling in a float format.
 trait Scale: Lane + PartialEq {
-    /// Whether the lane's VCC bit is set, and `which` (one of the operands), scaled.
+    /// `which` (one of the operands) scaled, and whether the lane's VCC bit is set.
     fn scale(which: Self, denominator: Self, numerator: Self) -> (Self, bool);
-    /// `a * b + c`, with the scaling undone if asked to, rounded once.
+    /// `a * b + c` rounded once, with the scaling undone if `undo`.
     fn fmas(a: Self, b: Self, c: Self, undo: bool) -> Self;
 }
 
-/// By how many powers of two `which` is scaled, and whether `div_fmas` undoes it.
+/// The power of two by which `which` is scaled, and whether `div_fmas` undoes it.
 #[inline(always)]
 fn choose(which_is_denominator: bool, which_is_numerator: bool, d: i32, n: i32, f: &Format) -> (i32, bool) {
-    // `d` and `n` are exponents, denormals as if they were normalised.
+    // `d` and `n` are exponents, for denormals as if they were normalised.
     let quotient = n - d;
     let denominator_denormal = d < f.least;
     let reciprocal_denormal = -d <= f.least;
     let quotient_denormal = quotient <= f.least;
     if quotient >= f.large {
-        // Near overflow: only the denominator grows.
+        // Near overflow, only the denominator is scaled.
         (if which_is_denominator { f.step } else { 0 }, true)
     } else if denominator_denormal {
         (f.step, false)
@@ -44,11 +44,11 @@ fn choose(which_is_denominator: bool, which_is_numerator: bool, d: i32, n: i32, 
 struct Format {
     /// The least exponent of a normal number.
     least: i32,
-    /// From this difference of exponents on, the quotient may overflow.
+    /// The difference of exponents from which the quotient may overflow.
     large: i32,
-    /// Powers of two of a scaling.
+    /// The exponent of the scale factor.
     step: i32,
-    /// Numerators less than so many powers of two above the least normal are scaled up.
+    /// Numerators less than this many powers of two above the smallest normal number are scaled up.
     tiny: i32,
 }
 
@@ -66,7 +66,7 @@ fn exponent64(x: f64) -> i32 {
 impl Scale for f32 {
     #[inline(always)]
     fn scale(which: f32, denominator: f32, numerator: f32) -> (f32, bool) {
-        // In double precision every exponent is a normal one.
+        // In double precision, every such value is normal.
         let exponent = |x: f32| (f64::from(x).to_bits() >> 52 & 0x7ff) as i32 - 1023;
         let special = denominator == 0.0 || numerator == 0.0;
         let (powers, undo) = choose(
@@ -87,7 +87,7 @@ impl Scale for f32 {
         if !undo {
             return a.mul_add(b, c);
         }
-        // The product is exact in double; the odd rounding of the sum is harmless when rounded once more.
+        // The product is exact in double; rounding the sum to odd is harmless when it is rounded again.
         let (product, addend) = (f64::from(a) * f64::from(b), f64::from(c));
         let sum = product + addend;
         let tail = sum - product;
@@ -129,8 +129,8 @@ impl Scale for f64 {
         if scaled.abs() > f64::MIN_POSITIVE || !sum.is_finite() {
             return scaled;
         }
-        // A denormal result (or one that was rounded up to the least normal number): the sum was rounded already. That matters only where it now lies halfway between two
-        // results, and what the first rounding dropped lies beyond.
+        // A denormal result (or one that was rounded up to the smallest normal number): the sum has already been rounded. That matters only
+        // if it now is halfway between two results, and the first rounding dropped a nonzero part.
         let error = a.mul_add(b, -(sum - c));
         let rest = sum - super::f64::ldexp(scaled, 128);
         let halfway = super::f64::ldexp(1.0, -1075 + 128);
@@ -183,7 +183,7 @@ fn fixup32(quotient: f32, denominator: f32, numerator: f32) -> f32 {
     let (d, n) = (denominator.abs(), numerator.abs());
     let exponent = |x: f32| (x.to_bits() >> 23 & 0xff) as i32;
     let signed = |x: f32| f32::from_bits(x.to_bits() & 0x7fff_ffff | sign);
-    // Newton's iteration on a quotient far beyond the range ends in infinity less infinity.
+    // Newton's iteration on a quotient far beyond the range ends in infinity minus infinity.
     let quotient = if quotient.is_nan() { f32::INFINITY } else { quotient };
     let value = if exponent(numerator) - exponent(denominator) < -150 { signed(0.0) } else { signed(quotient) };
     let value = if d == f32::INFINITY || n == 0.0 { signed(0.0) } else { value };

@@ -2,14 +2,14 @@
 
 use super::operations;
 
-/// A denormal becomes zero of the same sign.
+/// Flushes a denormal to zero of the same sign.
 #[inline(always)]
 pub(super) fn flushed(x: f32) -> f32 {
     let bits = x.to_bits();
     f32::from_bits(if bits & 0x7f80_0000 == 0 { bits & 0x8000_0000 } else { bits })
 }
 
-/// The product, rounded, then the sum, rounded; denormals are flushed whatever MODE says.
+/// The product, rounded, then the sum, rounded; denormals are flushed regardless of MODE.
 #[inline(always)]
 fn mad(a: f32, b: f32, c: f32) -> f32 {
     flushed(flushed(flushed(a) * flushed(b)) + flushed(c))
@@ -37,7 +37,7 @@ pub(super) fn ldexp(a: f32, n: i32) -> f32 {
     if a.is_nan() { f32::from_bits(a.to_bits() | 0x40_0000) } else { scaled }
 }
 
-/// The exponent that makes the mantissa lie in 0.5 to 1; 0 for zero, infinities and NaN.
+/// The exponent for a mantissa in 0.5 to 1; 0 for zero, infinities and NaN.
 #[inline(always)]
 fn frexp_exp(x: f32) -> i32 {
     let bits = f64::from(x).to_bits();
@@ -52,7 +52,7 @@ fn frexp_mant(x: f32) -> f32 {
     if x == 0.0 || !x.is_finite() { x + x } else { mantissa }
 }
 
-/// Quiet, if it is a NaN.
+/// Quiets a NaN.
 #[inline(always)]
 fn quiet(x: f32) -> f32 {
     f32::from_bits(x.to_bits() | 0x40_0000)
@@ -70,7 +70,7 @@ fn signals(x: f32) -> bool {
     bits & 0x7fff_ffff > 0x7f80_0000 && bits & 0x40_0000 == 0
 }
 
-/// IEEE 754-2008 minNum, with -0 below +0; under IEEE mode a signalling NaN comes back quiet.
+/// IEEE 754-2008 minNum, with -0 below +0; in IEEE mode a signalling NaN is quieted.
 #[inline(always)]
 fn min(a: f32, b: f32, ieee: bool) -> f32 {
     let a_less = a < b || a == b && a.is_sign_negative();

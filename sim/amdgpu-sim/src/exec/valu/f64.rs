@@ -17,7 +17,7 @@ fn power(n: i32) -> f64 {
 /// `a * 2^n`, rounded once.
 #[inline(always)]
 pub(super) fn ldexp(a: f64, n: i32) -> f64 {
-    // Steps that keep the intermediate value normal where the result may be denormal, so that only the last one rounds.
+    // In steps that keep intermediate values normal if the result may be denormal, so that only the last one rounds.
     let up = if n > 1023 { 1023 } else { 0 };
     let a = a * power(up);
     let n = n.wrapping_sub(up);
@@ -47,7 +47,7 @@ fn frexp_mant(x: f64) -> f64 {
     if x == 0.0 || !x.is_finite() { x + x } else { mantissa }
 }
 
-/// The bits of `x`, made normal, and by what power of two.
+/// The bits of `x` normalised, and the exponent of the scaling.
 #[inline(always)]
 fn scaled(x: f64) -> (u64, i32) {
     let small = x.to_bits() & 0x7ff0_0000_0000_0000 == 0;

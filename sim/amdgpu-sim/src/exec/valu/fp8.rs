@@ -1,6 +1,6 @@
 //! The 8-bit floats of gfx942: FP8 (4 exponent bits, bias 8) and BF8 (5 exponent bits, bias 16).
 //!
-//! Neither has infinities or a negative zero: the code of that is the only NaN.
+//! Neither has infinities or a negative zero: the code of the latter is the only NaN.
 
 use super::packed::Pair32;
 use super::{Entry, Handler, LANES, Mask, Place, operations, prepare, write};
@@ -12,7 +12,7 @@ use crate::isa::inst::Inst;
 /// The only NaN.
 const NAN: u32 = 0x80;
 
-/// The value of a code with `M` mantissa bits.
+/// Decodes a code with `M` mantissa bits.
 #[inline(always)]
 fn widen<const M: u32>(code: u32) -> f32 {
     let bias = if M == 3 { 8 } else { 16 };
@@ -34,16 +34,16 @@ fn widen<const M: u32>(code: u32) -> f32 {
     }
 }
 
-/// How a value between two codes is rounded.
+/// The rounding of a value between two codes.
 #[derive(Clone, Copy)]
 enum Rounding {
     /// To the nearest, ties to even.
     Nearest,
-    /// Up if the part that is dropped and the upper bits of this seed carry.
+    /// Up if the dropped part plus the upper bits of this seed carry.
     Seed(u32),
 }
 
-/// The code with `M` mantissa bits of a single. `saturate`: what is finite stays so.
+/// Encodes a single with `M` mantissa bits. With `saturate`, finite values stay finite.
 #[inline(always)]
 fn narrow<const M: u32>(x: f32, rounding: Rounding, saturate: bool) -> u32 {
     let bias = if M == 3 { 8 } else { 16 };
@@ -53,11 +53,11 @@ fn narrow<const M: u32>(x: f32, rounding: Rounding, saturate: bool) -> u32 {
     if exponent == 0xff {
         return NAN;
     }
-    // The exponent field of the code, and how many bits of the 24-bit mantissa go.
+    // The exponent field of the code, and the number of bits that the 24-bit mantissa loses.
     let field = exponent - 127 + bias;
     let dropped = 23 - M;
     let mantissa = bits & 0x7f_ffff | u32::from(exponent != 0) << 23;
-    // A denormal code: its last place stays at that of the least normal one.
+    // A denormal code: its last place is that of the smallest normal one.
     let shift = (1 - field).clamp(0, 31) as u32;
     let (kept, rest) = match rounding {
         Rounding::Nearest => {
@@ -73,7 +73,7 @@ fn narrow<const M: u32>(x: f32, rounding: Rounding, saturate: bool) -> u32 {
             (aligned >> dropped, (rest + (seed >> (32 - dropped))) >> dropped != 0)
         }
     };
-    // `kept` has the implicit bit if the code is normal, and a carry moves on into the exponent by itself.
+    // `kept` has the implicit bit if the code is normal, and a carry propagates into the exponent.
     let base = if field >= 1 { (field as u32 - 1) << M } else { 0 };
     let magnitude = base + kept + u32::from(rest);
     if magnitude > 0x7f {
@@ -94,12 +94,12 @@ fn pair(low: f32, high: f32) -> Pair32 {
     Pair32(u64::from(low.to_bits()) | u64::from(high.to_bits()) << 32)
 }
 
-/// MODE's FP16_OVFL: results that are too large become the largest finite ones.
+/// MODE's FP16_OVFL: overflow gives the largest finite values.
 fn saturates(w: &Wave) -> bool {
     w.mode.0 >> 23 & 1 != 0
 }
 
-/// Two codes, to the half of the destination that `aux` gives (in bits).
+/// Two codes, written to the half of the destination that `aux` selects (in bits).
 fn pack<const M: u32>(w: &mut Wave, m: &Micro, ctx: &mut Ctx<'_>) -> Flow {
     let mask = if m.pre == 0 { w.exec() } else { prepare(w, m, ctx) };
     let saturate = saturates(w);
@@ -114,7 +114,7 @@ fn pack<const M: u32>(w: &mut Wave, m: &Micro, ctx: &mut Ctx<'_>) -> Flow {
     Flow::Next
 }
 
-/// One code, rounded by the second source, to the byte of the destination that `aux` gives (in bits).
+/// One code, rounded by the second source, written to the byte of the destination that `aux` selects (in bits).
 fn stochastic<const M: u32>(w: &mut Wave, m: &Micro, ctx: &mut Ctx<'_>) -> Flow {
     let mask = if m.pre == 0 { w.exec() } else { prepare(w, m, ctx) };
     let saturate = saturates(w);
@@ -128,7 +128,7 @@ fn stochastic<const M: u32>(w: &mut Wave, m: &Micro, ctx: &mut Ctx<'_>) -> Flow 
     Flow::Next
 }
 
-/// The operations that keep a part of their destination; which one they write goes into `m`.
+/// The operations that keep a part of their destination. Stores in `m` which part they write.
 pub(super) fn entry_of(inst: &Inst, m: &mut Micro) -> Option<Entry> {
     let op_sel = u32::from(inst.mods.op_sel);
     let (run, src, place): (Handler, &'static [Kind], u32) = match inst.op {

@@ -1,4 +1,4 @@
-//! Half precision, as operations on bits that vectorise.
+//! Half precision as bit operations that vectorise.
 
 /// Conversions for other modules, on bits.
 pub(in crate::exec) mod bits {
@@ -15,7 +15,7 @@ pub(in crate::exec) mod bits {
         F16::from_f32(x).0
     }
 
-    /// The next half toward zero; infinity stays.
+    /// The next half toward zero; infinity is unchanged.
     #[inline]
     pub(in crate::exec) fn truncate(x: f32) -> u16 {
         F16::from_f32_toward_zero(x).0
@@ -27,7 +27,7 @@ pub(in crate::exec) mod bits {
 pub(super) struct F16(pub(super) u16);
 
 impl F16 {
-    /// The same value in single precision (always exact). A signalling NaN stays one.
+    /// The same value in single precision (always exact). A signalling NaN stays signalling.
     #[inline(always)]
     pub(super) fn to_f32(self) -> f32 {
         let bits = u32::from(self.0);
@@ -45,7 +45,7 @@ impl F16 {
         let magnitude = bits & 0x7fff_ffff;
         let rounded = magnitude.wrapping_add(0xfff).wrapping_add(magnitude >> 13 & 1);
         let normal = rounded.wrapping_sub(0x3800_0000) >> 13;
-        // Adding 0.5 leaves a denormal result, rounded, in the low bits.
+        // Adding 0.5 leaves a rounded denormal result in the low bits.
         let denormal = (f32::from_bits(magnitude) + 0.5).to_bits().wrapping_sub(0x3f00_0000);
         let finite = if magnitude < 0x3880_0000 { denormal } else { normal };
         let value = if magnitude > 0x7f80_0000 {
@@ -58,7 +58,7 @@ impl F16 {
         F16((value | bits >> 16 & 0x8000) as u16)
     }
 
-    /// Rounded toward zero: too large a value becomes the largest finite one, infinity stays.
+    /// Rounded toward zero: too large a value becomes the largest finite one, infinity is unchanged.
     #[inline(always)]
     pub(super) fn from_f32_toward_zero(x: f32) -> F16 {
         let bits = x.to_bits();
@@ -80,13 +80,13 @@ impl F16 {
         F16((value | bits >> 16 & 0x8000) as u16)
     }
 
-    /// Rounded to nearest once, not by way of single precision.
+    /// Rounded to nearest directly, not through single precision.
     #[inline(always)]
     pub(super) fn from_f64(x: f64) -> F16 {
         F16::from_f32(to_odd(x))
     }
 
-    /// Whether it is a NaN that signals.
+    /// Returns whether it is a signalling NaN.
     #[inline(always)]
     pub(super) fn signals(self) -> bool {
         self.0 & 0x7fff > 0x7c00 && self.0 & 0x200 == 0
@@ -99,8 +99,8 @@ impl F16 {
     }
 }
 
-/// `x` in single precision, an inexact value rounded to the neighbour whose last bit is one: rounding that once more to fewer
-/// bits gives the same as rounding `x`.
+/// `x` in single precision, rounded to odd: an inexact value becomes the neighbour whose last bit is one. Rounding that
+/// again to fewer bits gives the same result as rounding `x`.
 #[inline(always)]
 pub(super) fn to_odd(x: f64) -> f32 {
     let nearest = x as f32;

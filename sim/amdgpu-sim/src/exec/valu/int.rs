@@ -31,14 +31,14 @@ fn sad_bytes(a: u32, b: u32) -> u32 {
         + byte(a, 3).abs_diff(byte(b, 3))
 }
 
-/// The same, without bytes of `b` that are zero.
+/// The same, ignoring bytes of `b` that are zero.
 #[inline(always)]
 fn masked_sad(a: u32, b: u32) -> u32 {
     let one = |n| if byte(b, n) == 0 { 0 } else { byte(a, n).abs_diff(byte(b, n)) };
     one(0) + one(1) + one(2) + one(3)
 }
 
-/// One byte of `v_perm_b32`: `selector` picks of the eight bytes of `value`, a sign, or a constant.
+/// One byte of `v_perm_b32`: `selector` selects one of the eight bytes of `value`, a sign, or a constant.
 #[inline(always)]
 fn permuted(value: u64, selector: u32) -> u32 {
     match selector {
@@ -49,8 +49,8 @@ fn permuted(value: u64, selector: u32) -> u32 {
     }
 }
 
-/// The shader engines, a bit each, that draw in a rectangle of tiles: `bits` has the corners' tiles, y2, x2, y1, x1 from the lowest two bits on.
-/// The manual's table, made as the text beside it says.
+/// The shader engines, one bit each, that draw in a rectangle of tiles. `bits` has the tiles of the corners, y2, x2,
+/// y1, x1, from the lowest two bits on. This is the manual's table, computed as its text describes.
 #[inline]
 fn screen_partition(bits: u32) -> u32 {
     let corner = |i: u32| bits >> (2 * i) & 3;
@@ -214,7 +214,7 @@ operations! { table16;
         (a as u16 as i16).clamp(0, 255) as u16 | ((a >> 16) as u16 as i16).clamp(0, 255) as u16 * 256;
 }
 
-// What `clamp` makes of integer operations: the exact result, limited to the type.
+// Integer operations with `clamp`: the exact result, clamped to the type.
 operations! { saturating;
     v_add_u32(a: u32, b: u32) -> u32 = a.saturating_add(b);
     v_sub_u32(a: u32, b: u32) -> u32 = a.saturating_sub(b);

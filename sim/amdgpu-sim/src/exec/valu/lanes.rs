@@ -5,7 +5,7 @@ use crate::exec::{Ctx, Flow, Lowering, Micro, Wave};
 use crate::isa::Op;
 use crate::isa::inst::{Inst, Operand};
 
-/// The lowest enabled lane, or lane 0 if none is.
+/// The lowest enabled lane, or lane 0 if all are disabled.
 fn first_lane(exec: u64) -> usize {
     if exec == 0 { 0 } else { exec.trailing_zeros() as usize }
 }
@@ -22,7 +22,7 @@ fn read_lane(w: &mut Wave, m: &Micro, _: &mut Ctx<'_>) -> Flow {
     Flow::Next
 }
 
-/// Writes whether the lane is enabled or not.
+/// Writes even if the lane is disabled.
 fn write_lane(w: &mut Wave, m: &Micro, _: &mut Ctx<'_>) -> Flow {
     let (value, lane) = (w.slot(m.src[0]), w.slot(m.src[1]) as usize % LANES);
     w.row_mut(m.dst)[lane] = value;
@@ -53,7 +53,7 @@ fn nothing(_: &mut Wave, _: &Micro, _: &mut Ctx<'_>) -> Flow {
     Flow::Next
 }
 
-/// Lowers what this module carries out with operands of its own.
+/// Lowers the instructions of this module with special operands.
 pub(super) fn lower(inst: &Inst, l: &mut Lowering, m: &mut Micro) -> Option<Handler> {
     Some(match inst.op {
         Op::v_readfirstlane_b32 => {

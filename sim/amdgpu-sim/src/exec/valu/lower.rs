@@ -1,4 +1,4 @@
-//! From a decoded vector instruction to a micro-operation.
+//! Lowers decoded vector instructions to micro-operations.
 
 use super::operand::{From, Kind, Result, Source};
 use super::{Entry, Mask, Place, Prepare, address, cmp, entry, fp8, int, lanes, packed, round, sad, special};
@@ -7,7 +7,7 @@ use crate::exec::{Handler, Lowering, Micro, slot};
 use crate::isa::Op;
 use crate::isa::inst::{Format, Inst, Operand, SdwaSel, Special};
 
-/// Lowers a vector instruction: resolves its operands into `m` and returns what carries it out.
+/// Lowers a vector instruction: resolves its operands into `m` and returns the handler.
 pub(in crate::exec) fn lower(inst: &Inst, l: &mut Lowering, m: &mut Micro) -> Option<Handler> {
     if let Some(handler) = lanes::lower(inst, l, m) {
         return Some(handler);
@@ -24,10 +24,10 @@ pub(in crate::exec) fn lower(inst: &Inst, l: &mut Lowering, m: &mut Micro) -> Op
     };
     let mut sources = Vec::with_capacity(entry.src.len());
     for (i, kind) in entry.src.iter().enumerate() {
-        // Accumulating operations name their third source only as destination.
+        // Accumulating operations have their third source only as destination.
         let operand = match inst.src[i] {
             Operand::None => inst.dst,
-            // `v_cndmask` has its mask there; an accumulating operation with fewer sources its destination.
+            // `v_cndmask` has its mask there, an accumulating operation with fewer sources its destination.
             other => other,
         };
         sources.push(source(inst, l, m, i, *kind, operand)?);
@@ -58,10 +58,10 @@ pub(in crate::exec) fn lower(inst: &Inst, l: &mut Lowering, m: &mut Micro) -> Op
     Some(entry.run)
 }
 
-/// The operation, chosen by opcode and by modifiers that change what it does.
+/// Finds the operation by opcode, and by modifiers that change it.
 fn find(inst: &Inst, l: &Lowering) -> Option<Entry> {
     if inst.mods.clamp {
-        // Clamping integers saturates: another operation.
+        // Integer operations with clamp saturate: a different operation.
         let saturating = int::saturating(inst.op, l.avx2)
             .or_else(|| packed::saturating(inst.op, l.avx2))
             .or_else(|| special::saturating(inst.op, l.avx2))
@@ -76,7 +76,7 @@ fn find(inst: &Inst, l: &Lowering) -> Option<Entry> {
     entry(inst.op, l.avx2, l.mode.ieee())
 }
 
-/// Resolves source `i` into `m`; what has to be done to it, if anything.
+/// Resolves source `i` into `m`. Returns its preparation, if it needs one.
 fn source(
     inst: &Inst,
     l: &mut Lowering,
@@ -131,7 +131,7 @@ fn source(
             abs = bit(mods.abs);
             neg.0 = bit(mods.neg);
             changed |= select.0 || abs || neg.0;
-            // Of pairs outside VOP3P nobody says what they mean (LLVM assembles them, and never generates them).
+            // For pairs outside VOP3P their meaning is not documented (LLVM assembles them, and never generates them).
             if (abs || neg.0) && (!float && kind != Kind::B16 || kind == Kind::PF16) {
                 return None;
             }
@@ -173,7 +173,7 @@ fn wide(kind: Kind) -> Wide {
 
 /// The slot of a scalar operand.
 fn scalar(l: &mut Lowering, kind: Kind, operand: Operand) -> Option<u16> {
-    // Values with a width of their own, once the constant rows are used up.
+    // Values whose width differs, once the constant rows are used up.
     let bits = match kind {
         Kind::B16 | Kind::F16 | Kind::PF16 => constant16(operand),
         _ => None,
@@ -207,7 +207,7 @@ fn masks(inst: &Inst, l: &mut Lowering, m: &mut Micro, entry: &mut Entry) -> Opt
     Some(())
 }
 
-/// What has to be done to a result of `kind`, if anything.
+/// The processing of a result of `kind`, if it needs any.
 fn result(inst: &Inst, l: &Lowering, kind: Kind) -> Option<Result> {
     let mods = &inst.mods;
     let float = matches!(kind, Kind::F32 | Kind::F16 | Kind::F64 | Kind::PF16 | Kind::PF32);
@@ -226,7 +226,7 @@ fn result(inst: &Inst, l: &Lowering, kind: Kind) -> Option<Result> {
     Some(Result { kind, omod, clamp, flush, part, half })
 }
 
-/// Integer operations whose results clamping leaves as they are.
+/// Integer operations whose results clamping does not change.
 fn never_overflows(op: Op) -> bool {
     matches!(
         op,
@@ -241,7 +241,7 @@ fn never_overflows(op: Op) -> bool {
     )
 }
 
-/// 16-bit operations that leave the other half of their destination alone; the rest clears it.
+/// 16-bit operations that keep the other half of their destination; the others clear it.
 fn keeps_other_half(op: Op) -> bool {
     matches!(
         op,

@@ -1,7 +1,8 @@
 //! Reciprocals, roots, exponentials, logarithms, sine and cosine.
 //!
-//! The hardware's single-precision functions are good to 1 ULP and take no denormals; these are computed in double
-//! precision and rounded once, so they are nearly always the correctly rounded result. All are branch-free polynomials that vectorise.
+//! The hardware's single-precision functions are accurate to 1 ULP and do not handle denormals. These are computed in
+//! double precision and rounded once, so they are nearly always correctly rounded. All are branch-free polynomials that
+//! vectorise.
 
 use super::f32::flushed;
 use super::half::F16;
@@ -26,7 +27,7 @@ fn exp2(x: f64) -> f64 {
     {
         sum = sum * t + c;
     }
-    // The whole part as bits: adding 1.5 * 2^52 leaves it in the low half.
+    // The integer part as bits: adding 1.5 * 2^52 leaves it in the low half.
     let n = (whole + 6_755_399_441_055_744.0).to_bits() as u32 as i32;
     sum * power(n)
 }
@@ -36,7 +37,7 @@ fn exp2(x: f64) -> f64 {
 fn log2(x: f64) -> f64 {
     const SQRT_HALF: u64 = 0x3fe6_a09e_667f_3bcd;
     let bits = x.to_bits();
-    // The mantissa goes to sqrt(1/2)..sqrt(2), so that near 1 the exponent is 0 and nothing cancels.
+    // The mantissa is mapped to sqrt(1/2)..sqrt(2), so that near 1 the exponent is 0 and there is no cancellation.
     let exponent = (bits.wrapping_sub(SQRT_HALF) as i64 >> 52) as i32;
     let mantissa = f64::from_bits(bits.wrapping_sub((exponent as i64 as u64) << 52));
     let z = (mantissa - 1.0) / (mantissa + 1.0);
@@ -73,7 +74,7 @@ fn sin_quarter(x: f64) -> f64 {
 fn sin(x: f32) -> f32 {
     let x = f64::from(flushed(x));
     let turn = x - x.round_ties_even();
-    // Beyond a quarter turn the sine comes back.
+    // Beyond a quarter turn, the sine is mirrored.
     let folded = if turn.abs() > 0.25 { 0.5_f64.copysign(turn) - turn } else { turn };
     let value = sin_quarter(folded) as f32;
     if x.abs() > 256.0 && x.is_finite() { 0.0 } else { value }

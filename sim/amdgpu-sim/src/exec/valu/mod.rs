@@ -1,9 +1,9 @@
 //! Vector instructions: formats VOP1, VOP2, VOP3, VOP3P, VOPC, with SDWA and DPP.
 //!
-//! An operation is a function of one lane's operands (the tables of this module's children). The loops here run it
-//! over 64 lanes, in a form that the compiler vectorises, once for the CPU's baseline and once for AVX2 and FMA.
-//! Operands that are not plain vector registers or constants are brought into that form first (`operand::prepare`);
-//! results that need more than a masked write are finished in `operand::finish`.
+//! An operation is a function of one lane's operands (the tables of this module's children). The loops here run it over
+//! 64 lanes, in a form that the compiler vectorises, once for the CPU's baseline and once for AVX2 and FMA. Operands
+//! other than plain vector registers or constants are converted to that form first (`operand::prepare`); results that
+//! need more than a masked write are processed in `operand::finish`.
 
 mod address;
 mod cmp;
@@ -37,12 +37,12 @@ use super::{Ctx, Flow, Handler, LANES, Micro, Row, Wave};
 use crate::isa::Op;
 use operand::{Kind, finish, prepare};
 
-/// Sixty-four 32-bit values, a lane each.
+/// 64 32-bit values, one per lane.
 type Lanes = [u32; LANES];
 
 /// A type that an operation reads or writes in each lane.
 trait Lane: Copy {
-    /// How operands of this type are prepared.
+    /// The kind of operands of this type.
     const KIND: Kind;
     /// Whether it takes two registers.
     const WIDE: bool;
@@ -108,28 +108,28 @@ wide_lane! {
     packed::Pair32, PF32: x => packed::Pair32(x), v => v.0;
 }
 
-/// An operation, its operands and what carries it out.
+/// An operation, its operand kinds and its handler.
 #[derive(Clone, Copy)]
 struct Entry {
     run: Handler,
     src: &'static [Kind],
     dst: Place,
-    /// What becomes of `src[2]` beyond the vector sources, or of the carry.
+    /// The use of `src[2]` beyond the vector sources, or of the carry.
     mask: Mask,
 }
 
-/// Where the result goes.
+/// The destination of the result.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Place {
     /// A vector register of this kind.
     Vector(Kind),
     /// A mask of lanes in two scalar registers.
     Mask,
-    /// Nowhere.
+    /// No destination.
     Nothing,
 }
 
-/// Scalar register pairs with a bit a lane that an operation has beside its vector operands.
+/// Scalar register pairs with one bit per lane that an operation has in addition to its vector operands.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Mask {
     None,
@@ -150,7 +150,7 @@ fn pair<T: Lane>(rows: &[Row], first: u16) -> (&Lanes, &Lanes) {
     (&rows[first].0, &rows[first + usize::from(T::WIDE)].0)
 }
 
-/// Brings the sources into their rows, if they are not there; the lanes to write.
+/// Prepares the sources in their rows, if needed. Returns the lanes to write.
 #[inline(always)]
 fn prepared<const FAST: bool>(w: &mut Wave, m: &Micro, ctx: &Ctx<'_>) -> u64 {
     if m.pre == 0 {
@@ -158,7 +158,7 @@ fn prepared<const FAST: bool>(w: &mut Wave, m: &Micro, ctx: &Ctx<'_>) -> u64 {
     }
     #[cfg(target_arch = "x86_64")]
     if FAST {
-        // SAFETY: `FAST` is set only in functions that are themselves called only where the CPU has AVX2.
+        // SAFETY: `FAST` is set only in functions that are themselves called only if the CPU has AVX2.
         return unsafe { prepare_fast(w, m, ctx) };
     }
     prepare(w, m, ctx)
@@ -171,11 +171,11 @@ fn prepared<const FAST: bool>(w: &mut Wave, m: &Micro, ctx: &Ctx<'_>) -> u64 {
 #[inline(never)]
 unsafe fn prepare_fast(w: &mut Wave, m: &Micro, ctx: &Ctx<'_>) -> u64 {
     if let Some((row, slot)) = ctx.program.prepares[m.pre as usize - 1].broadcast {
-        // By far the most frequent: worth a function without a frame.
+        // By far the most frequent case: worth a function without a stack frame.
         w.rows[usize::from(row)].0 = [w.slot(slot); LANES];
         return w.exec();
     }
-    // SAFETY: the CPU has what this function needs.
+    // SAFETY: the CPU has the features that this function needs.
     unsafe { prepare_rest_fast(w, m, ctx) }
 }
 
@@ -188,14 +188,14 @@ unsafe fn prepare_rest_fast(w: &mut Wave, m: &Micro, ctx: &Ctx<'_>) -> u64 {
     operand::prepare_inline(w, m, ctx)
 }
 
-/// Where an operation writes its result: straight to its destination if all lanes are enabled and nothing is to be done to
-/// it, or to the wave's result rows, from where [`store`] takes it.
+/// The row for an operation's result: its destination if all lanes are enabled and the result needs no processing,
+/// otherwise the wave's result row, which [`store`] processes.
 #[inline(always)]
 fn target(w: &Wave, m: &Micro, mask: u64) -> u16 {
     if mask == u64::MAX && m.post == 0 { m.dst } else { w.result_row() }
 }
 
-/// Takes what went to [`target`] to where the instruction says.
+/// Moves the result from [`target`] to the instruction's destination.
 #[inline(always)]
 fn store<R: Lane, const FAST: bool>(w: &mut Wave, m: &Micro, ctx: &Ctx<'_>, mask: u64) -> Flow {
     if m.post == 0 && mask == u64::MAX {
@@ -204,13 +204,13 @@ fn store<R: Lane, const FAST: bool>(w: &mut Wave, m: &Micro, ctx: &Ctx<'_>, mask
     store_result::<R, FAST>(w, m, ctx, mask)
 }
 
-/// Takes the wave's result to where the instruction says: the lanes of `mask`.
+/// Moves the wave's result to the instruction's destination, for the lanes of `mask`.
 #[inline(always)]
 fn store_result<R: Lane, const FAST: bool>(w: &mut Wave, m: &Micro, ctx: &Ctx<'_>, mask: u64) -> Flow {
     if R::WIDE { store_rows::<true, FAST>(w, m, ctx, mask) } else { store_rows::<false, FAST>(w, m, ctx, mask) }
 }
 
-/// Likewise, a result of one row or two: a function of its own, as every handler ends with it.
+/// The same for a result of one or two rows. A separate function, since every handler ends with it.
 #[inline(never)]
 fn store_rows<const WIDE: bool, const FAST: bool>(w: &mut Wave, m: &Micro, ctx: &Ctx<'_>, mask: u64) -> Flow {
     if m.post != 0 {
@@ -225,10 +225,11 @@ fn store_rows<const WIDE: bool, const FAST: bool>(w: &mut Wave, m: &Micro, ctx: 
     Flow::Next
 }
 
-/// The results of all lanes, low and high halves: computed before any of them is written, as the destination may be one of the sources.
+/// The results of all lanes, low and high halves. They are computed before any is written, since the destination may be
+/// one of the sources.
 ///
-/// The compiler keeps them in registers. It vectorises a loop over all lanes as such; a loop over 32 of them it unrolls first, which
-/// takes it three times as long and gives more code.
+/// The compiler keeps them in registers. It vectorises a loop over all lanes directly. A loop over 32 lanes it would
+/// unroll first, which takes three times as long and generates more code.
 struct Results {
     low: Lanes,
     high: Lanes,
@@ -237,7 +238,7 @@ struct Results {
 impl Results {
     const ZERO: Self = Self { low: [0; LANES], high: [0; LANES] };
 
-    /// Writes them.
+    /// Writes the results.
     #[inline(always)]
     fn write<R: Lane>(&self, rows: &mut [Row], to: usize) {
         // As arrays: a copy of slices asserts in debug builds that they do not overlap, which keeps the results in memory.
@@ -252,7 +253,7 @@ impl Results {
 #[cfg(all(debug_assertions, target_arch = "x86_64"))]
 type OneLane = fn(&[Row], &Micro, usize) -> u64;
 
-/// Carries out an operation a lane at a time: what [`cpu::has_avx2`] says of builds with assertions.
+/// Executes an operation lane by lane, in builds with assertions: see [`cpu::has_avx2`].
 ///
 /// [`cpu::has_avx2`]: crate::exec::cpu::has_avx2
 #[cfg(all(debug_assertions, target_arch = "x86_64"))]
@@ -274,7 +275,7 @@ fn lane_by_lane(w: &mut Wave, m: &Micro, ctx: &mut Ctx<'_>, wide: bool, lane: On
 
 macro_rules! arity {
     ($trait:ident, $plain:ident, $fast:ident, $entry:ident, $body:ident, $lanes:ident; $($type:ident $arg:ident $n:literal),*) => {
-        /// An operation of one result a lane.
+        /// An operation with one result per lane.
         trait $trait {
             $(type $type: Lane;)*
             type R: Lane;
@@ -342,7 +343,8 @@ arity!(Op1, plain1, fast1, entry1, body1, lanes1; A a 0);
 arity!(Op2, plain2, fast2, entry2, body2, lanes2; A a 0, B b 1);
 arity!(Op3, plain3, fast3, entry3, body3, lanes3; A a 0, B b 1, C c 2);
 
-/// Compiles a lane loop that the tables don't cover for the baseline and for AVX2, and makes a function that chooses.
+/// Compiles a lane loop that the tables do not cover for the baseline and for AVX2, and defines a function that
+/// chooses.
 macro_rules! loops {
     ($(fn $name:ident<$o:ident: $bound:path>($w:ident, $m:ident, $ctx:ident) $body:block)*) => { $(
         fn $name<$o: $bound>(fast: bool) -> $crate::exec::Handler {
@@ -357,7 +359,7 @@ macro_rules! loops {
 }
 use loops;
 
-/// One operation a line: `name(operands) -> result = expression;`.
+/// One operation per line: `name(operands) -> result = expression;`.
 macro_rules! operations {
     ($table:ident; $($op:ident $args:tt -> $r:ty = $e:expr;)*) => {
         pub(super) fn $table(op: $crate::isa::Op, fast: bool) -> Option<$crate::exec::valu::Entry> {
@@ -403,7 +405,7 @@ macro_rules! operations {
 }
 use operations;
 
-/// Writes the lanes of `mask`. `FAST` says that the caller was compiled for AVX2.
+/// Writes the lanes of `mask`. `FAST` means that the caller was compiled for AVX2.
 #[inline(always)]
 fn write<const FAST: bool>(to: &mut Lanes, from: &Lanes, mask: u64) {
     if mask == u64::MAX {
@@ -412,7 +414,7 @@ fn write<const FAST: bool>(to: &mut Lanes, from: &Lanes, mask: u64) {
     }
     #[cfg(target_arch = "x86_64")]
     if FAST {
-        // SAFETY: `FAST` is set only in functions that are themselves called only where the CPU has AVX2.
+        // SAFETY: `FAST` is set only in functions that are themselves called only if the CPU has AVX2.
         return unsafe { write_some_fast(to, from, mask) };
     }
     write_some(to, from, mask);
@@ -444,7 +446,7 @@ fn blend(to: &mut Lanes, from: &Lanes, mask: u64) {
     }
 }
 
-/// All ones or all zeros a lane, by the lane's bit of `mask`.
+/// All ones or all zeros per lane, by the lane's bit of `mask`.
 #[inline(always)]
 fn spread(mask: u64) -> Lanes {
     let mut lanes = [0; LANES];
@@ -457,12 +459,12 @@ fn spread(mask: u64) -> Lanes {
     lanes
 }
 
-/// The mask of the lanes whose top bit is set. `FAST` says that the caller was compiled for AVX2.
+/// The mask of the lanes whose top bit is set. `FAST` means that the caller was compiled for AVX2.
 #[inline(always)]
 fn gather<const FAST: bool>(flags: &[u32]) -> u64 {
     #[cfg(target_arch = "x86_64")]
     if FAST {
-        // SAFETY: `FAST` is set only in functions that are themselves called only where the CPU has AVX2.
+        // SAFETY: `FAST` is set only in functions that are themselves called only if the CPU has AVX2.
         return unsafe { gather_fast(flags) };
     }
     let mut mask = 0;
@@ -481,7 +483,7 @@ unsafe fn gather_fast(flags: &[u32]) -> u64 {
     use std::arch::x86_64::{_mm256_loadu_ps, _mm256_movemask_ps};
     let mut mask = 0;
     for i in 0..flags.len() / 8 {
-        // SAFETY: the eight values that are read are there; the CPU has AVX.
+        // SAFETY: the eight values that are read exist; the CPU has AVX.
         let bits = unsafe { _mm256_movemask_ps(_mm256_loadu_ps(flags.as_ptr().add(8 * i).cast())) };
         mask |= u64::from(bits as u32) << (8 * i);
     }

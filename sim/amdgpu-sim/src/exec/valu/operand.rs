@@ -1,7 +1,8 @@
-//! Operands that are not plain vector registers, and results that are not plainly written.
+//! Operands other than plain vector registers, and results with modifiers.
 //!
-//! [`prepare`] brings such sources into rows of their own: scalars are broadcast, DPP lanes moved, SDWA parts taken,
-//! `op_sel` halves picked, signs changed, denormals flushed. [`finish`] does what comes after the operation.
+//! [`prepare`] converts such sources to rows of their own: scalars are broadcast, DPP lanes moved, SDWA parts
+//! extracted, `op_sel` halves selected, signs changed, denormals flushed. [`finish`] processes results after the
+//! operation.
 
 use super::half::F16;
 use super::{Ctx, Flow, LANES, Lanes, Micro, Wave, write};
@@ -47,10 +48,10 @@ impl Kind {
     }
 }
 
-/// Where a source comes from.
+/// The origin of a source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum From {
-    /// Its row is used as it is.
+    /// Its row is used directly.
     Direct,
     /// A row.
     Row(u16),
@@ -58,50 +59,50 @@ pub(super) enum From {
     Slot(u16),
 }
 
-/// What is done to one source.
+/// The preparation of one source.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Source {
     pub(super) from: From,
-    /// The first of two rows to put it in.
+    /// The first of two rows for the result.
     pub(super) to: u16,
     pub(super) kind: Kind,
-    /// Anything below is to be done.
+    /// Whether any of the following applies.
     pub(super) modified: bool,
     /// SDWA's part, and whether it is sign-extended.
     pub(super) part: Option<(SdwaSel, bool)>,
     /// `op_sel` and `op_sel_hi`.
     pub(super) select: (bool, bool),
     pub(super) abs: bool,
-    /// Negation of the value (of the low half, for packed ones) and of the high half.
+    /// Negation of the value (for packed ones, of the low half) and of the high half.
     pub(super) neg: (bool, bool),
     pub(super) flush: bool,
 }
 
-/// What is done to a result.
+/// The processing of a result.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Result {
     pub(super) kind: Kind,
     pub(super) omod: u8,
     pub(super) clamp: bool,
     pub(super) flush: bool,
-    /// SDWA's part, and what becomes of the rest.
+    /// SDWA's part, and the treatment of the other bits.
     pub(super) part: Option<(SdwaSel, SdwaUnused)>,
-    /// The result is the high half (true) or the low half (false) of the register, whose other half stays.
+    /// The result is the high half (true) or the low half (false) of the register, whose other half is kept.
     pub(super) half: Option<bool>,
 }
 
-/// What one micro-operation needs before and after its lane loop.
+/// The preparation and the processing of one micro-operation.
 #[derive(Clone, Debug)]
 pub(in crate::exec) struct Prepare {
     pub(super) sources: Vec<Source>,
-    /// If all there is to do is to broadcast one slot: the row and the slot.
+    /// If the only preparation is to broadcast one slot: the row and the slot.
     pub(super) broadcast: Option<(u16, u16)>,
     pub(super) dpp: Option<Dpp>,
     pub(super) result: Option<Result>,
 }
 
 impl Prepare {
-    /// What is done to `sources`.
+    /// The preparation of `sources`.
     pub(super) fn new(sources: Vec<Source>, dpp: Option<Dpp>) -> Prepare {
         let broadcast = match (&sources[..], dpp) {
             ([one], None) if !one.modified && !one.kind.wide() => match one.from {
@@ -114,13 +115,13 @@ impl Prepare {
     }
 }
 
-/// Brings the sources into their rows; the lanes to write.
+/// Prepares the sources in their rows. Returns the lanes to write.
 #[inline(never)]
 pub(super) fn prepare(w: &mut Wave, m: &Micro, ctx: &Ctx<'_>) -> u64 {
     prepare_inline(w, m, ctx)
 }
 
-/// As [`prepare`], to be compiled for the CPU features that its caller has.
+/// As [`prepare`], inlined to be compiled for its caller's CPU features.
 #[inline(always)]
 pub(super) fn prepare_inline(w: &mut Wave, m: &Micro, ctx: &Ctx<'_>) -> u64 {
     let p = &ctx.program.prepares[m.pre as usize - 1];
@@ -165,7 +166,7 @@ fn dpp_lane(ctrl: u16, lane: usize) -> Option<usize> {
         0x13c => (lane + LANES - 1) % LANES,
         0x140 => row + 15 - at,
         0x141 => (lane & !7) + 7 - (lane & 7),
-        // The lanes that no earlier row feeds read themselves: AMD's tests of rocWMMA expect it.
+        // Lanes without an earlier row read themselves: AMD's tests of rocWMMA expect that.
         0x142 => row.checked_sub(1).unwrap_or(lane),
         0x143 => (lane & !31).checked_sub(1).unwrap_or(lane),
         0x150..=0x15f => row + shift,
@@ -173,7 +174,7 @@ fn dpp_lane(ctrl: u16, lane: usize) -> Option<usize> {
     })
 }
 
-/// Moves the lanes of the first source as DPP says; the lanes to write.
+/// Moves the lanes of the first source according to DPP. Returns the lanes to write.
 #[inline(never)]
 fn move_lanes(w: &mut Wave, p: &Prepare, dpp: &Dpp, exec: u64) -> u64 {
     let mut mask = exec;
@@ -197,7 +198,7 @@ fn move_lanes(w: &mut Wave, p: &Prepare, dpp: &Dpp, exec: u64) -> u64 {
     mask
 }
 
-/// The bits that SDWA takes of a register.
+/// The bits that SDWA selects from a register.
 #[inline]
 fn part(bits: u32, sel: SdwaSel, signed: bool) -> u32 {
     let (shift, width) = place(sel);
@@ -365,7 +366,7 @@ fn scaled_f16(bits: u32, omod: u8, clamp: bool, dx10: bool) -> u32 {
     u32::from(F16::from_f32(f32::from_bits(scaled(x, omod, clamp, dx10))).0)
 }
 
-/// Modifies the wave's result, and writes it.
+/// Processes the wave's result and writes it.
 #[inline(never)]
 pub(super) fn finish(w: &mut Wave, m: &Micro, ctx: &Ctx<'_>, mask: u64) -> Flow {
     let Some(r) = &ctx.program.prepares[m.post as usize - 1].result else { return Flow::Next };
@@ -401,7 +402,7 @@ pub(super) fn finish(w: &mut Wave, m: &Micro, ctx: &Ctx<'_>, mask: u64) -> Flow 
 
 fn modify_result(mode: Mode, r: &Result, low: &mut Lanes, high: &mut Lanes) {
     let dx10 = mode.dx10_clamp();
-    // The hardware ignores output multipliers where denormal results or IEEE behaviour are asked for.
+    // The hardware ignores output multipliers if denormal results or IEEE mode are enabled.
     let single = if mode.0 & 0x20 == 0 && !mode.ieee() { r.omod } else { 0 };
     let other = if mode.0 & 0x80 == 0 && !mode.ieee() { r.omod } else { 0 };
     match r.kind {

@@ -1,4 +1,4 @@
-//! Packed math: two values an operand; and dot products.
+//! Packed math, with two values per operand; and dot products.
 
 use super::f16;
 use super::half::F16;
@@ -179,7 +179,7 @@ impl Singles for Add {
 
 #[inline(always)]
 fn lanes<O: Singles>(a: &Lanes, b: &Lanes, c: &Lanes, out: &mut Lanes) {
-    // Without `map` of an array, which is not inlined in every profile.
+    // Without an array's `map`, which is not inlined in every profile.
     for (i, out) in out.iter_mut().enumerate() {
         *out = O::f(f32::from_bits(a[i]), f32::from_bits(b[i]), f32::from_bits(c[i])).to_bits();
     }
@@ -188,7 +188,7 @@ fn lanes<O: Singles>(a: &Lanes, b: &Lanes, c: &Lanes, out: &mut Lanes) {
 loops! {
     fn singles<O: Singles>(w, m, ctx) {
         let mask = prepared::<FAST>(w, m, ctx);
-        // Without a third operand the first one stands in its place, unused.
+        // Without a third operand, the first one takes its place, unused.
         let third = if O::SOURCES.len() == 3 { m.src[2] } else { m.src[0] };
         let (to, rows) = (usize::from(target(w, m, mask)), &mut w.rows);
         let mut results = Results::ZERO;
@@ -213,7 +213,7 @@ pub(super) fn pairs(op: Op, fast: bool) -> Option<Entry> {
     })
 }
 
-// What `clamp` makes of them: the exact result, limited to the type.
+// Operations with `clamp`: the exact result, clamped to the type.
 operations! { saturating;
     v_pk_add_i16(a: Pair16, b: Pair16) -> Pair16 = a.both(b, signed(|a, b| a.saturating_add(b)));
     v_pk_add_u16(a: Pair16, b: Pair16) -> Pair16 = a.both(b, |a, b| a.saturating_add(b));

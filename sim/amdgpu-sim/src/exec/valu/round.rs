@@ -1,8 +1,8 @@
 //! Arithmetic in every rounding mode, and with half-precision overflow limited: exact sums and products in integers,
 //! rounded once.
 //!
-//! Only code that can leave the usual mode (to nearest even) is lowered to this, and while the mode is the usual one the
-//! vectorised handler runs all the same: see [`Choice`].
+//! Only code that can leave the default mode (to nearest even) is lowered to this. While the mode is the default one,
+//! the vectorised handler runs even there: see [`Choice`].
 
 use super::half::F16;
 use super::operand::Kind;
@@ -10,16 +10,16 @@ use super::{Ctx, Entry, Flow, Handler, LANES, Micro, Wave, entry, prepare, store
 use crate::exec::{Lowering, Mode};
 use crate::isa::Op;
 
-/// What a result is rounded to.
+/// The format that a result is rounded to.
 #[derive(Clone, Copy)]
 struct Target {
-    /// Bits of the mantissa, the implicit one with them.
+    /// The precision in bits, including the implicit one.
     precision: i32,
     /// The least exponent of a normal number.
     least: i32,
-    /// The code of infinity.
+    /// The bits of infinity.
     infinity: u64,
-    /// Bits of all.
+    /// The total width in bits.
     width: u32,
 }
 
@@ -37,22 +37,22 @@ struct Rounding {
 impl Rounding {
     const NEAREST: Rounding = Rounding { mode: 0, limit: false };
 
-    /// Of single precision.
+    /// The mode for single precision.
     fn single(mode: Mode) -> Self {
         Self { mode: mode.0 & 3, limit: false }
     }
 
-    /// Of half precision.
+    /// The mode for half precision.
     fn half(mode: Mode) -> Self {
         Self { mode: mode.0 >> 2 & 3, limit: mode.0 >> 23 & 1 == 1 }
     }
 
-    /// Of double precision.
+    /// The mode for double precision.
     fn double(mode: Mode) -> Self {
         Self { mode: mode.0 >> 2 & 3, limit: false }
     }
 
-    /// Whether what is dropped moves the result away from zero.
+    /// Returns whether the dropped bits round the result away from zero.
     fn away(self, negative: bool, odd: bool, rest: u128, half: u128) -> bool {
         match self.mode {
             0 => rest > half || rest == half && odd,
@@ -62,7 +62,7 @@ impl Rounding {
         }
     }
 
-    /// Whether what is too large becomes infinity.
+    /// Returns whether overflow gives infinity.
     fn overflows(self, negative: bool) -> bool {
         !self.limit
             && match self.mode {
@@ -74,7 +74,7 @@ impl Rounding {
     }
 }
 
-/// A finite number: `(-1)^negative * magnitude * 2^exponent`; the lowest bit may stand for all that lies below it.
+/// A finite number: `(-1)^negative * magnitude * 2^exponent`. The lowest bit may be sticky.
 #[derive(Clone, Copy)]
 struct Exact {
     negative: bool,
@@ -82,7 +82,8 @@ struct Exact {
     exponent: i32,
 }
 
-/// Where the top bit of a magnitude is put before it is added to another: room for a carry, and for what a shift drops.
+/// The position of the top bit of a magnitude for additions: leaves room for a carry, and for the bits that a shift
+/// drops.
 const TOP: i32 = 124;
 
 impl Exact {
@@ -105,14 +106,14 @@ impl Exact {
         }
     }
 
-    /// With the top bit at `TOP`.
+    /// Shifts the top bit to `TOP`.
     fn normal(self) -> Exact {
         let up = self.magnitude.leading_zeros() as i32 - (127 - TOP);
         // Products have 106 bits, integers 64: there is always room.
         Exact { magnitude: self.magnitude << up.max(0), exponent: self.exponent - up.max(0), ..self }
     }
 
-    /// The sum; what is too small to be kept leaves the lowest bit set.
+    /// The sum; dropped bits set the lowest bit.
     fn plus(self, b: Exact, rounding: Rounding) -> Exact {
         if self.magnitude == 0 || b.magnitude == 0 {
             if self.magnitude == b.magnitude {
@@ -139,7 +140,7 @@ impl Exact {
         Exact { negative, magnitude, ..large }
     }
 
-    /// The nearest code that the mode allows.
+    /// Rounds to the format in the given mode.
     fn round(self, target: Target, rounding: Rounding) -> u64 {
         let sign = u64::from(self.negative) << (target.width - 1);
         if self.magnitude == 0 {
@@ -150,7 +151,7 @@ impl Exact {
         if top > 1 - target.least {
             return sign | largest;
         }
-        // The exponent of the last place that is kept.
+        // The exponent of the last place.
         let last = top.max(target.least) - (target.precision - 1);
         let by = last - self.exponent;
         let (kept, rest, half) = if by <= 0 {
@@ -163,13 +164,13 @@ impl Exact {
             ((self.magnitude >> by) as u64, rest, 1_u128 << (by - 1))
         };
         let kept = kept + u64::from(rounding.away(self.negative, kept & 1 == 1, rest, half));
-        // A carry moves on into the exponent by itself, from denormal numbers too.
+        // A carry propagates into the exponent, from denormal numbers too.
         let code = kept + (((last + target.precision - 1 - target.least) as u64) << (target.precision - 1));
         sign | if code < target.infinity { code } else { largest }
     }
 }
 
-/// `a * b + c`, the whole times two to `scale`, rounded once.
+/// `(a * b + c) * 2^scale`, rounded once.
 fn fused(a: f64, b: f64, c: f64, scale: i32, target: Target, rounding: Rounding) -> u64 {
     if !(a.is_finite() && b.is_finite() && c.is_finite()) {
         return special(a * b + c, target);
@@ -213,7 +214,7 @@ fn special(x: f64, target: Target) -> u64 {
     }
 }
 
-/// What a lane computes.
+/// The formula of a lane's result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Formula {
     Add,
@@ -222,22 +223,22 @@ enum Formula {
     Mul,
     MulLegacy,
     Fma,
-    /// The product is rounded too; single precision flushes denormals all along.
+    /// The product is rounded too; in single precision, denormals are flushed in every step.
     Mad,
     MadLegacy,
     Ldexp,
-    /// Of a float.
+    /// A conversion of a float.
     Convert,
     FromSigned,
     FromUnsigned,
-    /// `fma` with the scaling of a division undone where VCC says so.
+    /// `fma` with the scaling of a division undone if VCC is set.
     Fmas,
     Dot2,
-    /// Single precision first, then half.
+    /// Rounded to single first, then to half.
     MixHalf,
 }
 
-/// An operation whose result the rounding mode decides: its formula and the kind of its result.
+/// The formula of an operation whose result depends on the rounding mode, and the kind of its result.
 fn formula(op: Op) -> Option<(Formula, Kind)> {
     use Formula::*;
     use Kind::{F16, F32, F64, PF16, PF32};
@@ -282,12 +283,12 @@ fn formula(op: Op) -> Option<(Formula, Kind)> {
     })
 }
 
-/// A handler that depends on MODE as it is when the instruction is reached.
+/// A handler that depends on the MODE when the instruction is reached.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::exec) enum Choice {
-    /// The handler for rounding to nearest, and what to do else.
+    /// The handler for rounding to nearest, and the operation for other modes.
     Rounding { nearest: Handler, directed: Directed },
-    /// The handlers with and without IEEE.
+    /// The handlers with and without IEEE mode.
     Ieee { on: Handler, off: Handler },
 }
 
@@ -296,11 +297,11 @@ pub(in crate::exec) enum Choice {
 pub(in crate::exec) struct Directed {
     formula: Formula,
     kind: Kind,
-    /// Kinds of the sources: how they are read.
+    /// Kinds of the sources, which determine how they are read.
     sources: [Kind; 3],
 }
 
-/// `found`, or what chooses between it and others if the code can change what MODE says of it.
+/// Returns `found`, or an entry that chooses a handler by MODE if the code can change the relevant bits.
 pub(super) fn choose(op: Op, found: Entry, l: &mut Lowering, m: &mut Micro) -> Option<Entry> {
     let choice = if l.rounds {
         formula(op).map(|(formula, kind)| {
@@ -344,7 +345,7 @@ fn chosen(w: &mut Wave, m: &Micro, ctx: &mut Ctx<'_>) -> Flow {
             let usual = match directed.kind {
                 Kind::F32 | Kind::PF32 => Rounding::single(w.mode) == Rounding::NEAREST,
                 Kind::F64 => Rounding::double(w.mode) == Rounding::NEAREST,
-                // A mixed one rounds to single first.
+                // A mixed operation rounds to single first.
                 _ => Rounding::half(w.mode) == Rounding::NEAREST && w.mode.0 & 3 == 0,
             };
             if !usual {
@@ -412,7 +413,7 @@ fn run(w: &mut Wave, m: &Micro, ctx: &mut Ctx<'_>, d: &Directed) -> Flow {
     }
 }
 
-/// The result of one lane (of one of two values, for packed operations).
+/// The result of one lane (for packed operations, of one of two values).
 fn value(d: &Directed, x: [u64; 3], mode: Mode, undo: bool) -> u64 {
     let (target, rounding) = match d.kind {
         Kind::F64 => (DOUBLE, Rounding::double(mode)),
@@ -444,7 +445,7 @@ fn value(d: &Directed, x: [u64; 3], mode: Mode, undo: bool) -> u64 {
         }
         Formula::Fmas => {
             let step = if d.kind == Kind::F64 { 128 } else { 64 };
-            // By the third source's size it is known which operand was scaled.
+            // The third source's magnitude reveals which operand was scaled.
             let scale = match (undo, c.abs() >= 2.0) {
                 (false, _) => 0,
                 (true, true) => step,
@@ -464,7 +465,7 @@ fn value(d: &Directed, x: [u64; 3], mode: Mode, undo: bool) -> u64 {
     }
 }
 
-/// Two roundings.
+/// Multiply and add with two roundings.
 fn mad(d: &Directed, x: [f64; 3], target: Target, rounding: Rounding) -> u64 {
     let single = d.kind == Kind::F32;
     let flushed = |bits: u64| if single && bits & 0x7f80_0000 == 0 { bits & 0x8000_0000 } else { bits };

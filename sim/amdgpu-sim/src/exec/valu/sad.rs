@@ -1,11 +1,11 @@
-//! Sums of absolute differences of bytes, at four places of a run of eight.
+//! Sums of absolute differences of bytes, at four positions in a sequence of eight.
 
 use super::{Entry, LANES, Mask, Place, operations, prepare, write};
 use crate::exec::valu::operand::Kind;
 use crate::exec::{Ctx, Flow, Micro, Wave};
 use crate::isa::Op;
 
-/// The sum of the absolute differences of four bytes; `MASKED` leaves out bytes of the reference that are zero.
+/// The sum of the absolute differences of four bytes; `MASKED` ignores reference bytes that are zero.
 #[inline(always)]
 fn difference<const MASKED: bool>(bytes: u32, reference: u32) -> u32 {
     let mut sum = 0;
@@ -16,7 +16,7 @@ fn difference<const MASKED: bool>(bytes: u32, reference: u32) -> u32 {
     sum
 }
 
-/// Four sums, of the bytes from place 0, 1, 2 and 3 on, each added to 16 bits of `c`.
+/// Four sums, of the bytes from position 0, 1, 2 and 3 on, each added to 16 bits of `c`.
 #[inline(always)]
 fn halves<const MASKED: bool, const CLAMP: bool>(bytes: u64, reference: u32, c: u64) -> u64 {
     let mut all = 0;
@@ -59,7 +59,7 @@ fn words<const CLAMP: bool>(w: &mut Wave, m: &Micro, ctx: &mut Ctx<'_>) -> Flow 
 /// The operations of this module.
 pub(super) fn table(op: Op, fast: bool, clamp: bool) -> Option<Entry> {
     if op == Op::v_mqsad_u32_u8 {
-        // The third source, of four registers, is not one that is prepared: `lower` finds its rows.
+        // The third source has four registers and cannot be prepared: `lower` finds its rows.
         let run = if clamp { words::<true> } else { words::<false> };
         return Some(Entry { run, src: &[Kind::U64, Kind::B32], dst: Place::Vector(Kind::B32), mask: Mask::None });
     }

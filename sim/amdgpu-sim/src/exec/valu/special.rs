@@ -1,4 +1,4 @@
-//! Operations with a mask of lanes beside their operands: selection, carries, counting lanes.
+//! Operations with a lane mask in addition to their operands: selection, carries, counting lanes.
 
 use super::{
     Entry, Handler, Kind, LANES, Lane, Lanes, Mask, Place, Results, Row, gather, loops, pair, prepared, spread, store,
@@ -46,7 +46,7 @@ carries! {
     SubReversedClamped |a, b, c| limited(sub(b, a, c), 0);
 }
 
-/// `limit` where the result carries.
+/// Returns `limit` if the result carries.
 #[inline(always)]
 fn limited((result, carry): (u32, bool), limit: u32) -> (u32, bool) {
     (if carry { limit } else { result }, carry)
@@ -209,7 +209,7 @@ loops! {
     }
 }
 
-/// A move of a scalar into a vector register, the commonest one, without a row between.
+/// A move from a scalar to a vector register, the most common one, without an intermediate row.
 pub(super) fn move_scalar(inst: &Inst, l: &mut Lowering, m: &mut Micro) -> Option<Handler> {
     let plain = matches!(inst.format, Format::Vop1 | Format::Vop3) && inst.mods == Default::default();
     let op = matches!(inst.op, Op::v_mov_b32 | Op::v_accvgpr_write_b32);
@@ -221,7 +221,7 @@ pub(super) fn move_scalar(inst: &Inst, l: &mut Lowering, m: &mut Micro) -> Optio
     Some(broadcast::<u32>(l.avx2))
 }
 
-/// Operations that see denormals whatever MODE says.
+/// Operations that keep denormals regardless of MODE.
 pub(super) fn keeps_denormals(op: Op) -> bool {
     matches!(
         op,
@@ -241,7 +241,7 @@ pub(super) fn keeps_denormals(op: Op) -> bool {
     )
 }
 
-/// Packed operations whose `op_sel` picks one register of each source.
+/// Packed operations whose `op_sel` selects one register of each source.
 pub(super) fn picks_dwords(op: Op) -> bool {
     op == Op::v_pk_mov_b32
 }
@@ -260,7 +260,7 @@ fn product(run: Handler) -> Entry {
     Entry { run, src: &[Kind::B32, Kind::B32, Kind::U64], dst: Place::Vector(Kind::U64), mask: Mask::Out }
 }
 
-/// What `clamp` makes of them: the exact result, limited to the type.
+/// Operations with `clamp`: the exact result, clamped to the type.
 pub(super) fn saturating(op: Op, fast: bool) -> Option<Entry> {
     Some(match op {
         Op::v_add_co_u32 => out(carry_out::<AddClamped>(fast)),

@@ -39,7 +39,7 @@ fn segment(at: u32) -> u64 {
     bits
 }
 
-/// Segment `n` of 2/pi for the argument `x`: large arguments skip the bits that only make whole turns.
+/// Segment `n` of 2/pi for the argument `x`: for large arguments, bits that only contribute whole turns are skipped.
 fn preop(x: f64, n: u32) -> f64 {
     let exponent = (x.to_bits() >> 52 & 0x7ff) as i32;
     let shift = (n & 31) as i32 * 53 + (exponent - 1077).max(0);

@@ -1,45 +1,45 @@
-//! Why words are not an instruction.
+//! Decoding errors.
 
 use crate::isa::{Arch, Format, Op};
 use std::fmt;
 
-/// Words that are no instruction, and why.
+/// The error for words that are not an instruction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DecodeError {
-    /// The instruction set that they were read as.
+    /// The architecture that they were decoded for.
     pub arch: Arch,
     /// The words, at most two.
     pub words: Vec<u32>,
     /// The instruction, when the opcode is known.
     pub op: Option<Op>,
-    /// What is wrong with them.
+    /// The problem.
     pub problem: Problem,
 }
 
-/// What is wrong with words that do not decode.
+/// Why words cannot be decoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Problem {
     /// The code ends inside the instruction.
     Truncated {
-        /// Bytes that the instruction has.
+        /// The instruction's size in bytes.
         needed: u8,
     },
     /// No encoding starts with these bits.
     Encoding,
-    /// The encoding has no such instruction.
+    /// The encoding has no such opcode.
     Opcode {
         /// The encoding.
         format: Format,
         /// The opcode field.
         opcode: u32,
     },
-    /// A field has a value that it cannot have.
+    /// A field has an invalid value.
     Field {
         /// The field, by the ISA manual's name.
         field: &'static str,
-        /// What it holds.
+        /// Its value.
         value: u32,
-        /// Why that cannot be.
+        /// Why it is invalid.
         reason: &'static str,
     },
 }

@@ -45,7 +45,7 @@ pub(super) fn mimg(input: &Input<'_>) -> Result<Inst, DecodeError> {
 }
 
 impl Fields<'_> {
-    /// Whether the image's format converts the data, so that it can be 16 bits wide.
+    /// Returns whether the image's format converts the data, which may then be 16 bits wide.
     fn converts(&self) -> bool {
         matches!(
             self.op,

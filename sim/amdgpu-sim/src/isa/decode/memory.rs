@@ -111,7 +111,7 @@ pub(super) fn ds(input: &Input<'_>) -> Result<Inst, DecodeError> {
 const FLOAT_ATOMIC_SCC: &str = "a floating-point atomic cannot be system coherent";
 const LDS_IS_NOT_ACC: &str = "data that goes to LDS goes to no accumulation register";
 
-/// `saddr` of an instruction without a scalar address.
+/// The value of `saddr` without a scalar address.
 const NO_SADDR: u32 = 0x7f;
 
 pub(super) fn flat(input: &Input<'_>) -> Result<Inst, DecodeError> {
@@ -131,7 +131,7 @@ pub(super) fn flat(input: &Input<'_>) -> Result<Inst, DecodeError> {
     if inst.mods.scc && input.arch == Arch::Gfx90a && f.info.is(Flags::atomic) && f.info.dst.is_float() {
         return Err(f.bad("scc", 1, FLOAT_ATOMIC_SCC));
     }
-    // On gfx942 bit 13 of a scratch instruction says whether it has a vector address.
+    // On gfx942, bit 13 of a scratch instruction enables the vector address.
     let sve = format == Format::Scratch && input.arch == Arch::Gfx942;
     let bit13 = bit(word, 13);
     inst.mods.lds = bit13 && !sve;

@@ -1,4 +1,4 @@
-//! From machine words to [`Inst`].
+//! Decodes machine words to [`Inst`].
 
 mod error;
 mod image;
@@ -34,8 +34,8 @@ const fn sign_extend(value: u32, count: u32) -> i32 {
 /// Two words are enough for any instruction of the supported architectures; only a 32-bit instruction decodes from one.
 ///
 /// # Errors
-/// When the words are no instruction of `arch`, or one with an operand that the hardware does not have there
-/// (a misaligned register tuple, a register past the last one, a modifier that the instruction lacks).
+/// Returns an error if the words are not an instruction of `arch`, or have an operand that the hardware does not
+/// support there (a misaligned register tuple, a register past the last one, a modifier that the instruction lacks).
 pub fn decode(words: &[u32], arch: Arch) -> Result<Inst, DecodeError> {
     let Some(&word) = words.first() else {
         return Err(DecodeError { arch, words: Vec::new(), op: None, problem: Problem::Truncated { needed: 4 } });
@@ -69,7 +69,7 @@ pub fn decode(words: &[u32], arch: Arch) -> Result<Inst, DecodeError> {
     }
 }
 
-/// The words at hand.
+/// The words to decode.
 struct Input<'a> {
     arch: Arch,
     words: &'a [u32],
@@ -94,7 +94,7 @@ impl Input<'_> {
     }
 }
 
-/// The words at hand, known to be this instruction.
+/// The words to decode, with the instruction found.
 #[derive(Clone, Copy)]
 struct Fields<'a> {
     input: &'a Input<'a>,

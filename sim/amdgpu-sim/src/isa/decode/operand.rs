@@ -11,12 +11,12 @@ pub(super) const LITERAL: u32 = 255;
 pub(super) const SDWA: u32 = 249;
 /// The second word is a DPP word.
 pub(super) const DPP: u32 = 250;
-/// Scalar registers that have numbers.
+/// The number of numbered scalar registers.
 const SGPRS: u32 = 102;
 /// Code of `ttmp0`.
 const TTMP: u32 = 108;
 const TTMPS: u32 = 16;
-/// `exec_lo` and `exec_hi` are the last registers.
+/// The code after `exec_hi`, the last register.
 const REGISTERS: u32 = 128;
 
 const MISALIGNED: &str = "a tuple of registers starts at a multiple of its size (at most 4)";
@@ -106,7 +106,7 @@ fn value(code: u32, dwords: u32) -> Result<Operand, &'static str> {
     }
 }
 
-/// What a source field may hold.
+/// The operands that a source field accepts.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) struct Admits {
     pub(super) vector: bool,
@@ -117,7 +117,7 @@ pub(super) struct Admits {
 }
 
 impl Admits {
-    /// Anything that a 32-bit vector instruction's first source can be.
+    /// The first source of a 32-bit vector instruction.
     pub(super) const ALL: Admits =
         Admits { vector: true, scalar: true, constant: true, literal: true, lds_direct: true };
     /// A scalar instruction's source.
@@ -183,7 +183,7 @@ impl Fields<'_> {
     }
 }
 
-/// Whether the hardware has input modifiers for a source of this type.
+/// Returns whether the hardware supports input modifiers for a source of this type.
 pub(super) fn has_modifiers(ty: Type) -> bool {
     matches!(ty.kind(), Kind::Float | Kind::Mix)
 }

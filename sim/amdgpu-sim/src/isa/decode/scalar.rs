@@ -4,7 +4,7 @@ use super::operand::{Admits, LITERAL};
 use super::{DecodeError, Fields, Input, bits, sign_extend};
 use crate::isa::{Flags, Format, Inst, Op, Operand, Type};
 
-/// Whether any of the source fields says that a literal follows.
+/// The instruction's size: 8 if any source field indicates a literal.
 fn size(fields: &[u32]) -> u8 {
     if fields.contains(&LITERAL) { 8 } else { 4 }
 }

@@ -45,7 +45,7 @@ pub(super) fn vop1(input: &Input<'_>) -> Result<Inst, DecodeError> {
     let f = input.op(Format::Vop1, bits(word, 9, 8))?;
     let vdst = bits(word, 17, 8);
     if f.info.src[0] == Type::None {
-        // v_nop and v_clrexcp: the source field does not count.
+        // v_nop and v_clrexcp: the source field is ignored.
         f.zero("vdst", vdst)?;
         return match bits(word, 0, 9) {
             code @ (SDWA | DPP) if f.op == Op::v_nop => {
@@ -84,7 +84,7 @@ pub(super) fn vopc(input: &Input<'_>) -> Result<Inst, DecodeError> {
     }
 }
 
-/// What the first source field of a 32-bit encoding says.
+/// The form that the first source field of a 32-bit encoding selects.
 enum Form {
     /// Source 0 is set.
     Plain(Inst),
@@ -249,12 +249,12 @@ impl Fields<'_> {
         Ok(inst)
     }
 
-    /// Whether source `i` has negation and absolute value.
+    /// Returns whether source `i` supports negation and absolute value.
     fn float_source(&self, i: usize) -> bool {
         has_modifiers(self.info.src[i]) || (self.op == Op::v_cndmask_b32 && i < 2)
     }
 
-    /// Whether the modifier bits of source `i` have no effect, rather than being no instruction at all.
+    /// Returns whether the modifier bits of source `i` are ignored, rather than invalid.
     fn ignores_modifiers(&self, i: usize) -> bool {
         !matches!(self.info.src[i], Type::None | Type::Mask)
             && (self.float_source(0)

@@ -30,7 +30,7 @@ fn hardware_register(id: u32, arch: Arch) -> Option<&'static str> {
 
 const GS_OPERATIONS: [&str; 4] = ["GS_OP_NOP", "GS_OP_CUT", "GS_OP_EMIT", "GS_OP_EMIT_CUT"];
 
-/// The names of a message and its operation, and whether it has a stream.
+/// The names of a message and of its operation, and whether it has a stream.
 fn message(id: u32, operation: u32, stream: u32) -> Option<(&'static str, Option<&'static str>, bool)> {
     let plain = |name| (operation == 0 && stream == 0).then_some((name, None, false));
     match id {
@@ -77,7 +77,7 @@ const DATA_FORMATS: [&str; 16] = [
     "RESERVED_15",
 ];
 const NUMBER_FORMATS: [&str; 8] = ["UNORM", "SNORM", "USCALED", "SSCALED", "UINT", "SINT", "RESERVED_6", "FLOAT"];
-/// What text without a `format` means: 8 bits, normalised.
+/// The format if the text has no `format`: 8 bits, normalised.
 const DEFAULT_FORMAT: (u8, u8) = (1, 0);
 
 impl Printer<'_> {
@@ -143,7 +143,7 @@ impl Printer<'_> {
             ("expcnt", bits >> 4 & 7, 7),
             ("lgkmcnt", bits >> 8 & 0xf, 15),
         ];
-        // Waiting for nothing is spelled out in full.
+        // A wait without any limit is printed in full.
         let nothing = counters.iter().all(|(_, count, all)| count == all);
         let shown = counters.iter().filter(|(_, count, all)| nothing || count != all);
         for (i, (name, count, _)) in shown.enumerate() {

@@ -1,4 +1,4 @@
-//! Instructions as text, in LLVM's syntax.
+//! Prints instructions in LLVM's syntax.
 
 mod fields;
 mod operand;
@@ -60,7 +60,7 @@ impl Printer<'_> {
             Format::Flat | Format::Global | Format::Scratch => self.flat(),
             Format::Mubuf | Format::Mtbuf => self.buffer(),
             Format::Mimg => self.image(),
-            // No architecture here has them.
+            // Not supported by these architectures.
             Format::Vintrp | Format::Exp => {}
         }
     }
@@ -68,7 +68,7 @@ impl Printer<'_> {
     fn suffix(&self) -> &'static str {
         let info = self.inst.op.info();
         match self.inst.format {
-            // They have no operands, so LLVM needs no suffix to tell the forms apart.
+            // They have no operands, so LLVM prints no suffix to distinguish the forms.
             _ if matches!(self.inst.op, Op::v_nop | Op::v_clrexcp) => "",
             Format::Sdwa => "_sdwa",
             Format::Dpp => "_dpp",
@@ -129,7 +129,7 @@ impl Printer<'_> {
             }
             _ => {
                 for (&src, &ty) in inst.src.iter().zip(&info.src) {
-                    // A scalar source is a whole register, whatever part of it counts.
+                    // A scalar source is printed as a whole register, even if only a part is used.
                     let narrow = ty.kind() != Kind::Immediate && ty.element_bits() < 32;
                     self.operand(src, if narrow { Type::B32 } else { ty });
                 }
@@ -204,12 +204,12 @@ impl Printer<'_> {
         let mods: &Mods = &inst.mods;
         let bit = |mask: u8| mask >> i & 1 == 1;
         let inline = inst.format != Format::Vop3p || info.src[i].kind() == Kind::Mix;
-        // LLVM does not print them: nobody says what they mean there.
+        // LLVM does not print them, as their meaning here is not documented.
         let silent = inst.format == Format::Sdwa && inst.op == Op::v_pk_fmac_f16;
         let (neg, abs) = (inline && !silent && bit(mods.neg), !silent && bit(mods.abs));
         let sext = i < 2 && mods.sdwa.is_some_and(|sdwa| sdwa.sext[i]);
         let constant = matches!(inst.src[i], Operand::Int(_) | Operand::Float(_));
-        // `-1` would be another constant than the negation of 1.
+        // `-1` would be a different constant from the negation of 1.
         let close = if sext {
             self.text.push_str("sext(");
             ")"
@@ -225,7 +225,7 @@ impl Printer<'_> {
         if abs {
             self.text.push('|');
         }
-        // LLVM takes this shift count for an f16.
+        // LLVM treats this shift count as an f16.
         let ty = if inst.op == Op::v_ldexp_f16 { Type::F16 } else { info.src[i] };
         self.value(inst.src[i], ty);
         self.text.push_str(close);

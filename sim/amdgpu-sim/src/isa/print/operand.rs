@@ -30,7 +30,7 @@ fn is_small(value: i64) -> bool {
     (-16..=64).contains(&value)
 }
 
-/// Whether a literal says what an inline constant could have said, so that text needs `lit()` to tell them apart.
+/// Returns whether a literal equals an inline constant, so that the text needs `lit()` to distinguish them.
 fn could_be_inline(literal: u32, ty: Type) -> bool {
     let low = literal & 0xffff;
     let f16 = low == INV_2PI_F16 || FLOATS.iter().any(|&float| f16_bits(float) == low);
@@ -132,7 +132,7 @@ impl Printer<'_> {
         }
     }
 
-    /// The high half of an f64, by the constant's name where there is one.
+    /// Prints the high half of an f64, by name if it is an inline constant.
     fn f64_literal(&mut self, high: u32) {
         let constant = FLOATS.iter().find(|&&float| (f64::from(float).to_bits() >> 32) as u32 == high);
         match constant {
@@ -146,7 +146,7 @@ impl Printer<'_> {
         }
     }
 
-    /// A 32-bit value that is never in doubt: a constant's name where there is one.
+    /// Prints a 32-bit value that cannot be mistaken for a literal, by name if it is an inline constant.
     pub(super) fn immediate32(&mut self, value: u32) {
         if is_small(i64::from(value as i32)) {
             put!(self, "{}", value as i32);

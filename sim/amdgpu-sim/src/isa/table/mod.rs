@@ -1,12 +1,12 @@
-//! The instruction table: one row an instruction, split by encoding.
+//! The instruction table: one row per instruction, split by encoding.
 //!
 //! ```text
 //! mnemonic = opcode: destination & second destination <- (sources) [facts];
 //! ```
-//! `0x16 / _` is an opcode of gfx90a that gfx942 lacks, `_ / 0x17` the reverse. Types are [`Type`](super::Type)'s,
-//! facts [`Flags`](super::Flags)', `_` is no operand.
+//! `0x16 / _` is an opcode of gfx90a that gfx942 lacks, `_ / 0x17` the reverse. The types are [`Type`](super::Type)'s,
+//! the facts [`Flags`](super::Flags)', and `_` means no operand.
 //!
-//! Each file's macro hands its rows on to the next one in the list; the last one gets them all.
+//! Each file's macro passes its rows on to the next one in the list; the last one receives all of them.
 
 #[macro_use]
 mod buffer;

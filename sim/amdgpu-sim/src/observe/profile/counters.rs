@@ -1,18 +1,18 @@
-//! Counting what instructions do.
+//! Counts the effects of instructions.
 
 use crate::exec::LANES;
 use crate::fault::{SourceFrame, Space};
 use crate::observe::access::{Kind, Touch};
 use crate::observe::plan::Class;
 
-/// Bytes of a line, as coalescing counts them.
+/// The line size for coalescing in bytes.
 const LINE: u64 = 64;
-/// Banks of LDS, a word wide.
+/// The number of LDS banks, each a word wide.
 const BANKS: usize = 32;
 
-/// What a kernel did.
+/// The counters of a kernel.
 ///
-/// Waits (`s_waitcnt`, `s_nop`, `s_setprio`) are not counted: they cost nothing here.
+/// Waits (`s_waitcnt`, `s_nop`, `s_setprio`) are not counted: they cost nothing in the simulator.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "profile", derive(serde::Serialize))]
 #[non_exhaustive]
@@ -23,29 +23,29 @@ pub struct Counters {
     pub workgroups: u64,
     /// Waves.
     pub waves: u64,
-    /// Instructions, once a wave, by class: in the order of [`Class::ALL`].
+    /// Instructions by class, counted once per wave, in the order of [`Class::ALL`].
     pub instructions: [u64; Class::ALL.len()],
-    /// Enabled lanes of all vector instructions, added up: 64 times their number without divergence.
+    /// The sum of enabled lanes over all vector instructions: 64 times their number without divergence.
     pub active_lanes: u64,
-    /// Bytes of global memory that lanes read (scalar reads too).
+    /// Bytes of global memory read by lanes (including scalar reads).
     pub global_read: u64,
-    /// Bytes of global memory that lanes wrote.
+    /// Bytes of global memory written by lanes.
     pub global_written: u64,
-    /// Bytes of LDS that lanes read.
+    /// Bytes of LDS read by lanes.
     pub lds_read: u64,
-    /// Bytes of LDS that lanes wrote.
+    /// Bytes of LDS written by lanes.
     pub lds_written: u64,
-    /// Bytes of scratch (spilled registers, arrays, stack) that lanes read.
+    /// Bytes of scratch (spilled registers, arrays, stack) read by lanes.
     pub scratch_read: u64,
-    /// Bytes of scratch that lanes wrote.
+    /// Bytes of scratch written by lanes.
     pub scratch_written: u64,
-    /// Distinct 64-byte lines that vector accesses to global memory touched, each access by itself.
+    /// Distinct 64-byte lines accessed by vector accesses to global memory, counted per access.
     pub lines: u64,
-    /// The lines it would have taken if the lanes' bytes lay side by side.
+    /// The number of lines if the lanes' bytes were adjacent.
     pub best_lines: u64,
-    /// Turns that LDS accesses took beyond the first, as lanes wanted different words of a bank.
+    /// Additional cycles of LDS accesses, because lanes needed different words of a bank.
     pub bank_conflicts: u64,
-    /// Turns that LDS accesses took in all.
+    /// Total cycles of LDS accesses.
     pub lds_turns: u64,
 }
 
@@ -55,22 +55,23 @@ impl Counters {
         self.instructions[class as usize]
     }
 
-    /// Instructions in all, once a wave.
+    /// All instructions, counted once per wave.
     pub fn total(&self) -> u64 {
         self.instructions.iter().sum()
     }
 
-    /// Vector instructions, once a wave.
+    /// Vector instructions, counted once per wave.
     pub fn vector(&self) -> u64 {
         Class::ALL.into_iter().filter(|c| c.is_vector()).map(|c| self.of(c)).sum()
     }
 
-    /// The part of the lanes of vector instructions that were enabled, 0 to 1; `None` where there were none.
+    /// The fraction of enabled lanes in vector instructions, 0 to 1; `None` without vector instructions.
     pub fn lane_use(&self) -> Option<f64> {
         ratio(self.active_lanes, self.vector() * LANES as u64)
     }
 
-    /// The part of the touched lines that was needed, 0 to 1 (more where lanes read the same bytes); `None` where there were none.
+    /// The fraction of accessed lines that was needed, 0 to 1 (more if lanes read the same bytes); `None` without
+    /// accesses.
     pub fn coalescing(&self) -> Option<f64> {
         ratio(self.best_lines, self.lines)
     }
@@ -100,32 +101,32 @@ fn ratio(part: u64, whole: u64) -> Option<f64> {
     (whole > 0).then(|| part as f64 / whole as f64)
 }
 
-/// What one instruction of a kernel did, in all dispatches.
+/// The counters of one instruction of a kernel, over all dispatches.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "profile", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct InstructionProfile {
-    /// From the kernel's entry, in bytes.
+    /// Offset from the kernel's entry in bytes.
     pub offset: i64,
-    /// As the disassembler prints it.
+    /// The disassembled instruction.
     pub text: String,
-    /// What it is.
+    /// Its class.
     pub class: Class,
-    /// How often a wave carried it out.
+    /// Number of executions by a wave.
     pub count: u64,
-    /// Enabled lanes, added up.
+    /// Sum of enabled lanes.
     pub active_lanes: u64,
-    /// Bytes that its lanes moved.
+    /// Bytes moved by its lanes.
     pub bytes: u64,
-    /// Distinct 64-byte lines that it touched in global memory.
+    /// Distinct 64-byte lines of global memory accessed.
     pub lines: u64,
-    /// Turns lost to bank conflicts in LDS.
+    /// Additional LDS cycles because of bank conflicts.
     pub bank_conflicts: u64,
-    /// Where it is in the source, innermost function first; empty without debug information or without the feature `profile`.
+    /// The source location, innermost function first. Empty without debug information or without the feature `profile`.
     pub source: Vec<SourceFrame>,
 }
 
-/// What one instruction did.
+/// The counters of one instruction.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Tally {
     pub(super) count: u64,
@@ -152,12 +153,12 @@ pub(in crate::observe) struct Tallies {
 }
 
 impl Tallies {
-    /// For a program of so many micro-operations.
+    /// Creates counters for a program of `micros` micro-operations.
     pub(in crate::observe) fn new(micros: usize) -> Self {
         Self { each: vec![Tally::default(); micros], all: Counters::default() }
     }
 
-    /// The program has so many micro-operations by now.
+    /// Extends the counters to `micros` micro-operations.
     pub(in crate::observe) fn grow(&mut self, micros: usize) {
         if micros > self.each.len() {
             self.each.resize(micros, Tally::default());
@@ -171,13 +172,13 @@ impl Tallies {
         self.all.add(&other.all);
     }
 
-    /// A workgroup begins.
+    /// Counts a workgroup.
     pub(in crate::observe) fn workgroup(&mut self, waves: usize) {
         self.all.workgroups += 1;
         self.all.waves += waves as u64;
     }
 
-    /// A wave carries out the instruction at `pc`.
+    /// Counts an execution of the instruction at `pc` by a wave.
     pub(in crate::observe) fn instruction(&mut self, pc: u32, class: Class, exec: u64) {
         let tally = &mut self.each[pc as usize];
         tally.count += 1;
@@ -189,7 +190,7 @@ impl Tallies {
         }
     }
 
-    /// It touches memory.
+    /// Counts its memory accesses.
     pub(in crate::observe) fn touch(&mut self, pc: u32, touch: &Touch) {
         let tally = &mut self.each[pc as usize];
         let bytes = u64::from(touch.mask.count_ones()) * u64::from(touch.bytes);
@@ -224,13 +225,13 @@ impl Tallies {
     }
 }
 
-/// Distinct lines that the lanes touch.
+/// The number of distinct lines that the lanes access.
 fn lines(touch: &Touch) -> u64 {
     let mut numbers = [0; 2 * LANES];
     let mut count = 0;
     let mut last = None;
     for (_, address) in touch.lanes() {
-        // No more than 16 bytes, so two lines at most.
+        // At most 16 bytes, so at most two lines.
         for line in [address / LINE, address.saturating_add(u64::from(touch.bytes) - 1) / LINE] {
             if last != Some(line) {
                 last = Some(line);
@@ -250,11 +251,11 @@ fn lines(touch: &Touch) -> u64 {
     distinct
 }
 
-/// The turns that an LDS access takes, and how many of them are lost to bank conflicts.
+/// The cycles of an LDS access, and how many of them are due to bank conflicts.
 ///
-/// The model: LDS moves 32 words a turn, one from each bank, so that lanes take part in groups of 32 (up to 4 bytes), 16 (8 bytes)
-/// or 8 (more), lowest first. A group takes as many turns as the busiest bank has *different* words to give; lanes that want the
-/// same word get it together.
+/// The model: LDS moves 32 words per cycle, one from each bank, so lanes take part in groups of 32 (up to 4 bytes), 16
+/// (8 bytes) or 8 (more), lowest first. A group takes as many cycles as the busiest bank has *different* words to
+/// deliver; lanes that access the same word get it together.
 fn bank_turns(touch: &Touch) -> (u64, u64) {
     let group = match touch.bytes {
         0..=4 => 32,
@@ -267,7 +268,7 @@ fn bank_turns(touch: &Touch) -> (u64, u64) {
         if mask == 0 {
             continue;
         }
-        // Words by bank; a group has no more than 32 of them, and two more where accesses are not aligned.
+        // Words by bank. A group has at most 32 of them, and two more for unaligned accesses.
         let mut words = [0_u64; 3 * BANKS];
         let mut count = 0;
         for lane in crate::observe::access::Bits(mask) {
@@ -313,14 +314,14 @@ mod tests {
     #[test]
     fn banks() {
         let turns = |bytes, mask, stride: u64| bank_turns(&touch(bytes, mask, |lane| stride * lane));
-        // A row, one word for all, a column of 32 words, a padded column.
+        // A row, the same word for all, a column of 32 words, a padded column.
         assert_eq!(turns(4, u64::MAX, 4), (2, 0));
         assert_eq!(turns(4, u64::MAX, 0), (2, 0));
         assert_eq!(turns(4, u64::MAX, 128), (64, 62));
         assert_eq!(turns(4, u64::MAX, 132), (2, 0));
         assert_eq!(turns(4, u64::MAX, 8), (4, 2));
         assert_eq!(turns(4, 1, 128), (1, 0));
-        // Wide ones take more turns, which are no conflicts.
+        // Wide accesses take more cycles, which are not conflicts.
         assert_eq!(turns(8, u64::MAX, 8), (4, 0));
         assert_eq!(turns(16, u64::MAX, 16), (8, 0));
         assert_eq!(turns(16, u64::MAX, 128), (64, 56));

@@ -1,23 +1,23 @@
-//! Profiles as flame graphs: SVG, with the instructions of each kernel by function and source line.
+//! Profiles as flame graphs: SVG with the instructions of each kernel by function and source line.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 use super::{InstructionProfile, KernelProfile, Profile};
 
-/// Enlarges the box that is clicked on, where the SVG is opened by itself in a browser.
+/// Zooms into the clicked box when the SVG is opened directly in a browser.
 const SCRIPT: &str = include_str!("flame.js");
 
 const WIDTH: f64 = 1200.0;
 const ROW: f64 = 18.0;
 const MARGIN: f64 = 10.0;
 const TITLE: f64 = 40.0;
-/// Narrower boxes are left out.
+/// Boxes narrower than this are omitted.
 const NARROWEST: f64 = 0.2;
-/// Of a character.
+/// The width of a character.
 const LETTER: f64 = 6.6;
 
-/// What a box stands for.
+/// The kind of a box.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 enum Kind {
     #[default]
@@ -30,7 +30,7 @@ enum Kind {
 }
 
 impl Kind {
-    /// All of them, with their names in the legend and colours.
+    /// All kinds, with their names in the legend and their colours.
     const LEGEND: [(Kind, &str, [u8; 3]); 6] = [
         (Kind::All, "all", [190, 190, 190]),
         (Kind::Kernel, "kernel", [214, 96, 77]),
@@ -40,7 +40,7 @@ impl Kind {
         (Kind::Instruction, "instruction", [130, 175, 210]),
     ];
 
-    /// The colour of a box of this kind, a shade that a name always has.
+    /// The colour of a box of this kind. Each name always has the same shade.
     fn colour(self, name: &str) -> String {
         let hash = name.bytes().fold(0x811c_9dc5_u32, |h, b| (h ^ u32::from(b)).wrapping_mul(0x0100_0193));
         let shade = (hash % 30) as u8;
@@ -49,17 +49,17 @@ impl Kind {
     }
 }
 
-/// A box's kind and name.
+/// The kind and name of a box.
 type Label = (Kind, String);
 
-/// A box, and what stands on it.
+/// A box and the boxes above it.
 #[derive(Default)]
 struct Node {
     kind: Kind,
     count: u64,
-    /// By where they are in the code, so that the graph reads in its order.
+    /// By position in the code, so that the graph follows its order.
     above: BTreeMap<(i64, Label), Node>,
-    /// Where each of them is.
+    /// The position of each box.
     places: BTreeMap<Label, i64>,
 }
 
@@ -79,11 +79,13 @@ impl Node {
 }
 
 impl Profile {
-    /// The profile as a flame graph: an SVG whose boxes are as wide as the number of instructions (once a wave) that they stand for.
+    /// The profile as a flame graph: an SVG whose boxes are as wide as their number of instructions (counted once per
+    /// wave).
     ///
-    /// On the kernels stand the functions that were inlined and the lines of the source, where the code object has debug information (`-g`) and
-    /// the feature `profile` is on; otherwise basic blocks, by the offset of their first instruction. On top are the instructions. A legend names
-    /// the colours. In a browser, a click on a box enlarges it, and one on its base goes back.
+    /// Above the kernels are the inlined functions and the source lines, if the code object has debug information
+    /// (`-g`) and the feature `profile` is enabled; otherwise basic blocks, by the offset of their first instruction.
+    /// The instructions are on top. A legend explains the colours. In a browser, a click on a box zooms in, and a click
+    /// on a box below it zooms out.
     pub fn to_svg(&self) -> String {
         let mut root = Node::default();
         for kernel in &self.kernels {
@@ -120,7 +122,7 @@ impl Profile {
     }
 }
 
-/// Names the colours of the kinds that there are, at the right of the title.
+/// Draws the legend of the kinds that occur, to the right of the title.
 fn legend(svg: &mut String, root: &Node) {
     fn kinds(node: &Node, there: &mut BTreeSet<Kind>) {
         there.insert(node.kind);
@@ -140,13 +142,13 @@ fn legend(svg: &mut String, root: &Node) {
     }
 }
 
-/// What stands between a kernel and an instruction.
+/// The labels between a kernel and an instruction.
 fn stack(kernel: &KernelProfile, instruction: &InstructionProfile, block: i64) -> Vec<Label> {
     if instruction.source.is_empty() {
         return vec![(Kind::Block, format!("block {block:+#x}"))];
     }
     let mut stack = Vec::new();
-    // Outermost first. The kernel itself is there already.
+    // Outermost first. The kernel itself is already present.
     for frame in instruction.source.iter().rev() {
         if let Some(function) =
             frame.function.as_ref().filter(|f| **f != kernel.name && f.split('(').next() != Some(&kernel.name))
@@ -161,7 +163,7 @@ fn stack(kernel: &KernelProfile, instruction: &InstructionProfile, block: i64) -
     stack
 }
 
-/// Where the basic block of each instruction begins, as far as counts tell: after a branch, and where the count changes.
+/// The start of each instruction's basic block, estimated from the counts: after a branch, and where the count changes.
 fn blocks(kernel: &KernelProfile) -> Vec<i64> {
     let mut blocks = Vec::with_capacity(kernel.instructions.len());
     let mut previous: Option<&InstructionProfile> = None;

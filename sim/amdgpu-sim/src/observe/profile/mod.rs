@@ -1,4 +1,4 @@
-//! The profile: what kernels did, counted instruction by instruction.
+//! The profile: counters for every instruction of a kernel.
 
 mod counters;
 mod flame;

@@ -1,32 +1,32 @@
-//! How many waves of a kernel a compute unit of the real chip holds.
+//! The number of a kernel's waves on a compute unit of the real chip.
 
 use crate::code_object::KernelInfo;
 use crate::isa::Arch;
 
-/// SIMD units of a compute unit (gfx90a and gfx942).
+/// SIMD units per compute unit (gfx90a and gfx942).
 const SIMDS: u32 = 4;
-/// Waves that a SIMD unit holds at most.
+/// The maximum number of waves of a SIMD unit.
 const SIMD_WAVES: u32 = 8;
 /// Vector registers of a lane of a SIMD unit, accumulation registers included.
 const VGPRS: u32 = 512;
-/// Vector registers are given out in eights.
+/// Vector registers are allocated in multiples of 8.
 const VGPR_GRANULE: u32 = 8;
-/// Scalar registers of a SIMD unit, given out in sixteens.
+/// Scalar registers of a SIMD unit, allocated in multiples of 16.
 const SGPRS: u32 = 800;
 const SGPR_GRANULE: u32 = 16;
-/// LDS of a compute unit in bytes, given out in steps of 512.
+/// LDS of a compute unit in bytes, allocated in multiples of 512.
 const LDS: u32 = 64 << 10;
 const LDS_GRANULE: u32 = 512;
-/// Workgroups of more than one wave that a compute unit holds at most.
+/// The maximum number of workgroups with more than one wave on a compute unit.
 const WORKGROUPS: u32 = 16;
 
-/// What keeps a compute unit from holding more waves.
+/// The resource that limits the number of waves on a compute unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "profile", derive(serde::Serialize))]
 #[cfg_attr(feature = "profile", serde(rename_all = "snake_case"))]
 #[non_exhaustive]
 pub enum Limit {
-    /// Nothing: all 8 waves a SIMD unit are there.
+    /// No limit: all 8 waves per SIMD unit.
     Full,
     /// Vector and accumulation registers.
     VectorRegisters,
@@ -34,44 +34,44 @@ pub enum Limit {
     ScalarRegisters,
     /// LDS.
     Lds,
-    /// The size of the workgroup: its waves do not fill the units evenly, or the unit has no place for more workgroups.
+    /// The workgroup size: its waves do not fill the units evenly, or the unit cannot hold more workgroups.
     Workgroup,
 }
 
-/// How full a compute unit is.
+/// The occupancy of a compute unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "profile", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct Occupancy {
-    /// Waves of a compute unit, of [`most`](Self::most).
+    /// Waves on a compute unit, out of [`most`](Self::most).
     pub waves: u32,
-    /// Waves that a compute unit holds at most: 32.
+    /// The maximum number of waves of a compute unit: 32.
     pub most: u32,
-    /// Workgroups of a compute unit.
+    /// Workgroups on a compute unit.
     pub workgroups: u32,
-    /// What keeps it from more.
+    /// The limiting resource.
     pub limit: Limit,
-    /// Vector registers a lane, as they are given out, accumulation registers included.
+    /// Allocated vector registers per lane, including accumulation registers.
     pub vector_registers: u32,
-    /// Scalar registers a wave, as they are given out.
+    /// Allocated scalar registers per wave.
     pub scalar_registers: u32,
-    /// Bytes of LDS a workgroup, as they are given out.
+    /// Allocated LDS per workgroup in bytes.
     pub lds: u32,
 }
 
-/// The occupancy of a kernel in workgroups of so many work-items with `lds` bytes of LDS (static and dynamic) on a chip of
-/// `arch` (gfx90a and gfx942 have the same limits).
+/// The occupancy of a kernel on a chip of `arch`, for workgroups of `work_items` work-items with `lds` bytes of LDS
+/// (static and dynamic). gfx90a and gfx942 have the same limits.
 pub fn occupancy(info: &KernelInfo, arch: Arch, work_items: u32, lds: u32) -> Occupancy {
     let (Arch::Gfx90a | Arch::Gfx942) = arch;
     let vector_registers = info.descriptor.vgprs().next_multiple_of(VGPR_GRANULE);
-    // VCC, FLAT_SCRATCH and XNACK_MASK are given out beside those that the kernel names.
+    // VCC, FLAT_SCRATCH and XNACK_MASK are allocated in addition to the registers that the kernel uses.
     let scalar_registers = (info.sgpr_count.clamp(1, 102) + 6).next_multiple_of(SGPR_GRANULE).min(112);
     let lds = lds.next_multiple_of(LDS_GRANULE);
     let waves = work_items.max(1).div_ceil(64);
 
     let by_vgprs = (VGPRS / vector_registers.max(1)).min(SIMD_WAVES);
     let by_sgprs = (SGPRS / scalar_registers).min(SIMD_WAVES);
-    // A workgroup's waves are spread over the units.
+    // A workgroup's waves are distributed over the units.
     let groups_of = |simd_waves: u32| SIMDS * simd_waves / waves;
     let most_groups = if waves > 1 { WORKGROUPS } else { SIMDS * SIMD_WAVES };
     let by_lds = LDS.checked_div(lds).unwrap_or(u32::MAX);

@@ -5,11 +5,11 @@ use std::fmt::{self, Write as _};
 use super::{Counters, Hint, KernelProfile, Limit, Profile};
 use crate::observe::plan::Class;
 
-/// Instructions that a kernel's text lists.
+/// The number of instructions listed for a kernel.
 const LISTED: usize = 12;
 
 impl fmt::Display for Profile {
-    /// A table for every kernel, those with the most instructions first.
+    /// Writes a table for every kernel, in decreasing order of instructions.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut kernels: Vec<&KernelProfile> = self.kernels.iter().collect();
         kernels.sort_by_key(|kernel| std::cmp::Reverse(kernel.counters.total()));
@@ -60,7 +60,7 @@ impl fmt::Display for KernelProfile {
 impl KernelProfile {
     fn hottest(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut hot: Vec<_> = self.instructions.iter().collect();
-        // Where they are carried out as often, those that move more or wait more.
+        // Equally frequent instructions are sorted by data moved and conflicts.
         hot.sort_by_key(|i| (std::cmp::Reverse((i.count, i.lines + i.bank_conflicts, i.bytes)), i.offset));
         writeln!(
             f,
@@ -143,9 +143,10 @@ fn limit(limit: Limit) -> &'static str {
 
 #[cfg(feature = "profile")]
 impl Profile {
-    /// The profile as JSON: the fields of these types, by name; `instructions` of [`Counters`] in the order of [`Class::ALL`].
+    /// The profile as JSON: the fields of these types by name; `instructions` of [`Counters`] in the order of
+    /// [`Class::ALL`].
     pub fn to_json(&self) -> String {
-        // Plain numbers, strings and lists: nothing that JSON does not have.
+        // Cannot fail: it contains only numbers, strings and lists.
         serde_json::to_string_pretty(self).unwrap_or_default()
     }
 }

@@ -1,4 +1,4 @@
-//! Profiles of kernels, kept from dispatch to dispatch.
+//! Profiles of kernels, accumulated over dispatches.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -10,10 +10,10 @@ use crate::module::Kernel;
 use crate::observe::Subject;
 use crate::observe::plan::{Class, Step};
 
-/// Dispatches of a kernel that are kept one by one.
+/// The number of a kernel's dispatches that are stored individually.
 const RECENT: usize = 64;
 
-/// What one dispatch did.
+/// The profile of one dispatch.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "profile", derive(serde::Serialize))]
 #[non_exhaustive]
@@ -22,23 +22,23 @@ pub struct DispatchProfile {
     pub grid: [u32; 3],
     /// Work-items of a workgroup.
     pub workgroup: [u32; 3],
-    /// Bytes of LDS of a workgroup.
+    /// LDS of a workgroup in bytes.
     pub lds: u32,
     /// What it did.
     pub counters: Counters,
-    /// How full a compute unit of the real chip would be.
+    /// The occupancy of a compute unit of the real chip.
     pub occupancy: Occupancy,
-    /// What a real chip would make of the way it was launched.
+    /// Hints about the launch configuration on a real chip.
     pub hints: Vec<Hint>,
 }
 
-/// Something about a launch that costs speed on a real chip.
+/// A property of a launch that costs performance on a real chip.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "profile", derive(serde::Serialize))]
 #[cfg_attr(feature = "profile", serde(rename_all = "snake_case"))]
 #[non_exhaustive]
 pub enum Hint {
-    /// The workgroup is no multiple of 64: lanes of its last wave idle.
+    /// The workgroup size is not a multiple of 64: lanes of its last wave idle.
     PartialWave {
         /// Work-items of a workgroup.
         work_items: u32,
@@ -52,23 +52,23 @@ pub enum Hint {
         /// Compute units of the GPU.
         compute_units: u64,
     },
-    /// LDS keeps a compute unit from holding the waves that registers allow.
+    /// LDS limits the number of waves on a compute unit more than registers do.
     LdsLimitsOccupancy {
         /// Bytes of LDS of a workgroup.
         lds: u32,
         /// Waves of a compute unit.
         waves: u32,
     },
-    /// Registers leave a SIMD unit two waves or fewer, too few to hide the latency of memory.
+    /// Registers limit a SIMD unit to two waves or fewer, too few to hide memory latency.
     RegistersLimitOccupancy {
         /// Vector registers a lane.
         registers: u32,
         /// Waves of a compute unit.
         waves: u32,
     },
-    /// Registers were spilled, or arrays did not fit them.
+    /// The kernel uses scratch: registers were spilled, or arrays did not fit them.
     Scratch {
-        /// Bytes of scratch a work-item.
+        /// Scratch of a work-item in bytes.
         bytes: u32,
     },
 }
@@ -98,7 +98,7 @@ impl fmt::Display for Hint {
     }
 }
 
-/// What all dispatches of a kernel did.
+/// The profile of all dispatches of a kernel.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "profile", derive(serde::Serialize))]
 #[non_exhaustive]
@@ -107,28 +107,28 @@ pub struct KernelProfile {
     pub name: String,
     /// What all of them did.
     pub counters: Counters,
-    /// The last dispatches, 64 at most, the oldest first.
+    /// The last dispatches, at most 64, oldest first.
     pub recent: Vec<DispatchProfile>,
-    /// What each instruction did that was carried out, by address.
+    /// The executed instructions, by address.
     pub instructions: Vec<InstructionProfile>,
 }
 
-/// What the kernels of a GPU did.
+/// The profile of a GPU's kernels.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "profile", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct Profile {
-    /// By kernel, in the order of their first dispatches.
+    /// The kernels in the order of their first dispatches.
     pub kernels: Vec<KernelProfile>,
 }
 
 impl Profile {
-    /// The kernel of that name; the first, if code objects have several.
+    /// The kernel with that name; the first, if several code objects have one.
     pub fn kernel(&self, name: &str) -> Option<&KernelProfile> {
         self.kernels.iter().find(|kernel| kernel.name == name)
     }
 
-    /// The kernels of both, for a process with several GPUs.
+    /// Appends the kernels of `other`, for a process with several GPUs.
     pub fn extend(&mut self, other: Profile) {
         self.kernels.extend(other.kernels);
     }
@@ -136,10 +136,10 @@ impl Profile {
 
 #[derive(Debug)]
 struct Entry {
-    /// Where the kernel's descriptor lies; a kernel that was loaded several times has several.
+    /// The addresses of the kernel's descriptor. A kernel that was loaded several times has several.
     descriptors: Vec<u64>,
     name: String,
-    /// What instructions are, and what they did.
+    /// The instructions and their counters.
     lines: Vec<Line>,
     counters: Counters,
     recent: VecDeque<DispatchProfile>,
@@ -156,7 +156,7 @@ struct Line {
 pub(in crate::observe) struct Store(Vec<Entry>);
 
 impl Store {
-    /// Adds what was counted in a dispatch.
+    /// Adds the counters of a dispatch.
     pub(in crate::observe) fn add(&mut self, subject: &Subject<'_>, plan: &[Step], tallies: &Tallies) {
         let (kernel, info) = (subject.kernel, subject.kernel.info());
         let at = self.place(subject, plan);
@@ -184,12 +184,12 @@ impl Store {
         entry.recent.push_back(DispatchProfile { grid, workgroup, lds, counters, occupancy, hints });
     }
 
-    /// Where the entry of a kernel is, which is made if it is not there, and gets the lines of code that was lowered since.
+    /// The index of a kernel's entry, which is created if needed, and extended by code that was lowered since.
     fn place(&mut self, subject: &Subject<'_>, plan: &[Step]) -> usize {
         let (descriptor, name) = (subject.kernel.descriptor_address(), &subject.kernel.info().name);
         let count = plan.iter().filter(|step| step.class.is_some()).count();
         let known = |e: &Entry| e.name == *name && e.descriptors.contains(&descriptor);
-        // Another code object may have taken the place of one that was unloaded.
+        // Another code object may have been loaded at the address of an unloaded one.
         if let Some(at) = self.0.iter().position(|e| known(e) && e.lines.len() == count) {
             return at;
         }
@@ -211,7 +211,7 @@ impl Store {
         self.0.len() - 1
     }
 
-    /// All that was counted.
+    /// The complete profile.
     pub(in crate::observe) fn profile(&self) -> Profile {
         let kernel = |entry: &Entry| KernelProfile {
             name: entry.name.clone(),
@@ -223,7 +223,7 @@ impl Store {
     }
 }
 
-/// The instructions of a program, nothing counted yet.
+/// The instructions of a program, with counters of zero.
 fn lines(subject: &Subject<'_>, plan: &[Step]) -> Vec<Line> {
     let entry = subject.kernel.inner.entry_address();
     let at = |micro: usize| subject.source_at(micro as u32);

@@ -1,4 +1,4 @@
-//! What C says of nodes, checked; and what it can ask them, and change.
+//! Node parameters: reading and validating those from C, and getting and setting them.
 
 use std::ffi::c_void;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use crate::graph::{CopyNode, FillNode, HostCall, KernelNode, Operation};
 use crate::runtime::{Runtime, runtime};
 use crate::status::{Outcome, Refusal, ensure};
 
-/// A kernel's launch.
+/// Reads a kernel node's parameters.
 ///
 /// # Safety
 /// `parameters` must be null or as HIP asks of them.
@@ -33,13 +33,13 @@ pub(super) unsafe fn kernel(runtime: &Runtime, parameters: *const hipKernelNodeP
     // SAFETY: as the caller vouches.
     let prepared = unsafe { Prepared::new(runtime, func.cast(), launch, kernelParams, extra) };
     let prepared = prepared.map_err(|refusal| {
-        // A handle that is none is a bad value here.
+        // Nodes report an invalid function handle as an invalid value.
         if refusal.is(hipErrorInvalidHandle) { hipErrorInvalidValue.into() } else { refusal }
     })?;
     Ok(Operation::Kernel(Arc::new(KernelNode::new(prepared, parameters))))
 }
 
-/// A copy of two or three dimensions.
+/// Reads the parameters of a two- or three-dimensional copy.
 ///
 /// # Safety
 /// `parameters` must be null or as HIP asks of them.
@@ -64,7 +64,7 @@ pub(super) fn flat_copy(
 ) -> Result<Operation, Refusal> {
     ensure(bytes > 0 && !to.is_null() && !from.is_null(), hipErrorInvalidValue)?;
     ensure_kind(kind)?;
-    // That one end is device memory is not enough to tell the kind by: what is said wrong is as it is, in graphs.
+    // The kind is not checked against the memory: graphs accept a wrong kind and copy by the actual memory.
     let copy = Copy::check(runtime, to, from, Shape::flat(bytes), hipMemcpyDefault)?;
     let whole = |ptr: *mut c_void| hipPitchedPtr { ptr, pitch: 0, xsize: 0, ysize: 0 };
     let parameters = hipMemcpy3DParms {
@@ -77,7 +77,7 @@ pub(super) fn flat_copy(
     Ok(Operation::Copy(Arc::new(CopyNode { copy, parameters })))
 }
 
-/// A fill.
+/// Reads the parameters of a fill.
 ///
 /// # Safety
 /// `parameters` must be null or valid for a read.
@@ -92,7 +92,7 @@ pub(super) unsafe fn fill(runtime: &Runtime, parameters: *const hipMemsetParams)
     Ok(Operation::Fill(FillNode { fill, parameters }))
 }
 
-/// A call of the program's.
+/// Reads the parameters of a host function.
 ///
 /// # Safety
 /// `parameters` must be null or valid for a read.
@@ -103,13 +103,13 @@ pub(super) unsafe fn host(parameters: *const hipHostNodeParams) -> Result<Operat
     Ok(Operation::Host(HostCall { function: fn_.ok_or(hipErrorInvalidValue)?, data }))
 }
 
-/// An event that there is.
+/// Checks that an event exists.
 pub(super) fn event(runtime: &Runtime, handle: hipEvent_t) -> Result<usize, Refusal> {
     runtime.events.get(handle.cast()).ok_or(hipErrorInvalidValue)?;
     Ok(handle.addr())
 }
 
-/// Gives a node another operation of the same kind.
+/// Replaces a node's operation by another one of the same kind.
 pub(super) fn change(
     node: hipGraphNode_t,
     new: impl FnOnce(&'static Runtime) -> Result<Operation, Refusal>,
@@ -123,7 +123,7 @@ pub(super) fn change(
     Ok(())
 }
 
-/// Writes what `tell` finds in a node; what is null or of another kind is refused.
+/// Writes the parameters that `tell` reads from a node's operation. Refuses null and nodes of other kinds.
 ///
 /// # Safety
 /// `to` must be null or valid for a write.

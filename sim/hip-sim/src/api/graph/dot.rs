@@ -14,7 +14,7 @@ use crate::status::{Refusal, ensure};
 /// `hipGraphDebugDotFlagsVerbose`.
 const VERBOSE: c_uint = 1;
 
-/// What a node is, in words; with `verbose` also with what.
+/// The label of a node; with `verbose`, also its parameters.
 fn label(operation: &Operation, verbose: bool) -> String {
     match operation {
         Operation::Empty => "EMPTY".into(),
@@ -48,11 +48,11 @@ fn label(operation: &Operation, verbose: bool) -> String {
     }
 }
 
-/// The nodes and edges of a graph, and its child graphs behind it.
+/// Draws the nodes and edges of a graph, then its child graphs.
 fn draw(runtime: &Runtime, graph: &Graph, name: &str, verbose: bool, out: &mut String) {
     let body = graph.body().clone();
     let id = |node: usize| body.nodes.iter().position(|other| *other == node).unwrap_or(0);
-    // Writing to a string does not fail.
+    // Writing to a `String` cannot fail.
     let _ = writeln!(out, "subgraph \"cluster_{name}\" {{\nlabel=\"{name}\"");
     let mut children = Vec::new();
     for (at, node) in body.nodes.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! Graphs made ready to run: made, launched, changed.
+//! Executable graphs: instantiation, launch and updates.
 
 use std::ffi::{c_char, c_uint, c_ulonglong, c_void};
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use crate::status::{Outcome, Refusal, ensure};
 
 /// `hipGraphInstantiateFlagAutoFreeOnLaunch`.
 const AUTO_FREE: c_ulonglong = 1;
-/// That, and `hipGraphInstantiateFlagUseNodePriority`.
+/// `AUTO_FREE` and `hipGraphInstantiateFlagUseNodePriority`.
 const KNOWN_FLAGS: c_ulonglong = AUTO_FREE | 8;
 
 fn exec_of(runtime: &Runtime, exec: hipGraphExec_t) -> Result<Arc<Exec>, Refusal> {
@@ -29,14 +29,14 @@ pub(super) unsafe fn instantiate(to: *mut hipGraphExec_t, graph: hipGraph_t, fla
     let graph = graph_of(runtime, graph)?;
     let exec = Exec::new(runtime, &graph, flags)?;
     if graph::any(runtime, &graph, &|operation| matches!(operation, Operation::Alloc(_) | Operation::Free(_))) {
-        // The addresses are the nodes', so that one alone can have memory there.
+        // The addresses belong to the nodes, so only one executable graph can have memory there.
         ensure(!graph.instantiated.swap(true, Ordering::AcqRel), hipErrorNotSupported)?;
     }
     // SAFETY: not null, hence valid, as the caller vouches.
     unsafe { put(to, runtime.execs.insert(exec).ok_or(hipErrorOutOfMemory)?.cast()) }
 }
 
-/// Gives a node of an instantiated graph another operation of the same kind.
+/// Replaces the operation of a node in an executable graph by another one of the same kind.
 pub(super) fn change(
     exec: hipGraphExec_t,
     node: hipGraphNode_t,
@@ -56,7 +56,7 @@ pub(super) fn change(
     ensure(changed == Some(true), hipErrorInvalidValue)
 }
 
-/// Whether nodes of the kind can be left out of launches.
+/// Returns whether nodes of this kind can be disabled.
 fn can_be_disabled(operation: &Operation) -> bool {
     matches!(operation, Operation::Kernel(_) | Operation::Copy(_) | Operation::Fill(_))
 }
@@ -75,7 +75,7 @@ hip_functions! {
 
     fn hipGraphExecDestroy(exec: hipGraphExec_t) {
         let runtime = runtime()?;
-        // What is queued of it runs on.
+        // Queued launches keep running.
         runtime.execs.remove(exec.cast()).ok_or(hipErrorInvalidValue)?.settle(runtime);
         Ok(())
     }
@@ -94,7 +94,7 @@ hip_functions! {
     }
 
     fn hipGraphUpload(exec: hipGraphExec_t, stream: hipStream_t) {
-        // There is nothing that a launch would have to take to the device.
+        // Does nothing: a launch needs no upload.
         let runtime = runtime()?;
         exec_of(runtime, exec)?;
         runtime.live_target(stream).map(drop)

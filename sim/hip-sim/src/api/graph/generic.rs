@@ -1,4 +1,4 @@
-//! Nodes of any kind by one function, with parameters that say which (since 6.2).
+//! Generic node functions (since 6.2): one parameter structure for every kind of node.
 
 #![allow(non_upper_case_globals, reason = "HIP's names in patterns")]
 
@@ -12,7 +12,7 @@ use crate::graph::Operation;
 use crate::runtime::Runtime;
 use crate::status::{Refusal, ensure};
 
-/// `hipGraphNodeParams`: what kind of node it is, and behind that the parameters of the kind.
+/// `hipGraphNodeParams`: the kind of the node, then the parameters of that kind.
 #[repr(C)]
 struct Parameters {
     kind: hipGraphNodeType,
@@ -38,10 +38,10 @@ struct Instantiation {
     upload: hipStream_t,
 }
 
-/// What a node of `graph` does that is described so.
+/// The operation that the parameters describe, for a node of `graph`.
 ///
 /// # Safety
-/// `parameters` must be null, or valid for reads and writes and what HIP asks for.
+/// `parameters` must be null, or valid for reads and writes and as HIP requires.
 unsafe fn operation(runtime: &Runtime, graph: hipGraph_t, parameters: *mut Parameters) -> Result<Operation, Refusal> {
     ensure(!parameters.is_null(), hipErrorInvalidValue)?;
     // SAFETY: not null, hence valid, as the caller vouches; the parameters are those of the kind, as HIP asks.
@@ -67,7 +67,7 @@ unsafe fn operation(runtime: &Runtime, graph: hipGraph_t, parameters: *mut Param
     }
 }
 
-/// What another node may be made by [`operation`]: what has no graph or memory of its own.
+/// A new operation for an existing node. Only kinds without a graph or memory of their own are accepted.
 ///
 /// # Safety
 /// As of [`operation`].
@@ -77,7 +77,7 @@ unsafe fn changed(runtime: &Runtime, parameters: *mut Parameters) -> Result<Oper
     let kind = unsafe { (*parameters).kind };
     let owns = [hipGraphNodeTypeGraph, hipGraphNodeTypeMemAlloc, hipGraphNodeTypeMemFree];
     ensure(!owns.contains(&kind), hipErrorNotSupported)?;
-    // SAFETY: as the caller vouches. No graph is asked for.
+    // SAFETY: guaranteed by the caller. No graph is needed for these kinds.
     unsafe { operation(runtime, std::ptr::null_mut(), parameters) }
 }
 
@@ -104,7 +104,7 @@ hip_functions! {
         let Instantiation { error_node, flags, result, .. } = &mut *parameters;
         *error_node = std::ptr::null_mut();
         let made = exec::instantiate(to, graph, *flags);
-        // Success, or an error that the status tells more of.
+        // 0 for success, else 1: an error that the status describes.
         *result = u32::from(made.is_err());
         made
     }
@@ -116,7 +116,7 @@ mod tests {
 
     #[test]
     fn the_layouts_are_cs() {
-        // As a C compiler lays out the headers of HIP 7.2.
+        // The sizes are those that a C compiler computes from the headers of HIP 7.2.
         assert_eq!((size_of::<Parameters>(), std::mem::offset_of!(Parameters, of_kind)), (256, 16));
         assert_eq!(std::mem::offset_of!(Copy, parameters), 16);
         assert_eq!(size_of::<Instantiation>(), 32);

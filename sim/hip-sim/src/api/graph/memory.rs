@@ -1,4 +1,4 @@
-//! Memory that graphs allocate and free.
+//! Allocation and free nodes of graphs.
 
 #![allow(non_upper_case_globals, reason = "HIP's names in patterns")]
 
@@ -13,7 +13,7 @@ use crate::graph::{GraphMemory, Operation};
 use crate::runtime::{Runtime, runtime};
 use crate::status::{Refusal, ensure};
 
-/// An allocation; its address is told at once.
+/// An allocation node's operation. Its address is returned at once.
 pub(super) fn alloc(runtime: &Runtime, parameters: &mut hipMemAllocNodeParams) -> Result<Operation, Refusal> {
     let pool = &parameters.poolProps;
     let is_pinned = pool.allocType == hipMemAllocationTypePinned;
@@ -26,7 +26,7 @@ pub(super) fn alloc(runtime: &Runtime, parameters: &mut hipMemAllocNodeParams) -
     Ok(Operation::Alloc(memory))
 }
 
-/// The end of what an allocation node allocates.
+/// An operation that frees the memory of an allocation node.
 pub(super) fn free(runtime: &Runtime, ptr: *mut c_void) -> Result<Operation, Refusal> {
     let base = ptr.expose_provenance() as u64;
     runtime.graph_memory.at(base).ok_or(hipErrorInvalidValue)?;
@@ -83,7 +83,7 @@ hip_functions! {
     fn hipDeviceSetGraphMemAttribute(device: c_int, attribute: hipGraphMemAttributeType, value: *mut c_void) {
         let runtime = runtime()?;
         let device = runtime.device(device)?.ordinal;
-        // The high marks can be reset, and nothing else.
+        // Only the high-water marks can be set, and only to 0.
         ensure(!value.is_null() && *value.cast::<u64>() == 0, hipErrorInvalidValue)?;
         runtime.graph_memory.counts(device, |counts| {
             match attribute {
@@ -96,7 +96,7 @@ hip_functions! {
     }
 
     fn hipDeviceGraphMemTrim(device: c_int) {
-        // What is freed is not kept.
+        // Nothing to trim: freed memory is not kept.
         runtime()?.device(device)?;
         Ok(())
     }

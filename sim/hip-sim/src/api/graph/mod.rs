@@ -1,4 +1,4 @@
-//! Graphs: made, copied, asked about and ended. Their nodes are made and changed in the modules below.
+//! Graphs: creation, copying, queries and destruction. The submodules handle nodes.
 
 mod describe;
 mod dot;
@@ -45,12 +45,12 @@ fn node_of(runtime: &Runtime, handle: hipGraphNode_t) -> Result<Arc<Node>, Refus
     runtime.nodes.get(handle.cast()).ok_or_else(|| hipErrorInvalidValue.into())
 }
 
-/// A handle from its number.
+/// Converts a number to a handle.
 pub(crate) fn handle<T>(number: usize) -> *mut T {
     std::ptr::without_provenance_mut(number)
 }
 
-/// `count` nodes from C, which must be of the graph, each once.
+/// Reads `count` nodes from C. They must be distinct and in the graph.
 ///
 /// # Safety
 /// `nodes` must be null or valid for reads of `count` handles.
@@ -75,17 +75,17 @@ pub(super) unsafe fn nodes_from(
     Ok(found)
 }
 
-/// Tells the program of nodes: how many there are, or up to as many as it has room for, and then nulls.
+/// Returns nodes to the program: their number, or as many handles as it has room for, followed by nulls.
 ///
 /// # Safety
-/// `count` must be null or valid for reads and writes, `to` null or valid for as many writes as `count` says.
+/// `count` must be null or valid for reads and writes, `to` null or valid for `*count` writes.
 unsafe fn tell_nodes(nodes: &[usize], to: *mut hipGraphNode_t, count: *mut usize) -> Outcome {
     ensure(!count.is_null(), hipErrorInvalidValue)?;
     // SAFETY: not null, hence valid, as the caller vouches.
     let room = unsafe { count.read() };
     if !to.is_null() {
         for at in 0..room {
-            // SAFETY: there is room for so many, as the caller vouches.
+            // SAFETY: `to` has room for `room` handles, as the caller vouches.
             unsafe { to.add(at).write(nodes.get(at).map_or(std::ptr::null_mut(), |node| handle(*node))) };
         }
     }
@@ -95,7 +95,7 @@ unsafe fn tell_nodes(nodes: &[usize], to: *mut hipGraphNode_t, count: *mut usize
     Ok(())
 }
 
-/// Pairs of nodes from C: what goes first, and what waits for it.
+/// Reads edges from C, as pairs of a node and its dependent.
 ///
 /// # Safety
 /// Both must be null or valid for reads of `count` handles.
@@ -200,7 +200,7 @@ mod graphs {
                 let is_new = !body.edges.contains(pair) && !pairs[..at].contains(pair);
                 ensure(is_new && pair.0 != pair.1, hipErrorInvalidValue)?;
             }
-            // A circle is told of when the graph is instantiated.
+            // A cycle is reported when the graph is instantiated.
             body.edges.extend(pairs);
             Ok(())
         }

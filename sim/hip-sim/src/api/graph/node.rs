@@ -10,13 +10,13 @@ use crate::graph::{self, Operation};
 use crate::runtime::{Runtime, runtime};
 use crate::status::{Outcome, Refusal, ensure};
 
-/// Where C wants a node: the place for its handle, its graph, and the nodes that go first.
+/// The output pointer for the new node's handle, the graph, and the nodes it depends on, as passed from C.
 pub(super) type Place = (*mut hipGraphNode_t, hipGraph_t, *const hipGraphNode_t, usize);
 
-/// Adds what `make` makes.
+/// Adds a node with the operation that `make` returns.
 ///
 /// # Safety
-/// As HIP asks of the place's pointers.
+/// The place's pointers must be as HIP requires.
 pub(super) unsafe fn add(
     (to, graph, before, count): Place,
     make: impl FnOnce(&'static Runtime) -> Result<Operation, Refusal>,
@@ -33,9 +33,9 @@ pub(super) unsafe fn add(
     Ok(())
 }
 
-/// A copy of a graph, to be in another.
+/// Copies a graph to become a child graph of `graph`.
 pub(super) fn child_of(runtime: &Runtime, graph: hipGraph_t, child: hipGraph_t) -> Result<Operation, Refusal> {
-    // A graph cannot be in itself.
+    // A graph cannot contain itself.
     ensure(child.addr() != graph.addr(), hipErrorInvalidValue)?;
     let child = graph_of(runtime, child)?;
     Ok(Operation::Child(graph::copy(runtime, &child, true).ok_or(hipErrorOutOfMemory)?))

@@ -1,4 +1,4 @@
-//! User objects: what the program wants to live as long as graphs that use it.
+//! User objects: data of the program that lives as long as the graphs that retain it.
 
 use std::ffi::{c_uint, c_void};
 use std::sync::Arc;
@@ -11,11 +11,11 @@ use crate::graph::{Hold, UserObject};
 use crate::runtime::{Runtime, runtime};
 use crate::status::{Refusal, ensure};
 
-/// `hipUserObjectNoDestructorSync`: nobody can wait for the destructor. It has to be said.
+/// `hipUserObjectNoDestructorSync`: the destructor cannot be waited for. The flag is mandatory.
 const NO_SYNC: c_uint = 1;
-/// `hipGraphUserObjectMove`: the references were the caller's before.
+/// `hipGraphUserObjectMove`: takes over the caller's references.
 const MOVE: c_uint = 1;
-/// References at most.
+/// The maximum number of references.
 const MOST: c_uint = i32::MAX as c_uint;
 
 fn object_of(runtime: &Runtime, object: hipUserObject_t, count: c_uint) -> Result<Arc<UserObject>, Refusal> {
@@ -73,7 +73,7 @@ hip_functions! {
         }
         objects.retain(|hold| hold.count > 0);
         drop(objects);
-        // Outside of the lock: it may call the program.
+        // Released outside the lock: the destructor calls the program.
         ensure(object.release(count), hipErrorInvalidValue)
     }
 }

@@ -9,10 +9,10 @@ use crate::graph::Operation;
 use crate::runtime::Runtime;
 use crate::status::{Refusal, ensure};
 
-/// What a node does that signals.
+/// The operation of a signal node.
 ///
 /// # Safety
-/// `parameters` must be null or valid for a read, and what is in it as HIP asks.
+/// `parameters` must be null or valid for a read, with contents as HIP requires.
 pub(super) unsafe fn signal(
     runtime: &Runtime,
     parameters: *const hipExternalSemaphoreSignalNodeParams,
@@ -25,7 +25,7 @@ pub(super) unsafe fn signal(
     }
 }
 
-/// What a node does that waits.
+/// The operation of a wait node.
 ///
 /// # Safety
 /// As of [`signal`].
@@ -82,12 +82,12 @@ hip_functions! {
 
     since:
 
-    // Older headers have `const` for what is written to.
+    // In older headers, the output parameter is `const`.
     fn hipGraphExternalSemaphoresSignalNodeGetParams(
         of: hipGraphNode_t, to: *mut hipExternalSemaphoreSignalNodeParams,
     ) {
         describe::ask(of, to, |operation| match operation {
-            // They are the node's, which nobody changes.
+            // The pointers lead to data that the node owns and never changes.
             Operation::SignalSemaphores(node) => Some(hipExternalSemaphoreSignalNodeParams {
                 extSemArray: node.handles.as_ptr().cast_mut(),
                 paramsArray: node.parameters.as_ptr(),

@@ -21,10 +21,10 @@ struct Parameters {
     flags: c_uint,
 }
 
-/// What such a node does.
+/// The operation of such a node.
 ///
 /// # Safety
-/// `parameters` must be null or valid for a read, and what is in it as HIP asks.
+/// `parameters` must be null or valid for a read, with contents as HIP requires.
 unsafe fn operation(runtime: &Runtime, parameters: *const Parameters) -> Result<Operation, Refusal> {
     ensure(!parameters.is_null(), hipErrorInvalidValue)?;
     // SAFETY: not null, hence valid, as the caller vouches.
@@ -46,7 +46,7 @@ hip_functions! {
 
     fn hipGraphBatchMemOpNodeGetParams(of: hipGraphNode_t, to: *mut Parameters) {
         describe::ask(of, to, |operation| match operation {
-            // They are the node's, which nobody changes.
+            // The pointers lead to data that the node owns and never changes.
             Operation::Signals(node) => Some(Parameters {
                 context: super::handle(node.context),
                 count: node.parameters.len() as c_uint,
@@ -74,7 +74,7 @@ mod tests {
 
     #[test]
     fn the_layout_is_cs() {
-        // As a C compiler lays out the headers of HIP 7.2.
+        // The sizes are those that a C compiler computes from the headers of HIP 7.2.
         assert_eq!((size_of::<Parameters>(), std::mem::offset_of!(Parameters, operations)), (32, 16));
     }
 }

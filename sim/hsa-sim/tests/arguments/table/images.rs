@@ -18,12 +18,12 @@ pub(super) fn images(world: &World) -> Vec<Row> {
     let layout = || number(1, &[2, 99, u64::from(u32::MAX)]);
     let pitch = |value| Number(value, vec![(1, Expect::Error), (1 << 63, Expect::Error), (HUGE, Expect::Error)]);
     let row = || pitch(256);
-    // Of one plane.
+    // There is only one plane.
     let slice = || any(0);
     let new_image = || made(|world, _, image| world.end(Kind::Image, image));
     let new_sampler = || made(|world, _, sampler| world.end(Kind::Sampler, sampler));
     let described = |of: hsa_ext_image_descriptor_t| kept(&words_of(&of));
-    // A descriptor of the GPU's, as another driver writes it.
+    // A descriptor in the GPU's format, as another driver would write it.
     let laid_out: Vec<u32> = [1, 0x1002 << 16 | world.chip].into_iter().chain(world.image_words()).collect();
     let wrong = |mut row: Row| {
         let of = picture();

@@ -32,7 +32,7 @@ pub(super) fn memory(world: &World) -> Vec<Row> {
             may_out(),
             may_out(),
         ];
-        // Of a struct that claims to be empty there is nothing to be written; room that is refused.
+        // Nothing may be written to a struct whose stated size is 0. And an allocator that returns null.
         let empty = kept(&[0_u64; 8]);
         let huge = kept(&[u64::from(u32::MAX); 8]);
         let refuses = nowhere as *const c_void as u64;
@@ -125,7 +125,7 @@ pub(super) fn copies(world: &World) -> Vec<Row> {
     let freed = world.ended.get(&Kind::Memory).copied().unwrap_or(memory);
     let reserved = world.live[&Kind::Reserved];
     let linear = |name: &'static str, more: Vec<Argument>| {
-        // Of the program's own memory only the copy itself finds out whether it is there; its signal tells.
+        // For memory of the program, only the copy itself detects whether it is mapped; its signal reports that.
         let place = |address| Number(address, vec![(0, INVALID), (freed, Expect::Error), (reserved, Expect::Any)]);
         let arguments =
             vec![place(memory), gpu(), place(own), gpu(), part(bytes), fixed(1), signals(), Fresh(Kind::Signal, None)];
@@ -158,7 +158,7 @@ pub(super) fn copies(world: &World) -> Vec<Row> {
             .also(&[(0, at([freed, 64, 0]))], Expect::Error)
             .also(&[(1, range([all; 3]))], Expect::Any)
             .also(&[(4, range([all; 3]))], Expect::Error)
-            // Rows that all lie at one place: as many as can be counted must not be copied one by one.
+            // Rows at one address: a huge number of them must not be copied one by one.
             .also(&[(0, at([memory, 0, 0])), (2, at([memory, 0, 0])), (4, range([1, all, all]))], Expect::Error)
             .also(&[(0, at([memory, 1, 0])), (2, at([memory, 1, 0])), (4, range([1, 8, all]))], Expect::Error)
             .also(&[(0, at([memory, 8, 64])), (4, range([16, 4, 1]))], Expect::Error)
@@ -268,7 +268,7 @@ pub(super) fn virtual_memory(world: &World) -> Vec<Row> {
                 flags(),
             ],
         )
-        // As memory of the host.
+        // As host memory.
         .also(&[(3, 12288), (4, 1)], Expect::Error)
         .also(&[(3, 1 << 63), (4, 1)], Expect::Error)
         .also(&[(1, HUGE), (4, 1)], Expect::Error)
@@ -347,12 +347,12 @@ pub(super) fn virtual_memory(world: &World) -> Vec<Row> {
         )
         .also(&[(0, 0)], INVALID)
         .also(&[(0, u64::from(u32::MAX))], Expect::Error)
-        // A file that is no memory.
+        // A file that is not shared memory.
         .also(&[(2, descriptor(world))], INVALID),
         export("hsa_amd_portable_export_dmabuf", vec![]),
         export("hsa_amd_portable_export_dmabuf_v2", vec![number(0, &[2, 1 << 31, 1 << 32, HUGE])])
             .also(&[(4, 1)], Expect::Is(HSA_STATUS_SUCCESS)),
-        // A file that is no memory is not closed.
+        // A file that is not shared memory is not closed.
         Row::new("hsa_amd_portable_close_dmabuf", vec![any(descriptor(world))])
             .never()
             .off(Expect::Is(HSA_STATUS_ERROR_RESOURCE_FREE))
@@ -371,7 +371,7 @@ fn wrong_sizes() -> Vec<(u64, Expect)> {
     [0, 1 << 60, 1 << 63, HUGE, HUGE - 4095].map(|wrong| (wrong, Expect::Error)).to_vec()
 }
 
-/// Bytes to be mapped: part of a reservation may be.
+/// The size of a mapping: a part of a reservation is allowed.
 fn whole_or_less(bytes: u64) -> Argument {
     Number(bytes, [0, 1, bytes + 4096, 1 << 63, HUGE - 4095].map(|wrong| (wrong, Expect::Error)).to_vec())
 }

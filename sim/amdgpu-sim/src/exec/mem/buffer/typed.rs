@@ -8,20 +8,20 @@ use crate::exec::{Ctx, Flow, LANES, Micro, Trap, Wave};
 use crate::fault::Access;
 use crate::isa::{Flags, Op, Type};
 
-/// The instruction has the format, in bits 14:8.
+/// The instruction contains the format, in bits 14:8.
 pub(super) const OWN_FORMAT: u16 = 1 << 7;
 
-/// Which components are moved, and where they lie in the registers.
+/// The moved components and their positions in the registers.
 #[derive(Clone, Copy)]
 pub(super) struct Components {
     count: u16,
-    /// Two a register.
+    /// Two components per register.
     halves: bool,
-    /// The only one lies in the high half.
+    /// The only component is in the high half.
     high: bool,
 }
 
-/// The components that `op` moves, whose data operand has type `data`.
+/// The components that `op` moves, with a data operand of type `data`.
 pub(super) fn components(op: Op, data: Type) -> Components {
     let high = op.info().is(Flags::d16_hi);
     let halves = high || op.info().is(Flags::d16);
@@ -29,7 +29,7 @@ pub(super) fn components(op: Op, data: Type) -> Components {
 }
 
 impl Components {
-    /// In 5 bits.
+    /// Encoded in 5 bits.
     pub(super) fn pack(self) -> u16 {
         self.count | u16::from(self.halves) << 3 | u16::from(self.high) << 4
     }
@@ -42,7 +42,7 @@ impl Components {
         if self.halves { self.count.div_ceil(2) } else { self.count }
     }
 
-    /// The register of component `i`, and the bit it begins at.
+    /// The register of component `i` and its first bit.
     fn place(self, i: u16) -> (u16, u32) {
         if self.high {
             (0, 16)
@@ -54,7 +54,7 @@ impl Components {
     }
 }
 
-/// Elements on their way.
+/// Elements in transit.
 struct Elements {
     format: Format,
     data: [[u32; 4]; LANES],
@@ -72,7 +72,7 @@ impl Action for Elements {
         space.check(at, mask, bytes, 0, self.access)?;
         self.inside = mask;
         for lane in lanes(mask) {
-            // SAFETY: checked just now, all bytes of the element.
+            // SAFETY: checked just above, all bytes of the element.
             unsafe {
                 if self.access == Access::Read {
                     self.data[lane] = load_element(space, lane, at[lane], bytes);
@@ -87,7 +87,7 @@ impl Action for Elements {
     fn outside(&mut self, _: &mut Wave, _: u64) {}
 }
 
-/// The format, and which component (4 to 7), zero or one each register of a load gets.
+/// The format, and for each register of a load its component (4 to 7), zero or one.
 fn layout(w: &Wave, m: &Micro) -> (Option<Format>, [u32; 4]) {
     let word = w.slot(m.src[2] + 3);
     if m.dst2 & OWN_FORMAT != 0 {

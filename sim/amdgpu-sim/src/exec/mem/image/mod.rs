@@ -1,8 +1,8 @@
 //! MIMG: loads, stores, atomics and samples through an image descriptor.
 //!
-//! The fields of the descriptors and the order of the addresses are those of AMD's Vega and CDNA2 ISA manuals. Images are linear, which is
-//! what whoever makes the descriptor chooses; how the tiled modes and the smaller levels of a mip chain lie in memory is in
-//! no manual, and an access to one is an error that says so.
+//! The fields of the descriptors and the order of the addresses are those of AMD's Vega and CDNA2 ISA manuals. Images
+//! must be linear; the creator of the descriptor chooses that. The memory layout of tiled modes and of smaller mip
+//! levels is not documented, and an access to one is an error that says so.
 
 mod resource;
 mod sampler;
@@ -22,23 +22,23 @@ use crate::isa::{Flags, Op, Type};
 use resource::Resource;
 use sampler::{Mix, Sampler, Taps};
 
-/// `aux`: bits 3:0 the mask of components, then flags; bits 31:16 which atomic it is.
+/// `aux`: bits 3:0 the component mask, then flags; bits 31:16 the atomic operation.
 const UNNORMALIZED: u32 = 1 << 4;
-/// The shader says that the image is an array: its address has a layer.
+/// The instruction declares the image as an array: its address has a layer.
 const ARRAY: u32 = 1 << 5;
-/// A register after the data takes a status, which is zero: every texel is resident.
+/// A register after the data receives a status, which is zero: every texel is resident.
 const STATUS: u32 = 1 << 6;
-/// Components are 16 bits wide, two a register.
+/// Components have 16 bits, two per register.
 const HALVES: u32 = 1 << 7;
-/// Addresses are 16 bits wide, two a register.
+/// Addresses have 16 bits, two per register.
 const SHORT: u32 = 1 << 8;
-/// The old value comes back.
+/// The old value is returned.
 const RETURNS: u32 = 1 << 9;
-/// The address ends with a level of the mip chain.
+/// The address ends with a mip level.
 const LEVEL: u32 = 1 << 10;
-/// Texels are moved as they are, without conversion.
+/// Texels are moved without conversion.
 const PACKED: u32 = 1 << 11;
-/// Likewise, and small ones are sign-extended.
+/// Texels are moved without conversion, and small ones are sign-extended.
 const SIGNED: u32 = 1 << 12;
 
 /// The mask and the flags of an instruction.
@@ -46,7 +46,7 @@ fn flags(inst: &Inst) -> Option<u32> {
     let image = inst.mods.image?;
     let name = inst.op.mnemonic();
     let flag = |set: bool, bit: u32| if set { bit } else { 0 };
-    // No mask at all is read as the first component.
+    // An empty mask is treated as the first component.
     let mask = u32::from(image.dmask & 15).max(1);
     Some(
         mask | flag(image.unorm, UNNORMALIZED)
@@ -85,7 +85,7 @@ pub(super) fn lower(inst: &Inst, l: &mut Lowering, m: &mut Micro) -> Option<Hand
     })
 }
 
-/// Why an access to an image did not happen.
+/// Why an access to an image was not performed.
 enum Failure {
     Unsupported(&'static str),
     Memory(Box<super::AccessFault>),
@@ -123,7 +123,7 @@ impl Coordinates {
         Self { first: m.src[0], flags: m.aux }
     }
 
-    /// The instruction says that the image is an array.
+    /// Returns whether the instruction declares the image as an array.
     fn declared(self) -> bool {
         self.flags & ARRAY != 0
     }
@@ -145,7 +145,7 @@ impl Coordinates {
     }
 }
 
-/// Where the texels of the lanes are, and which lanes have one: the others are outside of the image.
+/// The positions of the lanes' texels, and the lanes whose texel is inside the image.
 fn places(w: &Wave, from: Coordinates, image: &Resource) -> Result<(Addresses, u64), &'static str> {
     let (mut at, mut inside) = (NOWHERE, 0);
     let declared = from.declared();
@@ -170,7 +170,7 @@ fn fetch<S: Space>(space: &mut S, at: &Addresses, mask: u64, bytes: u32) -> Chec
     space.check(at, mask, bytes, 0, Access::Read)?;
     let mut data = [[0; 4]; LANES];
     for lane in lanes(mask) {
-        // SAFETY: checked just now, all bytes of the texel.
+        // SAFETY: checked just above, all bytes of the texel.
         data[lane] = unsafe { load_element(space, lane, at[lane], bytes) };
     }
     Ok(data)
@@ -179,19 +179,19 @@ fn fetch<S: Space>(space: &mut S, at: &Addresses, mask: u64, bytes: u32) -> Chec
 fn put<S: Space>(space: &mut S, at: &Addresses, mask: u64, bytes: u32, data: &Bits) -> Checked {
     space.check(at, mask, bytes, 0, Access::Write)?;
     for lane in lanes(mask) {
-        // SAFETY: checked just now, all bytes of the texel, for writing.
+        // SAFETY: checked just above, all bytes of the texel, for writing.
         unsafe { store_element(space, lane, at[lane], bytes, data[lane]) };
     }
     Ok(())
 }
 
-/// The components that the mask names, lowest first.
+/// The components in the mask, lowest first.
 fn components(m: &Micro) -> impl Iterator<Item = usize> + use<> {
     let mask = m.aux & 15;
     (0..4).filter(move |i| mask >> i & 1 == 1)
 }
 
-/// Puts the components that the mask names into a lane's registers. `format` says how they become halves.
+/// Writes the components in the mask to a lane's registers. `format` determines their conversion to halves.
 fn deliver(w: &mut Wave, m: &Micro, sramecc: bool, lane: usize, texel: [u32; 4], format: Option<Texels>) {
     let mut registers = 0;
     for (n, i) in components(m).enumerate() {
@@ -241,7 +241,7 @@ fn try_load(w: &mut Wave, m: &Micro, env: &mut Env<'_>) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The words of a texel; one of less than a word is extended to it.
+/// The words of a texel. One smaller than a word is extended.
 fn unconverted(mut texel: [u32; 4], bytes: u32, signed: bool) -> [u32; 4] {
     if bytes < 4 && signed {
         let unused = 32 - 8 * bytes;
@@ -267,13 +267,13 @@ fn try_store(w: &mut Wave, m: &Micro, env: &mut Env<'_>) -> Result<(), Failure> 
     let (at, inside) = places(w, Coordinates::of(m), &image)?;
     let mut data = [[0; 4]; LANES];
     for lane in lanes(inside) {
-        // What the mask does not name is zero.
+        // Components outside the mask are zero.
         let mut texel = [0; 4];
         for (n, i) in components(m).enumerate() {
             if m.aux & HALVES == 0 {
                 texel[i] = w.row(m.src[1] + n as u16)[lane];
             } else {
-                // Of halves the mask says only how many there are.
+                // For halves, the mask only gives their number.
                 texel[n] = format.double(w.row(m.src[1] + n as u16 / 2)[lane] >> (16 * (n as u32 % 2)));
             }
         }
@@ -292,7 +292,7 @@ fn operations() -> &'static [[Option<Operation>; 2]] {
         let images = Op::ALL[first..first + count].iter();
         images
             .map(|op| {
-                // A compare and swap has two operands side by side.
+                // A compare-and-swap has two operands in consecutive registers.
                 let types =
                     if *op == Op::image_atomic_cmpswap { [Type::B64, Type::B128] } else { [Type::B32, Type::B64] };
                 types.map(|ty| Operation::of(*op, ty))
@@ -308,7 +308,7 @@ fn update(w: &mut Wave, m: &Micro, ctx: &mut Ctx<'_>) -> Flow {
 
 fn try_update(w: &mut Wave, m: &Micro, env: &mut Env<'_>) -> Result<(), Failure> {
     let which = (m.aux >> 16) as usize;
-    // How many registers the mask names says how wide the word is.
+    // The number of registers in the mask determines the width of the word.
     let registers = (m.aux & 15).count_ones();
     let swaps = which == Op::image_atomic_cmpswap as usize - Op::image_atomic_swap as usize;
     let wide = registers == if swaps { 4 } else { 2 };
@@ -348,7 +348,7 @@ fn size(w: &mut Wave, m: &Micro, ctx: &mut Ctx<'_>) -> Flow {
     Flow::Next
 }
 
-/// The texels that the samples of the lanes are made of; none for lanes that are not enabled.
+/// The texels of the lanes' samples; none for disabled lanes.
 fn taps(w: &Wave, from: Coordinates, image: &Resource, sampler: &Sampler) -> Result<Vec<Taps>, &'static str> {
     let mut taps = vec![Taps::default(); LANES];
     for lane in lanes(w.exec()) {
@@ -358,7 +358,7 @@ fn taps(w: &Wave, from: Coordinates, image: &Resource, sampler: &Sampler) -> Res
     Ok(taps)
 }
 
-/// Where the texels with a number are, and which lanes have one inside of the image that counts.
+/// The positions of the texels with a number, and the lanes whose texel is inside the image and has a weight.
 fn nth(taps: &[Taps], tap: usize) -> (Addresses, u64) {
     let (mut at, mut inside) = (NOWHERE, 0);
     for (lane, place) in taps.iter().enumerate().filter_map(|(lane, taps)| Some((lane, taps.place(tap)?))) {
@@ -368,15 +368,15 @@ fn nth(taps: &[Taps], tap: usize) -> (Addresses, u64) {
     (at, inside)
 }
 
-/// The registers that an image instruction's operands are in: rows and slots.
+/// The registers of an image instruction's operands: rows and slots.
 pub(crate) struct ImageOperands {
     pub(crate) address: u16,
     pub(crate) image: u16,
     pub(crate) sampler: Option<u16>,
 }
 
-/// What an image instruction is about to touch: where the texels of the lanes are and which lanes take part (up to eight times, for what a
-/// sample is made of), and the bytes of one. Nothing for what will not be carried out.
+/// The upcoming accesses of an image instruction: the texel positions and active lanes (up to eight of them, for the
+/// texels of a sample), and the size of a texel. Empty for an access that will not be performed.
 pub(crate) fn touched(inst: &Inst, w: &Wave, operands: &ImageOperands) -> (Vec<(Addresses, u64)>, u32) {
     let find = || -> Result<_, &'static str> {
         let flags = flags(inst).ok_or("no image")?;

@@ -3,7 +3,7 @@
 use crate::exec::Wave;
 use crate::exec::mem::format::Format;
 
-/// What an image is.
+/// The dimensionality of an image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Shape {
     Line,
@@ -12,24 +12,24 @@ pub(super) enum Shape {
     Cube,
 }
 
-/// An image descriptor, taken apart.
+/// A decoded image descriptor.
 #[derive(Clone, Debug)]
 pub(super) struct Resource {
     pub(super) shape: Shape,
-    /// Layers can be chosen.
+    /// The address can select a layer.
     array: bool,
-    /// Texels of the largest level: width, height, and depth or layers.
+    /// The size of the largest level: width, height, and depth or layers.
     size: [u32; 3],
     /// Address of the first texel.
     base: u64,
     data_format: u32,
     number_format: u32,
-    /// Texels from one row to the next.
+    /// The row pitch in texels.
     pitch: u32,
     first_layer: u32,
     first_level: u32,
     last_level: u32,
-    /// What each component of a texel is: 0, 1, or 4 to 7 for the components in memory.
+    /// The source of each component: 0, 1, or 4 to 7 for the components in memory.
     select: [u32; 4],
     tiling: u32,
     compressed: bool,
@@ -38,7 +38,7 @@ pub(super) struct Resource {
 const LEVELS: &str = "a level of a mip chain other than the largest: how they lie in memory is not documented";
 
 impl Resource {
-    /// The descriptor that begins at `slot`, or why it is none.
+    /// Decodes the descriptor that starts at `slot`, or returns why it is invalid.
     pub(super) fn read(w: &Wave, slot: u16) -> Result<Self, &'static str> {
         Self::of(std::array::from_fn(|i| w.slot(slot + i as u16)))
     }
@@ -82,7 +82,7 @@ impl Resource {
         })
     }
 
-    /// The format of its texels, if they can be reached: or why not.
+    /// The texel format, or why the texels cannot be accessed.
     pub(super) fn format(&self) -> Result<Format, &'static str> {
         if self.tiling != 0 {
             return Err("a tiled image: only the linear layout (swizzle mode 0) is known");
@@ -94,12 +94,12 @@ impl Resource {
             .ok_or("an image format that is not one, or of blocks of texels, or of depth and stencil")
     }
 
-    /// Texels a side of the largest level: width, height, and depth or layers.
+    /// The size of the largest level in texels: width, height, and depth or layers.
     pub(super) fn size(&self) -> [u32; 3] {
         self.size
     }
 
-    /// Which components of an address are x, y, and depth, layer or face. `declared`: the instruction says that it is an array.
+    /// The address components for x, y, and for depth, layer or face. `declared`: the instruction declares an array.
     pub(super) fn address(&self, declared: bool) -> [Option<u16>; 3] {
         let layer = |place: u16| (declared && self.array).then_some(place);
         match self.shape {
@@ -109,7 +109,8 @@ impl Resource {
         }
     }
 
-    /// How many components an address has, without a level. An instruction that declares an array has a layer even if the image is none.
+    /// The number of address components without a level. An instruction that declares an array has a layer even if the
+    /// image is not an array.
     pub(super) fn addresses(&self, declared: bool) -> u16 {
         match self.shape {
             Shape::Line => 1 + u16::from(declared),
@@ -118,33 +119,33 @@ impl Resource {
         }
     }
 
-    /// Whether there is the level `level`, counted from the first of the view.
+    /// Returns whether the level `level` exists, counted from the first of the view.
     pub(super) fn has_level(&self, level: u32) -> Result<bool, &'static str> {
         match self.first_level.checked_add(level) {
             Some(0) => Ok(true),
             Some(level) if level <= self.last_level => Err(LEVELS),
-            // The manual does not say what a view without levels is.
+            // The manual does not define a view without levels.
             _ if level == 0 => Err(LEVELS),
             _ => Ok(false),
         }
     }
 
-    /// Whether a level of detail has something to choose from.
+    /// Returns whether there are several levels to choose from.
     pub(super) fn has_levels(&self) -> bool {
         self.last_level > self.first_level
     }
 
-    /// The layer, or depth, of an address.
+    /// The layer or depth of an address.
     pub(super) fn layer(&self, z: u32) -> Option<u32> {
         self.first_layer.checked_add(z)
     }
 
-    /// Layers that an address can name.
+    /// The number of layers.
     pub(super) fn layers(&self) -> u32 {
         self.size[2].saturating_sub(self.first_layer).max(1)
     }
 
-    /// The address of a texel; `None` outside.
+    /// The address of a texel; `None` if it is outside.
     pub(super) fn texel(&self, [x, y]: [u32; 2], layer: Option<u32>) -> Option<u64> {
         let [width, height, depth] = self.size;
         let layer = layer.filter(|layer| *layer < depth && x < width && y < height)?;
@@ -153,7 +154,7 @@ impl Resource {
         Some(self.base + (row * u64::from(self.pitch) + u64::from(x)) * u64::from(bytes))
     }
 
-    /// Each component of a loaded texel, as the descriptor chooses it.
+    /// Selects each component of a loaded texel according to the descriptor.
     pub(super) fn select(&self, texel: [u32; 4], one: u32) -> [u32; 4] {
         self.select.map(|choice| match choice {
             1 => one,
@@ -162,7 +163,7 @@ impl Resource {
         })
     }
 
-    /// The components in memory of a texel that is stored: the other way round. Images of BGRA rely on it.
+    /// Arranges the components of a stored texel for memory: the inverse of `select`. BGRA images rely on it.
     pub(super) fn place(&self, texel: [u32; 4]) -> [u32; 4] {
         std::array::from_fn(|i| {
             let from = self.select.iter().position(|choice| *choice == 4 + i as u32);
@@ -170,12 +171,12 @@ impl Resource {
         })
     }
 
-    /// Whether a loaded component is one that memory has.
+    /// Returns whether a loaded component comes from memory.
     pub(super) fn is_from_memory(&self, i: usize) -> bool {
         self.select[i] >= 4
     }
 
-    /// What `image_get_resinfo` says of a level: width, height, depth or layers, and how many levels there are.
+    /// The result of `image_get_resinfo` for a level: width, height, depth or layers, and the number of levels.
     pub(super) fn sizes(&self, level: u32) -> [u32; 4] {
         let levels = (self.last_level + 1).saturating_sub(self.first_level);
         if level >= levels {
@@ -186,7 +187,7 @@ impl Resource {
         let (layers, height) = (self.layers(), shrunk(height));
         match (self.shape, self.array) {
             (Shape::Line, false) => [shrunk(width), 0, 0, levels],
-            // As in Direct3D, whose instruction it is.
+            // As in Direct3D, from which the instruction comes.
             (Shape::Line, true) => [shrunk(width), layers, 0, levels],
             (Shape::Plane, false) => [shrunk(width), height, 0, levels],
             (Shape::Plane, true) => [shrunk(width), height, layers, levels],

@@ -1,16 +1,16 @@
-//! The sampler descriptor (S#): four scalar registers, and which texels a sample is made of.
+//! The sampler descriptor (S#): four scalar registers, and the texels of a sample.
 //!
-//! Weights are exact; hardware keeps some bits of them. Without levels of detail (none of the instructions for compute gives one) the filters
-//! for magnification and minification have to be the same.
+//! Weights are exact; hardware keeps only some bits of them. Without levels of detail (which no compute instruction
+//! has), the filters for magnification and minification must be the same.
 
 use super::resource::{Resource, Shape};
 use crate::exec::Wave;
 use crate::exec::mem::format::Format;
 
-/// Most texels of one sample: two along each axis.
+/// The maximum number of texels of a sample: two along each axis.
 pub(super) const MOST_TAPS: usize = 8;
 
-/// What becomes of coordinates outside of the image.
+/// The treatment of coordinates outside the image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Clamp {
     Wrap,
@@ -41,7 +41,7 @@ impl Clamp {
         matches!(self, Self::HalfBorder | Self::MirrorOnceHalfBorder | Self::Border | Self::MirrorOnceBorder)
     }
 
-    /// The coordinate, in texels, before a texel is chosen.
+    /// The coordinate in texels, before a texel is selected.
     fn limit(self, u: f64, size: u32) -> f64 {
         let size = f64::from(size);
         match self {
@@ -51,7 +51,7 @@ impl Clamp {
         }
     }
 
-    /// The texel for the number of one that may lie outside; `None` is the border.
+    /// The texel for a number that may be outside; `None` is the border.
     fn texel(self, i: i64, size: u32) -> Option<u32> {
         let last = i64::from(size) - 1;
         let inside = match self {
@@ -69,7 +69,7 @@ impl Clamp {
     }
 }
 
-/// How the texels of a sample become one.
+/// How the texels of a sample are combined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Reduction {
     Blend,
@@ -77,25 +77,25 @@ enum Reduction {
     Maximum,
 }
 
-/// A sampler descriptor, taken apart.
+/// A decoded sampler descriptor.
 #[derive(Clone, Debug)]
 pub(super) struct Sampler {
     clamp: [Clamp; 3],
-    /// Coordinates are in texels.
+    /// Coordinates are in texels, not normalised.
     texels: bool,
-    /// Along each axis: the two nearest texels count, not just one.
+    /// For each axis: whether the two nearest texels are interpolated.
     linear: [bool; 3],
     reduction: Reduction,
     /// 0: transparent black, 1: black, 2: white.
     border: u32,
-    /// The faces of a cube end at their edges.
+    /// Filtering stops at the edges of a cube's faces.
     separate_faces: bool,
 }
 
 const DETAIL: &str = "a sampler that needs the level of detail, which depends on neighbouring pixels";
 
 impl Sampler {
-    /// The descriptor that begins at `slot`, for `image`; or what of it is not carried out.
+    /// Decodes the descriptor that starts at `slot`, for `image`, or returns what is not supported.
     pub(super) fn read(w: &Wave, slot: u16, texels: bool, image: &Resource) -> Result<Self, &'static str> {
         let words: [u32; 4] = std::array::from_fn(|i| w.slot(slot + i as u16));
         let field = |word: usize, first: u32, bits: u32| words[word] >> first & (u32::MAX >> (32 - bits));
@@ -118,7 +118,7 @@ impl Sampler {
             2 => Reduction::Maximum,
             _ => return Err("a sampler whose way to filter is none"),
         };
-        // Integers are not blended.
+        // Integers are not interpolated.
         let integer = image.format()?.integer();
         let plane = magnify & 1 == 1 && !integer;
         let across = match depth {
@@ -146,7 +146,7 @@ impl Sampler {
             Shape::Volume => 3,
         };
         for (d, axis) in axes.iter_mut().enumerate().take(sides) {
-            // On a cube's face they are from 0 to 1 (as AMD's device library has it) or from 1 to 2 (as graphics compilers have it).
+            // On a cube's face they are from 0 to 1 (in AMD's device library) or from 1 to 2 (in graphics compilers).
             let c = coordinates[d] - if cube && coordinates[d] > 1.0 { 1.0 } else { 0.0 };
             let u = if self.texels { c } else { c * f64::from(size[d]) };
             *axis = self.axis(d, u, size[d], cube)?;
@@ -170,7 +170,7 @@ impl Sampler {
         Ok(taps)
     }
 
-    /// The texels along one axis that count, with their weights.
+    /// The texels along one axis with their weights.
     fn axis(&self, d: usize, u: f64, size: u32, cube: bool) -> Result<[(Option<u32>, f64); 2], &'static str> {
         let clamp = if cube { Clamp::LastTexel } else { self.clamp[d] };
         let u = clamp.limit(u, size);
@@ -178,7 +178,7 @@ impl Sampler {
         let start = if linear { u - 0.5 } else { u };
         let first = start.floor();
         let second = if linear { start - first } else { 0.0 };
-        // Far outside the fraction means nothing.
+        // Far outside, the fraction is meaningless.
         let second = if second.is_finite() { second } else { 0.0 };
         let number = first as i64;
         if !linear && matches!(clamp, Clamp::HalfBorder | Clamp::MirrorOnceHalfBorder) {
@@ -193,14 +193,14 @@ impl Sampler {
         Ok([0, 1].map(|i| (clamp.texel(numbers[i], size), weights[i])))
     }
 
-    /// The texel outside of the image, before the descriptor chooses from its components.
+    /// The border texel, before the descriptor's component selection.
     pub(super) fn border(&self, image: &Resource, format: Format) -> [u32; 4] {
         let value = |i: usize| match self.border {
             2 => format.one(),
             1 if i == 3 => format.one(),
             _ => 0,
         };
-        // The colour is that of the result, wherever the image's components come from.
+        // The colour is that of the result, independent of the component selection.
         let mut texel = [0; 4];
         for i in (0..4).filter(|i| image.is_from_memory(*i)) {
             let mut result = [0; 4];
@@ -214,28 +214,28 @@ impl Sampler {
     }
 }
 
-/// The texels of one sample: where they are (`None`: the border), and how much they count.
+/// The texels of one sample: their positions (`None`: the border) and weights.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Taps([(Option<u64>, f64); MOST_TAPS]);
 
 impl Taps {
-    /// Where texel `i` is, if it counts and lies inside.
+    /// The position of texel `i`, if it has a weight and is inside.
     pub(super) fn place(&self, i: usize) -> Option<u64> {
         self.0[i].0.filter(|_| self.0[i].1 != 0.0)
     }
 
-    /// How much texel `i` counts, if at all.
+    /// The weight of texel `i`, if it has one.
     pub(super) fn weight(&self, i: usize) -> Option<f64> {
         Some(self.0[i].1).filter(|w| *w != 0.0)
     }
 }
 
-/// A sample in the making.
+/// An accumulated sample.
 #[derive(Clone, Debug)]
 pub(super) struct Mix {
     reduction: Reduction,
     integer: bool,
-    /// Without conversion, as long as there is but one texel.
+    /// The unconverted texel, while there is only one.
     only: Option<[u32; 4]>,
     sum: [f64; 4],
     count: u32,

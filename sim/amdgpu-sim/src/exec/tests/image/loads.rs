@@ -47,7 +47,7 @@ fn loads_of_every_format() {
     }
 }
 
-/// Where a texel is, counted out; `None` outside.
+/// The computed position of a texel; `None` if it is outside.
 fn offset(image: &Description, x: u32, y: u32, z: u32, bytes: usize) -> Option<usize> {
     let [width, height, depth] = image.size;
     let inside = x < width && y < height && z < depth;
@@ -58,11 +58,11 @@ fn offset(image: &Description, x: u32, y: u32, z: u32, bytes: usize) -> Option<u
 fn addresses_of_every_kind_of_image() {
     let memory = noise(910);
     let mut random = Random::new(911);
-    // Kind, size, first layer, declared as an array; then which of x, y and z the address has.
+    // Kind, size, first layer, declared as an array; then the address components of x, y and z.
     type Case = (u32, [u32; 3], u32, bool, [Option<u16>; 3], u16);
     let cases: [Case; 11] = [
         (LINE, [40, 1, 1], 0, false, [Some(0), None, None], 1),
-        // What is no array has one layer, whatever the address says.
+        // An image that is not an array has one layer, whatever the address says.
         (LINE, [40, 1, 1], 0, true, [Some(0), None, None], 2),
         (LINES, [10, 1, 5], 0, true, [Some(0), None, Some(1)], 2),
         (LINES, [10, 1, 5], 2, true, [Some(0), None, Some(1)], 2),
@@ -82,13 +82,13 @@ fn addresses_of_every_kind_of_image() {
             let faces = Description { size: if kind == CUBE { [5, 5, 6] } else { size }, ..image };
             let op = if mip { Op::image_load_mip } else { Op::image_load };
             let code = mimg(op, Image { da, a16: short, ..all(1) }, false);
-            // One beyond each side now and then, and much more.
+            // Sometimes one texel outside each side, and sometimes far outside.
             let mut address: Vec<[u32; 4]> =
                 (0..LANES).map(|_| std::array::from_fn(|i| (random.next() % [12, 11, 7, 4][i]) as u32)).collect();
             address[3][0] = if short { 0xffff } else { u32::MAX };
             address[5][usize::from(count - 1)] = 0x8000;
             for (lane, address) in address.iter_mut().enumerate() {
-                // The level: nearly always the only one there is.
+                // The level: nearly always the only existing one.
                 address[usize::from(count)] = u32::from(mip && lane % 16 == 15);
             }
             let outcome = run_one(code, &image, &memory, &|w| {
@@ -201,7 +201,7 @@ fn half_loads_clear_the_rest_where_memory_is_corrected() {
     }
 }
 
-/// A load from outside is zero in every component, those too that the descriptor sets to one.
+/// A load from outside is zero in every component, including those that the descriptor sets to one.
 #[test]
 fn loads_from_outside_are_zero() {
     let image = Description { select: [1, 4, 1, 0], ..Description::new(LINE, [16, 1, 1], 4, UINT) };

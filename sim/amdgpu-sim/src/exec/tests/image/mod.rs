@@ -1,5 +1,5 @@
-//! Images, against models of their own: fields of texels in double precision, addresses counted out, and the formulas of OpenGL's
-//! specification for coordinates outside of an image.
+//! Images, compared with separate models: fields of texels in double precision, explicitly computed addresses, and the
+//! formulas of OpenGL's specification for coordinates outside an image.
 
 use super::device::{Memories, Outcome, on};
 use super::*;
@@ -13,10 +13,10 @@ mod stores;
 
 /// Bytes of device memory that [`on`] has.
 const SIZE: usize = 4096;
-/// Where the data registers begin; the address is before them.
+/// The first data register; the address is before it.
 const DATA: u16 = 4;
 
-/// An image descriptor in the making.
+/// The parameters of an image descriptor.
 #[derive(Clone, Copy)]
 pub(super) struct Description {
     kind: u32,
@@ -78,7 +78,7 @@ impl Description {
     }
 }
 
-/// A sampler descriptor in the making: the clamp modes of the three axes are the same.
+/// The parameters of a sampler descriptor: the three axes have the same clamp mode.
 #[derive(Clone, Copy, Default)]
 struct Sampling {
     clamp: u32,
@@ -133,7 +133,7 @@ fn sampled(code: Inst, image: &Description, sampler: Sampling, memory: &[u8], se
     on(&[code], &Memories { device: memory, ..Memories::default() }, &|w, base| {
         image.words(base).into_iter().enumerate().for_each(|(i, word)| w.set_slot(8 + i as u16, word));
         sampler.words().into_iter().enumerate().for_each(|(i, word)| w.set_slot(16 + i as u16, word));
-        // What the instruction is not to touch.
+        // Registers that the instruction must not change.
         (DATA..DATA + 5).for_each(|row| w.row_mut(row).fill(0xdead_0000 | u32::from(row)));
         set_up(w);
     })
@@ -197,7 +197,7 @@ fn field(texel: &[u8], from: u32, width: u32) -> u32 {
     (from..from + width).map(|i| u32::from(texel[i as usize / 8] >> (i % 8) & 1) << (i - from)).sum()
 }
 
-/// What a component means, as bits of a float or of an integer.
+/// The value of a component, as the bits of a float or integer.
 fn meaning(bits: u32, width: u32, number: u32, alpha: bool) -> u32 {
     let most = 2_f64.powi(width as i32) - 1.0;
     let half = 2_f64.powi(width as i32 - 1);

@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// The texel of a number that may lie outside, by OpenGL's formulas: `None` is the border.
+/// The texel for a number that may be outside, according to OpenGL's formulas: `None` is the border.
 fn wrapped(mode: u32, i: i64, n: i64) -> Option<i64> {
     let mirror = |a: i64| if a >= 0 { a } else { -(1 + a) };
     let inside = |i: i64| (0..n).contains(&i).then_some(i);
@@ -20,7 +20,7 @@ fn wrapped(mode: u32, i: i64, n: i64) -> Option<i64> {
 /// The texels along an axis with their weights.
 fn axis(mode: u32, linear: bool, u: f64, n: i64) -> Vec<(Option<i64>, f64)> {
     let (mode, u) = match mode {
-        // OpenGL's old CLAMP: the coordinate is limited to the image, and the border shows through half a texel.
+        // OpenGL's old CLAMP: the coordinate is limited to the image, and the border contributes up to half a texel.
         4 => (6, u.max(0.0).min(n as f64)),
         // Below zero the image is mirrored.
         5 => (7, u.abs().min(n as f64)),
@@ -37,7 +37,7 @@ fn axis(mode: u32, linear: bool, u: f64, n: i64) -> Vec<(Option<i64>, f64)> {
 
 #[test]
 fn samples() {
-    // Words that are small integers as floats: blends with weights of eighths are exact.
+    // Words that are small integers as floats: interpolation with weights in eighths is exact.
     let mut random = Random::new(960);
     let memory: Vec<u8> =
         (0..SIZE / 4).flat_map(|_| ((random.next() % 1000) as f32 - 500.0).to_bits().to_le_bytes()).collect();
@@ -85,7 +85,7 @@ fn samples() {
                 let u = texels[lane];
                 let mut axes: Vec<_> = (0..sides).map(|d| axis(clamp, filter == 1, u[d], i64::from(size[d]))).collect();
                 if clamp == 4 || clamp == 5 {
-                    // Without a blend the limited coordinate never shows the border.
+                    // Without interpolation the clamped coordinate never shows the border.
                     for (d, axis) in axes.iter_mut().enumerate().filter(|_| filter == 0) {
                         let last = i64::from(size[d]) - 1;
                         let limited = if clamp == 5 { u[d].abs() } else { u[d] };
@@ -138,7 +138,7 @@ fn samples() {
 #[test]
 fn samples_of_integers_halves_and_cubes() {
     let memory = noise(970);
-    // Integers are not blended, though the sampler says so.
+    // Integers are not interpolated, even if the sampler says so.
     let image = Description::new(LINE, [64, 1, 1], 1, UINT);
     let sampler = Sampling { filter: 1, unnormalized: true, ..Sampling::default() };
     let outcome = sampled(mimg(Op::image_sample, all(1), false), &image, sampler, &memory, &|w| {
@@ -178,7 +178,7 @@ fn samples_of_integers_halves_and_cubes() {
             assert_eq!(registers(&outcome, lane)[0], u32::from_le_bytes(memory[at..at + 4].try_into().unwrap()));
         }
     }
-    // Not a number, and infinities, are somewhere in the image or its border, and no reason to stop.
+    // NaN and infinities select some texel or the border, and must not panic.
     for clamp in 0..8 {
         let sampler = Sampling { clamp, filter: 1, ..Sampling::default() };
         let image = Description::new(PLANE, [8, 8, 1], 4, FLOAT);
@@ -193,7 +193,7 @@ fn samples_of_integers_halves_and_cubes() {
     }
 }
 
-/// Floats that arithmetic would change come through a sample of one texel as they are; no number is read as coordinate zero.
+/// Floats that arithmetic would change are preserved by a sample of one texel; NaN is treated as coordinate zero.
 #[test]
 fn single_texels_keep_their_bits() {
     let image = Description::new(LINE, [4, 1, 1], 4, FLOAT);
@@ -206,7 +206,7 @@ fn single_texels_keep_their_bits() {
     });
     (0..63).for_each(|lane| assert_eq!(registers(&outcome, lane)[0], texels[lane % 4], "{lane}"));
     assert_eq!(registers(&outcome, 63)[0], texels[0]);
-    // Where what is outside counts, coordinate zero lies half a texel from the border.
+    // If the outside contributes, coordinate zero is half a texel from the border.
     let sampler = Sampling { clamp: 6, filter: 1, unnormalized: true, border: 2, ..Sampling::default() };
     let memory: Vec<u8> = [5.0_f32; 4].iter().flat_map(|t| t.to_le_bytes()).collect();
     let outcome = sampled(mimg(Op::image_sample, all(1), false), &image, sampler, &memory, &|w| {
@@ -215,7 +215,7 @@ fn single_texels_keep_their_bits() {
     assert_eq!(registers(&outcome, 7)[0], 3.0_f32.to_bits());
 }
 
-/// A cube whose faces are apart blends up to the edge of a face with that face's own texels; another one is refused there.
+/// With separate faces, a cube interpolates only within a face; other settings are refused there.
 #[test]
 fn faces_that_are_apart_end_at_their_edges() {
     let image = Description::new(CUBE, [4, 4, 1], 4, FLOAT);
@@ -227,7 +227,7 @@ fn faces_that_are_apart_end_at_their_edges() {
         w.row_mut(1).fill(0.375_f32.to_bits());
         w.row_mut(2).fill(2.0_f32.to_bits());
     };
-    // Half a texel outside of the second row of the third face, and between its first two texels.
+    // Half a texel outside the second row of the third face, and between its first two texels.
     for (x, expected) in [(0.0, 36.0_f32), (0.25, 36.5), (1.0, 39.0)] {
         let outcome = sampled(code, &image, sampler, &memory, &|w| at(w, x));
         assert_eq!(registers(&outcome, 9)[0], expected.to_bits(), "{x}");

@@ -1,4 +1,4 @@
-//! Stores, atomic operations, and what an image may not reach.
+//! Stores, atomic operations, and invalid accesses of images.
 
 use super::*;
 
@@ -32,7 +32,7 @@ fn stores_of_every_format() {
                 for (i, width) in widths.iter().enumerate() {
                     let (got, old) = (field(got, from, *width), field(&texels[lane * bytes..], from, *width));
                     let nan = float && f32::from_bits(values[lane][i]).is_nan();
-                    // The lowest of a normalised integer has two encodings.
+                    // The lowest value of a normalised integer has two encodings.
                     let lowest = number == 1 && old == 1 << (width - 1);
                     assert!(got == old || nan || lowest, "{data} {number} {i}: {got:#x}, not {old:#x}");
                     from += width;
@@ -46,7 +46,7 @@ fn stores_of_every_format() {
 
 #[test]
 fn stores_limit_what_does_not_fit() {
-    // Number format, what is stored (a float, or an integer's bits), and what a byte becomes.
+    // Number format, the stored value (a float, or an integer's bits), and the resulting byte.
     let cases: [(u32, u32, u8); 14] = [
         (0, 2.0_f32.to_bits(), 255),
         (0, (-1.0_f32).to_bits(), 0),
@@ -92,7 +92,7 @@ fn stores_by_mask_halves_swizzles_and_levels() {
     let [a, b, c, d] = [0x11, 0x22, 0x33, 0x44];
     assert_eq!(run(Op::image_store, all(15), bytes, [a, b, c, d], 0), [0x11, 0x22, 0x33, 0x44]);
     assert_eq!(run(Op::image_store, all(0b1010), bytes, [a, b, c, d], 0), [0, 0x11, 0, 0x22], "the others are zero");
-    // Of halves only the count matters.
+    // For halves only the number of components matters.
     let halves = Image { d16: true, ..all(0b1010) };
     assert_eq!(run(Op::image_store, halves, bytes, [0x0022_0011, c, d, d], 0), [0x11, 0x22, 0, 0]);
     let halves = Image { d16: true, ..all(0b0111) };
