@@ -40,7 +40,8 @@ impl CudaBlasLT {
         stream.context().make_current(NOT_READY)?;
         let workspace =
             Workspace::new(stream.clone()).map_err(|_| CublasError(sys::cublasStatus_t::CUBLAS_STATUS_ALLOC_FAILED))?;
-        Ok(Self { handle: result::create_handle()?, workspace, stream })
+        let handle = stream.context().create_apart(NOT_READY, result::create_handle)?;
+        Ok(Self { handle, workspace, stream })
     }
 }
 

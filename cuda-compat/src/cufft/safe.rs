@@ -133,8 +133,8 @@ impl CudaFft {
         make: impl FnOnce() -> Result<sys::cufftHandle, CufftError>,
     ) -> Result<Self, CufftError> {
         let sizes = sizes?;
-        stream.context().make_current(NOT_READY)?;
-        let plan = Self { handle: make()?, stream, sizes, turn: Mutex::new(()) };
+        let handle = stream.context().create_apart(NOT_READY, make)?;
+        let plan = Self { handle, stream, sizes, turn: Mutex::new(()) };
         // SAFETY: both are alive.
         unsafe { result::set_stream(plan.handle, plan.stream.cu_stream() as _) }?;
         Ok(plan)

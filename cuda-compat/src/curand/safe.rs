@@ -40,8 +40,8 @@ impl CudaRng {
     /// `CURAND_STATUS_NOT_INITIALIZED` if hipRAND cannot be loaded: [`sys::load_error`] returns the reason.
     #[doc(alias("hiprandCreateGenerator", "hiprandSetStream"))]
     pub fn new(seed: u64, stream: Arc<CudaStream>) -> Result<Self, CurandError> {
-        stream.context().make_current(NOT_READY)?;
-        let rng = Self { generator: result::create_generator()?, stream, seed, offset: None };
+        let generator = stream.context().create_apart(NOT_READY, result::create_generator)?;
+        let rng = Self { generator, stream, seed, offset: None };
         // SAFETY: both are alive.
         unsafe { result::set_stream(rng.generator, rng.stream.cu_stream() as _) }?;
         // SAFETY: the generator is alive.

@@ -33,8 +33,8 @@ macro_rules! handles {
             /// `CUSOLVER_STATUS_NOT_INITIALIZED` if hipSOLVER cannot be loaded: [`sys::load_error`] returns the reason.
             #[doc(alias($hip))]
             pub fn new(stream: Arc<CudaStream>) -> Result<Self, CusolverError> {
-                stream.context().make_current(NOT_READY)?;
-                let made = Self { handle: result::$create()?, stream };
+                let handle = stream.context().create_apart(NOT_READY, result::$create)?;
+                let made = Self { handle, stream };
                 // SAFETY: both are alive.
                 unsafe { result::$set_stream(made.handle, made.stream.cu_stream() as _) }?;
                 Ok(made)

@@ -1,6 +1,6 @@
 //! Graphs keep the resources that they use, and do not use memory that may be freed or borrowed when they are launched.
 
-use std::sync::Arc;
+use std::sync::{Arc, Barrier};
 
 use cuda_compat::driver::sys::{CUgraphInstantiate_flags, CUresult, CUstreamCaptureMode};
 use cuda_compat::driver::{CudaContext, CudaGraph, CudaStream, DriverError};
@@ -9,16 +9,11 @@ use crate::{context, vector_add};
 
 const N: usize = 1 << 12;
 
-/// Captures a graph of the work that `body` queues. `body` is called again if a wait for the device in another test's
-/// thread has ended the capture.
-pub(crate) fn captured(stream: &Arc<CudaStream>, mut body: impl FnMut() -> Result<(), DriverError>) -> CudaGraph {
-    loop {
-        stream.begin_capture(CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_RELAXED).unwrap();
-        let queued = body();
-        if let (Ok(()), Ok(Some(graph))) = (queued, stream.end_capture(CUgraphInstantiate_flags(0))) {
-            return graph;
-        }
-    }
+/// Captures a graph of the work that `body` queues.
+pub(crate) fn captured(stream: &Arc<CudaStream>, body: impl FnOnce() -> Result<(), DriverError>) -> CudaGraph {
+    stream.begin_capture(CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_RELAXED).unwrap();
+    body().unwrap();
+    stream.end_capture(CUgraphInstantiate_flags(0)).unwrap().unwrap()
 }
 
 fn is_refused<T>(result: Result<T, DriverError>) -> bool {
@@ -176,19 +171,114 @@ fn a_capture_goes_on_after_a_refused_end() {
     let mut victim = stream.clone_htod(&[1_u8; N]).unwrap();
     stream.begin_capture(CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL).unwrap();
     stream.memset_zeros(&mut victim).unwrap();
-    let elsewhere = std::thread::scope(|scope| {
-        let end = || stream.end_capture(CUgraphInstantiate_flags(0)).map(|graph| graph.map(drop));
-        scope.spawn(end).join().unwrap()
-    });
-    // A runtime may end the capture nevertheless.
-    if elsewhere.is_ok() {
-        return;
-    }
-    let Ok(Some(graph)) = stream.end_capture(CUgraphInstantiate_flags(0)) else { return };
+    let end = || stream.end_capture(CUgraphInstantiate_flags(0));
+    assert!(std::thread::scope(|scope| scope.spawn(|| end().is_err()).join().unwrap()));
+    let graph = end().unwrap().unwrap();
     drop(victim);
     stream.synchronize().unwrap();
     let others: Vec<_> = (0..8).map(|_| stream.clone_htod(&[7_u8; N]).unwrap()).collect();
     graph.launch().unwrap();
     stream.synchronize().unwrap();
     assert!(others.iter().all(|other| stream.clone_dtoh(other).unwrap() == [7; N]));
+}
+
+/// Contexts, first streams, and waits for the device and its default stream: all of them end captures in HIP.
+#[test]
+fn waits_of_other_threads_leave_captures_alone() {
+    const MODES: [CUstreamCaptureMode; 3] = [
+        CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_GLOBAL,
+        CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL,
+        CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_RELAXED,
+    ];
+    const ROUNDS: usize = 30;
+    let start = Barrier::new(4);
+    std::thread::scope(|scope| {
+        for thread in 0..2 {
+            let start = &start;
+            scope.spawn(move || {
+                let context = context();
+                let stream = context.new_stream().unwrap();
+                let mut slice = stream.clone_htod(&[1_u32; N]).unwrap();
+                start.wait();
+                for round in 0..ROUNDS {
+                    stream.begin_capture(MODES[(round + thread) % 3]).unwrap();
+                    stream.memset_zeros(&mut slice).unwrap();
+                    std::thread::yield_now();
+                    let graph = stream.end_capture(CUgraphInstantiate_flags(0)).unwrap().unwrap();
+                    stream.memcpy_htod(&[round as u32 + 1; N], &mut slice).unwrap();
+                    graph.launch().unwrap();
+                    assert_eq!(stream.clone_dtoh(&slice).unwrap(), [0; N]);
+                }
+                context.check_err().unwrap();
+            });
+        }
+        let start = &start;
+        scope.spawn(move || {
+            start.wait();
+            for _ in 0..ROUNDS {
+                let context = context();
+                let own = context.default_stream().clone_htod(&[7_u32; N]).unwrap();
+                let stream = context.new_stream().unwrap();
+                assert_eq!(stream.clone_dtoh(&own).unwrap(), [7; N]);
+                context.synchronize().unwrap();
+            }
+        });
+        scope.spawn(move || {
+            let context = context();
+            let stream = context.default_stream();
+            start.wait();
+            for round in 0..ROUNDS as u32 {
+                let slice = stream.clone_htod(&vec![round; N]).unwrap();
+                stream.synchronize().unwrap();
+                assert_eq!(stream.clone_dtoh(&slice).unwrap(), [round; N]);
+            }
+            context.check_err().unwrap();
+        });
+    });
+}
+
+#[test]
+fn a_thread_that_captures_uses_its_default_stream() {
+    let context = context();
+    let (stream, default) = (context.new_stream().unwrap(), context.default_stream());
+    let mut slice = stream.clone_htod(&[1_u32; N]).unwrap();
+    let other = default.clone_htod(&[2_u32; N]).unwrap();
+    let graph = captured(&stream, || {
+        stream.memset_zeros(&mut slice)?;
+        assert_eq!(default.clone_dtoh(&other)?, [2; N]);
+        default.synchronize()?;
+        // It would wait for itself.
+        assert!(is_refused(context.synchronize()));
+        // The first stream of a context.
+        let fresh = crate::context();
+        assert_eq!(fresh.new_stream()?.clone_dtoh(&other)?, [2; N]);
+        Ok(())
+    });
+    graph.launch().unwrap();
+    assert_eq!(stream.clone_dtoh(&slice).unwrap(), [0; N]);
+    context.check_err().unwrap();
+}
+
+/// As in CUDA, the thread that begins a capture also ends it, except in relaxed mode.
+#[test]
+fn captures_are_ended_by_their_thread() {
+    let context = context();
+    for (mode, refused) in [
+        (CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_GLOBAL, true),
+        (CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL, true),
+        (CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_RELAXED, false),
+    ] {
+        let stream = context.new_stream().unwrap();
+        let mut slice = stream.clone_htod(&[1_u8; N]).unwrap();
+        stream.begin_capture(mode).unwrap();
+        stream.memset_zeros(&mut slice).unwrap();
+        let end = || stream.end_capture(CUgraphInstantiate_flags(0));
+        let launch = || end().map(|graph| graph.unwrap().launch().unwrap());
+        let elsewhere = std::thread::scope(|scope| scope.spawn(launch).join().unwrap());
+        if refused {
+            assert_eq!(elsewhere.unwrap_err().0, CUresult::CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD);
+            launch().unwrap();
+        }
+        assert_eq!(stream.clone_dtoh(&slice).unwrap(), [0; N]);
+    }
 }

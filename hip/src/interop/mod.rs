@@ -78,8 +78,9 @@ mod uses;
 mod views;
 
 pub use crate::memory::dlpack::Element;
+pub use crate::stream::captures::ForeignCapture;
 pub use library_error::LibraryError;
 pub use tracked::Tracked;
-pub use uses::{Guard, Uses, call_on_streams, wait_for_device};
+pub use uses::{Guard, Uses, call_on_streams, wait_for_current_device, wait_for_device};
 
 pub(crate) use uses::on_streams;

@@ -326,11 +326,18 @@ pub fn wait_for_device<R, E: From<Error>>(
     device: &Device,
     call: impl FnOnce() -> result::Result<R, E>,
 ) -> result::Result<R, E> {
+    wait_for_current_device(|| device.with_current(call)?)
+}
+
+/// Like [`wait_for_device`], for the device or the context that is current in the thread.
+///
+/// # Errors
+/// Those of [`wait_for_device`].
+pub fn wait_for_current_device<R, E: From<Error>>(call: impl FnOnce() -> result::Result<R, E>) -> result::Result<R, E> {
     let mut call = Some(call);
     loop {
         idle::wait_to_be_apart("the call")?;
-        let made = device.with_current(|| idle::try_apart(|| call.take().map(|call| call())))?;
-        if let Some(made) = made.flatten() {
+        if let Some(made) = idle::try_apart(|| call.take().map(|call| call())).flatten() {
             return made;
         }
     }

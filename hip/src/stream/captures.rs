@@ -1,12 +1,15 @@
 //! The number of captures in progress, and calls that must not be made during one.
 
 use std::cell::Cell;
+use std::result;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread::{self, ThreadId};
 
-use crate::core::error::Result;
+use crate::core::context;
+use crate::core::error::Error;
 use crate::core::later;
-use crate::core::lock::RwLock;
+use crate::core::lock::{Mutex, RwLock};
 use crate::core::queue::{Blocker, Queue, Verdict};
 
 /// The number of captures, in all threads. Locked during the calls that begin or end a capture.
@@ -15,16 +18,17 @@ static CAPTURES: RwLock<usize> = RwLock::new(0);
 /// The same number, readable without a lock.
 static COUNT: AtomicUsize = AtomicUsize::new(0);
 
+/// The threads that have begun the captures in progress.
+static THREADS: Mutex<Vec<ThreadId>> = Mutex::new(Vec::new());
+
 thread_local! {
-    /// The number of captures of this thread.
-    static OWN: Cell<usize> = const { Cell::new(0) };
     /// Whether this thread is inside of [`apart_from_captures`].
     static APART: Cell<bool> = const { Cell::new(false) };
 }
 
 /// Returns whether this thread is in a capture.
 pub(super) fn is_capturing() -> bool {
-    OWN.get() != 0
+    COUNT.load(Ordering::Acquire) != 0 && THREADS.lock().contains(&thread::current().id())
 }
 
 /// A queue that stands for all captures: its work is over when there are none.
@@ -83,13 +87,13 @@ impl Drop for Inside {
 
 /// Makes `begin`, the call that begins a capture of this thread, and counts the capture if the call succeeds. Returns
 /// `None` without making it while another thread is inside of [`apart_from_captures`].
-pub(super) fn try_begin(begin: impl FnOnce() -> Result<()>) -> Option<Result<()>> {
+pub(super) fn try_begin<E>(begin: impl FnOnce() -> result::Result<(), E>) -> Option<result::Result<(), E>> {
     let mut captures = CAPTURES.try_write()?;
     let begun = begin();
     if begun.is_ok() {
         *captures += 1;
+        THREADS.lock().push(thread::current().id());
         COUNT.store(*captures, Ordering::Release);
-        OWN.set(OWN.get() + 1);
     }
     Some(begun)
 }
@@ -99,11 +103,61 @@ pub(super) fn wait_to_begin() {
     drop(CAPTURES.write());
 }
 
-/// Makes `end`, the call that ends a capture of this thread, which counts no more.
+/// Makes `end`, the call that ends a capture of this thread, which then is no longer counted.
 pub(super) fn end<R>(end: impl FnOnce() -> R) -> R {
     let mut captures = CAPTURES.write();
+    uncount(&mut captures, thread::current().id());
+    end()
+}
+
+fn uncount(captures: &mut usize, thread: ThreadId) {
     *captures -= 1;
     COUNT.store(*captures, Ordering::Release);
-    OWN.set(OWN.get().saturating_sub(1));
-    end()
+    let mut threads = THREADS.lock();
+    if let Some(at) = threads.iter().position(|&other| other == thread) {
+        threads.swap_remove(at);
+    }
+}
+
+/// A capture that another crate makes, of a stream that this crate does not own. It is counted until it is dropped:
+/// meanwhile, the calls of this crate that would invalidate it ([`wait_for_device`](crate::interop::wait_for_device)) wait.
+#[must_use = "the capture is no longer counted when it is dropped"]
+#[derive(Debug)]
+pub struct ForeignCapture {
+    /// The thread that began it.
+    thread: ThreadId,
+}
+
+impl ForeignCapture {
+    /// Makes `begin`, the call that begins the capture (`hipStreamBeginCapture`), when no thread waits for a device.
+    ///
+    /// # Errors
+    /// The error of `begin`; [`Error::InHostFunction`] and others for a thread in which HIP cannot be called.
+    #[doc(alias = "hipStreamBeginCapture")]
+    pub fn begin<E: From<Error>>(begin: impl FnOnce() -> result::Result<(), E>) -> result::Result<Self, E> {
+        context::check_caller()?;
+        let mut begin = Some(begin);
+        loop {
+            if let Some(begun) = try_begin(|| begin.take().map_or(Ok(()), |begin| begin())) {
+                return begun.map(|()| Self { thread: thread::current().id() });
+            }
+            wait_to_begin();
+        }
+    }
+
+    /// Makes `end`, the call that ends the capture (`hipStreamEndCapture`), when no thread waits for a device. If `end`
+    /// succeeds, drop this value.
+    #[doc(alias = "hipStreamEndCapture")]
+    pub fn end<R>(&mut self, end: impl FnOnce() -> R) -> R {
+        let _captures = CAPTURES.write();
+        end()
+    }
+}
+
+impl Drop for ForeignCapture {
+    fn drop(&mut self) {
+        if !context::is_forked() {
+            uncount(&mut CAPTURES.write(), self.thread);
+        }
+    }
 }

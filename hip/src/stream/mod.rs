@@ -3,7 +3,7 @@
 #[cfg(feature = "rocm-7-1")]
 mod attributes;
 mod capture;
-mod captures;
+pub(crate) mod captures;
 mod completion;
 mod create;
 pub(crate) mod event;

@@ -48,8 +48,8 @@ impl CudaBlas {
     /// `CUBLAS_STATUS_NOT_INITIALIZED` if hipBLAS cannot be loaded: [`sys::load_error`] returns the reason.
     #[doc(alias("hipblasCreate", "hipblasSetStream"))]
     pub fn new(stream: Arc<CudaStream>) -> Result<Self, CublasError> {
-        stream.context().make_current(NOT_READY)?;
-        let blas = Self { handle: result::create_handle()?, stream };
+        let handle = stream.context().create_apart(NOT_READY, result::create_handle)?;
+        let blas = Self { handle, stream };
         // SAFETY: both are alive.
         unsafe { result::set_stream(blas.handle, blas.stream.cu_stream() as _) }?;
         Ok(blas)

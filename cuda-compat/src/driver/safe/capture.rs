@@ -3,8 +3,14 @@
 use std::any::Any;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, ThreadId};
+
+use hip::interop::ForeignCapture;
 
 use super::CudaContext;
+use super::waits::Failed;
+use crate::driver::result::{self, DriverError};
+use crate::driver::sys;
 
 /// A resource that a graph uses: the uses of memory, or a module. A capture only keeps it alive.
 pub(super) type Kept = Arc<dyn Any + Send + Sync>;
@@ -71,6 +77,64 @@ impl Captures {
         if !kept.iter().any(|known| Arc::ptr_eq(known, &new)) {
             kept.push(new);
         }
+    }
+}
+
+/// A capture in progress, which its stream owns. [`finish`](Self::finish) it when HIP has ended it.
+#[derive(Debug)]
+pub(super) struct Capturing {
+    capture: ForeignCapture,
+    /// The thread that must end it, if that matters.
+    thread: Option<ThreadId>,
+}
+
+impl Capturing {
+    /// Begins a capture. HIP is asked for the relaxed mode: in the other modes it also rejects the waits of other
+    /// threads, even for streams that are not captured, and invalidates the capture; a wait that is not made leaves
+    /// queued copies behind that use memory which is freed next.
+    ///
+    /// # Errors
+    /// A status of HIP.
+    ///
+    /// # Safety
+    /// The stream must be alive.
+    pub(super) unsafe fn begin(raw: sys::CUstream, mode: sys::CUstreamCaptureMode) -> Result<Self, DriverError> {
+        const RELAXED: sys::CUstreamCaptureMode = sys::CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_RELAXED;
+        CAPTURES.begin();
+        // SAFETY: the caller's stream.
+        let begun = ForeignCapture::begin(|| unsafe { result::stream::begin_capture(raw, RELAXED) }.map_err(Failed));
+        match begun {
+            Ok(capture) => Ok(Self { capture, thread: (mode != RELAXED).then(|| thread::current().id()) }),
+            Err(Failed(error)) => {
+                drop(CAPTURES.end());
+                CAPTURES.end_of_graph();
+                Err(error)
+            }
+        }
+    }
+
+    /// Makes `end`, a call that ends the capture.
+    ///
+    /// # Errors
+    /// The error of `end`; `CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD`, without the call, in another thread than the one
+    /// that began the capture, unless it is in relaxed mode.
+    pub(super) fn end<R>(&mut self, end: impl FnOnce() -> Result<R, DriverError>) -> Result<R, DriverError> {
+        if self.thread.is_some_and(|thread| thread != thread::current().id()) {
+            return Err(DriverError(sys::CUresult::CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD));
+        }
+        self.capture.end(end)
+    }
+
+    /// Makes `destroy`, which destroys the captured stream and so ends the capture without a graph.
+    pub(super) fn abandon(mut self, destroy: impl FnOnce()) {
+        self.capture.end(destroy);
+        drop(self.finish());
+        CAPTURES.end_of_graph();
+    }
+
+    /// Returns the resources that the captured graph keeps. The graph remains counted.
+    pub(super) fn finish(self) -> Vec<Kept> {
+        CAPTURES.end()
     }
 }
 

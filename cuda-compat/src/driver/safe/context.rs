@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 
+use super::waits::{apart_from_captures, wait_for_default_stream, wait_for_device};
 use crate::driver::result::{self, DriverError};
 use crate::driver::sys;
 
@@ -243,6 +244,18 @@ impl CudaContext {
         })
     }
 
+    /// Creates an object of a library on this device. Libraries wait for the device then, which ends captures: so this
+    /// waits until no other thread captures a stream.
+    ///
+    /// # Errors
+    /// The error of `create`; `failed` if the device cannot be made current: [`check_err`](Self::check_err) returns the
+    /// reason.
+    #[allow(dead_code, reason = "of the features for libraries")]
+    pub(crate) fn create_apart<R, E>(&self, failed: E, create: impl FnOnce() -> Result<R, E>) -> Result<R, E> {
+        self.make_current(failed)?;
+        apart_from_captures(create)
+    }
+
     /// Returns an attribute of the device.
     ///
     /// # Errors
@@ -256,9 +269,10 @@ impl CudaContext {
     /// Blocks until all work of the device is done.
     ///
     /// # Errors
-    /// An error of that work, or an earlier one ([`check_err`](Self::check_err)); the work is done in any case.
+    /// An error of that work, or an earlier one ([`check_err`](Self::check_err)); the work is done in either case.
+    /// `CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED` if this thread captures a stream; captures of other threads are waited for.
     pub fn synchronize(&self) -> Result<(), DriverError> {
-        self.in_any_case(result::ctx::synchronize)
+        self.in_any_case(wait_for_device)
     }
 
     /// Makes the host sleep while it waits for the device.
@@ -365,7 +379,7 @@ impl CudaContext {
     pub(super) fn add_stream(&self) -> Result<(), DriverError> {
         let is_first = self.streams.fetch_add(1, Ordering::Relaxed) == 0;
         match is_first && self.is_event_tracking() {
-            true => self.synchronize(),
+            true => self.in_any_case(|| wait_for_device().or_else(|_| wait_for_default_stream())),
             false => Ok(()),
         }
     }

@@ -1,8 +1,8 @@
 //! Graphs: work that is recorded once, and launched repeatedly.
 
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
 
-use super::capture::{CAPTURES, Kept};
+use super::capture::{CAPTURES, Capturing, Kept};
 use super::usage::Usage;
 use super::{CudaEvent, CudaStream, DriverError};
 use crate::driver::{result, sys};
@@ -51,41 +51,43 @@ impl Drop for CudaGraph {
 impl CudaStream {
     /// Starts to record the work of the stream instead of running it.
     ///
+    /// `mode` decides which threads may end the recording. It refuses no calls of other threads, as CUDA does: these
+    /// are in order with the recording, or wait for its end.
+    ///
     /// # Errors
     /// `CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED` for the default stream; a status of HIP.
     #[doc(alias("cuStreamBeginCapture", "hipStreamBeginCapture"))]
     pub fn begin_capture(&self, mode: sys::CUstreamCaptureMode) -> Result<(), DriverError> {
         self.context().bind_to_thread()?;
-        CAPTURES.begin();
+        let mut capturing = self.capturing.lock().unwrap_or_else(PoisonError::into_inner);
         // SAFETY: the stream is alive.
-        let begun = unsafe { result::stream::begin_capture(self.cu_stream(), mode) };
-        match begun {
-            Ok(()) => _ = self.set_capturing(true),
-            Err(_) => {
-                drop(CAPTURES.end());
-                CAPTURES.end_of_graph();
-            }
-        }
-        begun
+        *capturing = Some(unsafe { Capturing::begin(self.cu_stream(), mode) }?);
+        Ok(())
     }
 
     /// Ends the recording, and returns the work as a graph; `None` if there is no graph.
     ///
     /// # Errors
-    /// `CUDA_ERROR_INVALID_VALUE` for flags that exclude each other; a status of HIP.
+    /// `CUDA_ERROR_INVALID_VALUE` for flags that exclude each other; `CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD` in
+    /// another thread than the one that began the recording, unless it did so in relaxed mode; a status of HIP.
     #[doc(alias("cuStreamEndCapture", "hipStreamEndCapture"))]
     pub fn end_capture(
         self: &Arc<Self>,
         flags: sys::CUgraphInstantiate_flags,
     ) -> Result<Option<CudaGraph>, DriverError> {
         self.context().bind_to_thread()?;
+        let mut capturing = self.capturing.lock().unwrap_or_else(PoisonError::into_inner);
         // SAFETY: the stream is alive.
-        let graph = unsafe { result::stream::end_capture(self.cu_stream()) };
-        // The capture has ended even after most errors. Some leave it active: for example, a call on another thread than the one that
-        // began it.
-        let was_captured = !self.is_captured() && self.set_capturing(false);
-        let kept = if was_captured { CAPTURES.end() } else { Vec::new() };
-        let counted = Counted(was_captured);
+        let end = || unsafe { result::stream::end_capture(self.cu_stream()) };
+        let graph = match &mut *capturing {
+            Some(capturing) => capturing.end(end),
+            None => end(),
+        };
+        // The capture has ended even after most errors. Some leave it active.
+        let finished = if self.is_captured() { None } else { capturing.take().map(Capturing::finish) };
+        drop(capturing);
+        let counted = Counted(finished.is_some());
+        let kept = finished.unwrap_or_default();
         let graph = graph?;
         if graph.is_null() {
             return Ok(None);

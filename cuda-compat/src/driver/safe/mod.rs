@@ -19,6 +19,7 @@ mod stream;
 mod unified;
 mod usage;
 mod view;
+mod waits;
 
 #[allow(unused_imports, reason = "of the features for libraries")]
 pub(crate) use self::capture::Shared;

@@ -4,6 +4,7 @@ use std::ffi::CString;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::usage::Usage;
+use super::waits::explained;
 use super::{CudaContext, CudaStream, CudaViewMut};
 use crate::driver::result::{self, DriverError};
 use crate::driver::sys;
@@ -36,20 +37,6 @@ impl CudaContext {
         let (module, _log) = loaded.map_err(|error| explained(&error))?;
         Ok(Arc::new(CudaModule { module, context: Arc::clone(self), globals: Mutex::default() }))
     }
-}
-
-/// Returns the status for a `hip` error, with its message.
-fn explained(error: &hip::Error) -> DriverError {
-    let status = match error {
-        hip::Error::Image { .. } => sys::CUresult::CUDA_ERROR_INVALID_IMAGE,
-        hip::Error::Architecture { .. } => sys::CUresult::CUDA_ERROR_NO_BINARY_FOR_GPU,
-        hip::Error::KernelNotFound { .. } => sys::CUresult::CUDA_ERROR_NOT_FOUND,
-        other => match other.status() {
-            Some(status) => sys::CUresult(status.0),
-            None => sys::CUresult::CUDA_ERROR_UNKNOWN,
-        },
-    };
-    DriverError(status).explained(error.to_string())
 }
 
 impl CudaModule {

@@ -1,11 +1,11 @@
 //! Streams.
 
 use std::cell::RefCell;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Weak};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use super::CudaContext;
-use super::capture::{CAPTURES, Kept};
+use super::capture::{CAPTURES, Capturing, Kept};
+use super::waits::wait_for_default_stream;
 use crate::driver::result::stream::StreamKind;
 use crate::driver::result::{self, DriverError};
 use crate::driver::sys;
@@ -16,8 +16,8 @@ pub struct CudaStream {
     raw: sys::CUstream,
     context: Arc<CudaContext>,
     is_owned: bool,
-    /// True between `begin_capture` and `end_capture`.
-    capturing: AtomicBool,
+    /// Present between `begin_capture` and `end_capture`.
+    pub(super) capturing: Mutex<Option<Capturing>>,
 }
 
 // SAFETY: a stream of HIP is a handle, which every thread can use.
@@ -35,22 +35,25 @@ impl Eq for CudaStream {}
 
 impl Drop for CudaStream {
     fn drop(&mut self) {
-        if self.set_capturing(false) {
-            drop(CAPTURES.end());
-            CAPTURES.end_of_graph();
-        }
-        if self.is_owned {
-            self.context.record_err(self.context.bind_to_thread());
-            self.context.remove_stream();
-            // SAFETY: this value owns the stream. HIP finishes its queued work.
-            self.context.record_err(unsafe { result::stream::destroy(self.raw) });
+        let (raw, context, is_owned) = (self.raw, &self.context, self.is_owned);
+        let destroy = || {
+            if is_owned {
+                context.record_err(context.bind_to_thread());
+                context.remove_stream();
+                // SAFETY: this value owns the stream. HIP finishes its queued work.
+                context.record_err(unsafe { result::stream::destroy(raw) });
+            }
+        };
+        match self.capturing.get_mut().unwrap_or_else(PoisonError::into_inner).take() {
+            Some(capturing) => capturing.abandon(destroy),
+            None => destroy(),
         }
     }
 }
 
 impl CudaContext {
     fn stream(self: &Arc<Self>, raw: sys::CUstream, is_owned: bool) -> Arc<CudaStream> {
-        Arc::new(CudaStream { raw, context: Arc::clone(self), is_owned, capturing: AtomicBool::new(false) })
+        Arc::new(CudaStream { raw, context: Arc::clone(self), is_owned, capturing: Mutex::new(None) })
     }
 
     /// Returns the default stream.
@@ -146,13 +149,11 @@ impl CudaStream {
     /// any case.
     #[doc(alias("cuStreamSynchronize", "hipStreamSynchronize"))]
     pub fn synchronize(&self) -> Result<(), DriverError> {
-        // SAFETY: the stream is alive.
-        self.context.in_any_case(|| unsafe { result::stream::synchronize(self.raw) })
-    }
-
-    /// Records whether the stream is between `begin_capture` and `end_capture`; returns whether it was before.
-    pub(super) fn set_capturing(&self, capturing: bool) -> bool {
-        self.capturing.swap(capturing, Ordering::AcqRel)
+        self.context.in_any_case(|| match self.raw == result::stream::null() {
+            true => wait_for_default_stream(),
+            // SAFETY: the stream is alive.
+            false => unsafe { result::stream::synchronize(self.raw) },
+        })
     }
 
     /// Returns whether work is recorded to a graph instead of executed.
