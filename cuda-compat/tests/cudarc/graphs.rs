@@ -143,6 +143,13 @@ fn a_capture_that_fails_or_is_forgotten_leaves_no_trace() {
     let forgotten = context.new_stream().unwrap();
     forgotten.begin_capture(CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_RELAXED).unwrap();
     drop(forgotten);
+    // The capture has recorded work, so it keeps memory of its stream.
+    let forgotten = context.new_stream().unwrap();
+    let mut slice = forgotten.clone_htod(&[1_u32; N]).unwrap();
+    forgotten.begin_capture(CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_RELAXED).unwrap();
+    forgotten.memset_zeros(&mut slice).unwrap();
+    drop((slice, forgotten));
+    context.synchronize().unwrap();
     goes_on(&context);
 }
 
@@ -281,4 +288,50 @@ fn captures_are_ended_by_their_thread() {
         }
         assert_eq!(stream.clone_dtoh(&slice).unwrap(), [0; N]);
     }
+}
+
+/// HIP refuses waits for events of earlier work while their stream is captured.
+#[test]
+fn memory_of_earlier_work_is_freed_and_used_during_a_capture() {
+    let context = context();
+    let (stream, other) = (context.new_stream().unwrap(), context.new_stream().unwrap());
+    let mut slice = stream.clone_htod(&[1_u32; N]).unwrap();
+    let mut shared = other.clone_htod(&[2_u32; N]).unwrap();
+    let gone = other.clone_htod(&[3_u32; N]).unwrap();
+    for used in [&gone, &shared] {
+        stream.memcpy_dtod(used, &mut slice).unwrap();
+    }
+    let graph = captured(&stream, || {
+        drop(gone);
+        other.memset_zeros(&mut shared)?;
+        assert_eq!(other.clone_dtoh(&shared)?, [0; N]);
+        stream.memset_zeros(&mut slice)
+    });
+    assert_eq!(stream.clone_dtoh(&slice).unwrap(), [2; N]);
+    graph.launch().unwrap();
+    assert_eq!(stream.clone_dtoh(&slice).unwrap(), [0; N]);
+    context.check_err().unwrap();
+}
+
+/// A wait for a captured stream invalidates the capture. HIP would use freed nodes if it was captured again.
+#[test]
+fn a_stream_whose_capture_was_invalidated_is_not_captured_again() {
+    const RELAXED: CUstreamCaptureMode = CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_RELAXED;
+    let context = context();
+    let stream = context.new_stream().unwrap();
+    let mut slice = stream.clone_htod(&[1_u32; N]).unwrap();
+    stream.begin_capture(RELAXED).unwrap();
+    stream.memset_zeros(&mut slice).unwrap();
+    assert!(stream.synchronize().is_err());
+    let again = || stream.begin_capture(RELAXED).unwrap_err().0;
+    assert_eq!(again(), CUresult::CUDA_ERROR_ILLEGAL_STATE);
+    assert!(stream.end_capture(CUgraphInstantiate_flags(0)).is_err());
+    assert_eq!(again(), CUresult::CUDA_ERROR_ILLEGAL_STATE);
+    drop(slice);
+    // Nothing is left of the capture.
+    context.synchronize().unwrap();
+    let stream = context.new_stream().unwrap();
+    let mut slice = stream.clone_htod(&[1_u32; N]).unwrap();
+    captured(&stream, || stream.memset_zeros(&mut slice)).launch().unwrap();
+    assert_eq!(stream.clone_dtoh(&slice).unwrap(), [0; N]);
 }

@@ -15,12 +15,13 @@ use crate::driver::sys;
 /// A resource that a graph uses: the uses of memory, or a module. A capture only keeps it alive.
 pub(super) type Kept = Arc<dyn Any + Send + Sync>;
 
-/// The captures in progress, and all resources that any of them used. A capture can spread to other streams, of other
-/// devices too, so a graph keeps the resources that were used on all of them.
+/// The captures in progress, and the resources that they use. A capture can spread to other streams, of other devices
+/// too, which then have its number.
 pub(super) struct Captures {
     /// Read without a lock.
     active: AtomicUsize,
-    kept: Mutex<Vec<Kept>>,
+    /// Each with the number of the capture.
+    kept: Mutex<Vec<(u64, Kept)>>,
     later: Mutex<Later>,
 }
 
@@ -45,13 +46,15 @@ impl Captures {
     }
 
     /// Returns the resources that the captured graph keeps.
-    pub(super) fn end(&self) -> Vec<Kept> {
+    fn end(&self, id: u64) -> Vec<Kept> {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        let own = kept.clone();
+        let (own, others): (Vec<_>, Vec<_>) = kept.drain(..).partition(|(of, _)| *of == id);
+        *kept = others;
         if self.active.fetch_sub(1, Ordering::AcqRel) == 1 {
             kept.clear();
         }
-        own
+        drop(kept);
+        own.into_iter().map(|(_, kept)| kept).collect()
     }
 
     fn later(&self) -> MutexGuard<'_, Later> {
@@ -72,10 +75,10 @@ impl Captures {
         self.active.load(Ordering::Acquire) != 0
     }
 
-    pub(super) fn add(&self, new: Kept) {
+    pub(super) fn add(&self, id: u64, new: Kept) {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        if !kept.iter().any(|known| Arc::ptr_eq(known, &new)) {
-            kept.push(new);
+        if !kept.iter().any(|(of, known)| *of == id && Arc::ptr_eq(known, &new)) {
+            kept.push((id, new));
         }
     }
 }
@@ -84,12 +87,14 @@ impl Captures {
 #[derive(Debug)]
 pub(super) struct Capturing {
     capture: ForeignCapture,
+    /// HIP's number of it.
+    id: u64,
     /// The thread that must end it, if that matters.
     thread: Option<ThreadId>,
 }
 
 impl Capturing {
-    /// Begins a capture. HIP is asked for the relaxed mode: in the other modes it also rejects the waits of other
+    /// Begins a capture, of which `id` then returns the number. HIP is asked for the relaxed mode: in the other modes it also rejects the waits of other
     /// threads, even for streams that are not captured, and invalidates the capture; a wait that is not made leaves
     /// queued copies behind that use memory which is freed next.
     ///
@@ -98,15 +103,19 @@ impl Capturing {
     ///
     /// # Safety
     /// The stream must be alive.
-    pub(super) unsafe fn begin(raw: sys::CUstream, mode: sys::CUstreamCaptureMode) -> Result<Self, DriverError> {
+    pub(super) unsafe fn begin(
+        raw: sys::CUstream,
+        mode: sys::CUstreamCaptureMode,
+        id: impl FnOnce() -> u64,
+    ) -> Result<Self, DriverError> {
         const RELAXED: sys::CUstreamCaptureMode = sys::CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_RELAXED;
         CAPTURES.begin();
         // SAFETY: the caller's stream.
         let begun = ForeignCapture::begin(|| unsafe { result::stream::begin_capture(raw, RELAXED) }.map_err(Failed));
         match begun {
-            Ok(capture) => Ok(Self { capture, thread: (mode != RELAXED).then(|| thread::current().id()) }),
+            Ok(capture) => Ok(Self { capture, id: id(), thread: (mode != RELAXED).then(|| thread::current().id()) }),
             Err(Failed(error)) => {
-                drop(CAPTURES.end());
+                drop(CAPTURES.end(0));
                 CAPTURES.end_of_graph();
                 Err(error)
             }
@@ -125,16 +134,16 @@ impl Capturing {
         self.capture.end(end)
     }
 
-    /// Makes `destroy`, which destroys the captured stream and so ends the capture without a graph.
-    pub(super) fn abandon(mut self, destroy: impl FnOnce()) {
-        self.capture.end(destroy);
+    /// Makes `end`, which ends the capture and destroys its graph.
+    pub(super) fn abandon(mut self, end: impl FnOnce()) {
+        self.capture.end(end);
         drop(self.finish());
         CAPTURES.end_of_graph();
     }
 
     /// Returns the resources that the captured graph keeps. The graph remains counted.
     pub(super) fn finish(self) -> Vec<Kept> {
-        CAPTURES.end()
+        CAPTURES.end(self.id)
     }
 }
 

@@ -69,8 +69,14 @@ impl CudaStream {
     #[doc(alias("cuStreamWaitEvent", "hipStreamWaitEvent"))]
     pub fn wait(&self, event: &CudaEvent) -> Result<(), DriverError> {
         let flags = sys::CUevent_wait_flags::CU_EVENT_WAIT_DEFAULT;
-        // SAFETY: both are alive.
-        self.context().in_any_case(|| unsafe { result::stream::wait_event(self.cu_stream(), event.cu_event(), flags) })
+        self.context().in_any_case(|| {
+            // SAFETY: both are alive.
+            match unsafe { result::stream::wait_event(self.cu_stream(), event.cu_event(), flags) } {
+                // The stream of the event is captured now, and the event was recorded before that: it is complete.
+                Err(DriverError(sys::CUresult::CUDA_ERROR_STREAM_CAPTURE_ISOLATION)) if !self.is_captured() => Ok(()),
+                waits => waits,
+            }
+        })
     }
 
     /// Makes later work wait for the work that another stream has so far.

@@ -49,20 +49,19 @@ impl Drop for CudaGraph {
 }
 
 impl CudaStream {
-    /// Starts to record the work of the stream instead of running it.
+    /// Starts to record the work of the stream instead of running it. Blocks until its earlier work is done.
     ///
     /// `mode` decides which threads may end the recording. It refuses no calls of other threads, as CUDA does: these
     /// are in order with the recording, or wait for its end.
     ///
     /// # Errors
-    /// `CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED` for the default stream; a status of HIP.
+    /// `CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED` for the default stream; `CUDA_ERROR_ILLEGAL_STATE` for a stream that is
+    /// recorded already, or whose last recording a wait has invalidated: HIP cannot use such a stream again; a status of
+    /// HIP.
     #[doc(alias("cuStreamBeginCapture", "hipStreamBeginCapture"))]
     pub fn begin_capture(&self, mode: sys::CUstreamCaptureMode) -> Result<(), DriverError> {
         self.context().bind_to_thread()?;
-        let mut capturing = self.capturing.lock().unwrap_or_else(PoisonError::into_inner);
-        // SAFETY: the stream is alive.
-        *capturing = Some(unsafe { Capturing::begin(self.cu_stream(), mode) }?);
-        Ok(())
+        self.capture_in(mode)
     }
 
     /// Ends the recording, and returns the work as a graph; `None` if there is no graph.
@@ -84,7 +83,7 @@ impl CudaStream {
             None => end(),
         };
         // The capture has ended even after most errors. Some leave it active.
-        let finished = if self.is_captured() { None } else { capturing.take().map(Capturing::finish) };
+        let finished = if self.is_capture_active() { None } else { capturing.take().map(Capturing::finish) };
         drop(capturing);
         let counted = Counted(finished.is_some());
         let kept = finished.unwrap_or_default();

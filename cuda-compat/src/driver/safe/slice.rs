@@ -67,7 +67,7 @@ impl<T> CudaSlice<T> {
     /// Takes ownership of memory of the stream, which is freed after its uses.
     pub(super) fn new(ptr: sys::CUdeviceptr, len: usize, usage: Usage, stream: Arc<CudaStream>) -> Self {
         if ptr != 0 {
-            usage.own(Allocation { ptr, stream: Arc::clone(&stream) });
+            usage.own(Allocation { ptr, stream: stream.for_memory() });
         }
         Self { ptr, len, usage, stream, marker: PhantomData }
     }

@@ -1,6 +1,7 @@
 //! Streams.
 
 use std::cell::RefCell;
+use std::ptr::null_mut;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use super::CudaContext;
@@ -15,7 +16,8 @@ use crate::driver::sys;
 pub struct CudaStream {
     raw: sys::CUstream,
     context: Arc<CudaContext>,
-    is_owned: bool,
+    /// `None` for a borrowed stream.
+    owned: Option<Arc<Owned>>,
     /// Present between `begin_capture` and `end_capture`.
     pub(super) capturing: Mutex<Option<Capturing>>,
 }
@@ -35,25 +37,44 @@ impl Eq for CudaStream {}
 
 impl Drop for CudaStream {
     fn drop(&mut self) {
-        let (raw, context, is_owned) = (self.raw, &self.context, self.is_owned);
-        let destroy = || {
+        let Some(capturing) = self.capturing.get_mut().unwrap_or_else(PoisonError::into_inner).take() else { return };
+        let (raw, context, is_owned) = (self.raw, &self.context, self.owned.is_some());
+        capturing.abandon(|| {
             if is_owned {
                 context.record_err(context.bind_to_thread());
-                context.remove_stream();
-                // SAFETY: this value owns the stream. HIP finishes its queued work.
-                context.record_err(unsafe { result::stream::destroy(raw) });
+                // SAFETY: this value has the stream, and the graph is of this call.
+                let _ = unsafe { result::stream::end_capture(raw).and_then(|graph| result::graph::destroy(graph)) };
             }
-        };
-        match self.capturing.get_mut().unwrap_or_else(PoisonError::into_inner).take() {
-            Some(capturing) => capturing.abandon(destroy),
-            None => destroy(),
-        }
+        });
+    }
+}
+
+/// A stream that is destroyed when this is dropped.
+#[derive(Debug)]
+struct Owned {
+    raw: sys::CUstream,
+    context: Arc<CudaContext>,
+}
+
+// SAFETY: as for `CudaStream`.
+unsafe impl Send for Owned {}
+// SAFETY: as above.
+unsafe impl Sync for Owned {}
+
+impl Drop for Owned {
+    fn drop(&mut self) {
+        self.context.record_err(self.context.bind_to_thread());
+        self.context.remove_stream();
+        // SAFETY: this value owns the stream. HIP finishes its queued work.
+        self.context.record_err(unsafe { result::stream::destroy(self.raw) });
     }
 }
 
 impl CudaContext {
     fn stream(self: &Arc<Self>, raw: sys::CUstream, is_owned: bool) -> Arc<CudaStream> {
-        Arc::new(CudaStream { raw, context: Arc::clone(self), is_owned, capturing: Mutex::new(None) })
+        let context = Arc::clone(self);
+        let owned = is_owned.then(|| Arc::new(Owned { raw, context: Arc::clone(self) }));
+        Arc::new(CudaStream { raw, context, owned, capturing: Mutex::new(None) })
     }
 
     /// Returns the default stream.
@@ -132,6 +153,13 @@ impl CudaContext {
 }
 
 impl CudaStream {
+    /// Returns another handle of the stream, for memory that a capture may keep. A capture ends with the last handle that
+    /// the program has.
+    pub(super) fn for_memory(&self) -> Arc<Self> {
+        let (context, owned) = (Arc::clone(&self.context), self.owned.clone());
+        Arc::new(Self { raw: self.raw, context, owned, capturing: Mutex::new(None) })
+    }
+
     /// Returns the handle.
     pub fn cu_stream(&self) -> sys::CUstream {
         self.raw
@@ -158,17 +186,49 @@ impl CudaStream {
 
     /// Returns whether work is recorded to a graph instead of executed.
     pub(crate) fn is_captured(&self) -> bool {
-        // SAFETY: the stream is alive.
-        let status = unsafe { result::stream::is_capturing(self.raw) };
-        status.is_ok_and(|status| status != sys::CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_NONE)
+        self.capture().is_some()
+    }
+
+    /// Returns whether a capture of the stream can still be ended. HIP also shows a stream as captured after the end of
+    /// a capture that was invalidated, until the next one begins.
+    pub(super) fn is_capture_active(&self) -> bool {
+        self.capture_info().0 == sys::CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_ACTIVE
+    }
+
+    /// Returns the capture that the stream takes part in, by HIP's number; 0 for one that HIP has invalidated.
+    fn capture(&self) -> Option<u64> {
+        let (status, id) = self.capture_info();
+        (status != sys::CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_NONE).then_some(id)
+    }
+
+    fn capture_info(&self) -> (sys::CUstreamCaptureStatus, u64) {
+        let none = (sys::CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_NONE, 0);
+        let (mut status, mut id) = none;
+        // SAFETY: the stream is alive, both are valid for writes, and the others may be null.
+        let told = unsafe {
+            sys::cuStreamGetCaptureInfo_v2(self.raw, &mut status, &mut id, null_mut(), null_mut(), null_mut())
+        };
+        if told.result().is_ok() { (status, id) } else { none }
     }
 
     /// Returns whether work on the stream is recorded to a graph. The graph then keeps the resource.
     pub(super) fn is_kept_by_capture(&self, kept: impl FnOnce() -> Kept) -> bool {
-        if !CAPTURES.any() || !self.is_captured() {
-            return false;
-        }
-        CAPTURES.add(kept());
+        let Some(id) = CAPTURES.any().then(|| self.capture()).flatten() else { return false };
+        CAPTURES.add(id, kept());
         true
+    }
+
+    /// Begins a capture of the stream.
+    pub(super) fn capture_in(&self, mode: sys::CUstreamCaptureMode) -> Result<(), DriverError> {
+        let mut capturing = self.capturing.lock().unwrap_or_else(PoisonError::into_inner);
+        // HIP captures a stream again whose capture was invalidated, with nodes of the graph that it has freed.
+        if capturing.is_some() || self.is_captured() {
+            return Err(DriverError(sys::CUresult::CUDA_ERROR_ILLEGAL_STATE));
+        }
+        // Waits for events of earlier work are skipped during the capture (`wait`): HIP refuses them.
+        self.synchronize()?;
+        // SAFETY: the stream is alive.
+        *capturing = Some(unsafe { Capturing::begin(self.raw, mode, || self.capture().unwrap_or(0)) }?);
+        Ok(())
     }
 }
