@@ -62,10 +62,6 @@ mod generated;
 
 pub use generated::*;
 
-#[rustfmt::skip]
-#[cfg(feature = "cuda")]
-pub mod cuda;
-
 rocm_loader::sys_crate!(rocm_loader::libraries::AMDHIP64);
 
 /// Compiles the README's example.

@@ -54,10 +54,6 @@ mod generated;
 
 pub use generated::*;
 
-#[rustfmt::skip]
-#[cfg(feature = "cuda")]
-pub mod cuda;
-
 rocm_loader::sys_crate!(rocm_loader::libraries::HIPBLASLT);
 
 /// Compiles the README's example.

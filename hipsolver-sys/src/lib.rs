@@ -53,10 +53,6 @@ mod generated;
 
 pub use generated::*;
 
-#[rustfmt::skip]
-#[cfg(feature = "cuda")]
-pub mod cuda;
-
 rocm_loader::sys_crate!(rocm_loader::libraries::HIPSOLVER);
 
 /// Compiles the README's example.

@@ -14,6 +14,8 @@ macro_rules! zeroed {
 }
 
 pub mod coverage;
+#[cfg(feature = "cuda")]
+pub mod cuda;
 #[cfg(feature = "rocm-6-2")]
 mod since_6_2;
 #[cfg(feature = "rocm-6-2")]

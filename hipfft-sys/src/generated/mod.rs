@@ -14,6 +14,8 @@ macro_rules! zeroed {
 }
 
 pub mod coverage;
+#[cfg(feature = "cuda")]
+pub mod cuda;
 mod since_5_7;
 pub use since_5_7::*;
 #[cfg(feature = "rocm-6-2")]

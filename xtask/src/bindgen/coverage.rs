@@ -7,9 +7,10 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
 
+use super::files::write_file;
 use super::levels::Level;
 use super::library::{Library, Names};
-use super::merge::Sources;
+use super::sources::Sources;
 use super::surface::{Kind, Surface};
 use super::symbols::NotExported;
 
@@ -71,7 +72,7 @@ pub(crate) fn write(root: &Path, rows: &[Row<'_>], not_exported: &NotExported, c
     let newer = root.join("api/newer.tsv");
     let newer = std::fs::read_to_string(&newer).with_context(|| format!("reading {}", newer.display()))?;
     let page = page(rows, not_exported)? + &self::newer(rows, &newer)?;
-    Ok(super::write_file(&root.join("COVERAGE.md"), &page, check)?.into_iter().collect())
+    Ok(write_file(&root.join("COVERAGE.md"), &page, check)?.into_iter().collect())
 }
 
 const NEWER: &str = "

@@ -7,8 +7,8 @@ use quote::ToTokens;
 use super::facts::{Facts, words_of};
 use super::levels::Level;
 use super::library::Library;
-use super::merge::Sources;
-use super::surface::{Kind, Surface};
+use super::sources::Sources;
+use super::surface::{Kind, Surface, value_of};
 
 /// Returns the differences between the two, one per line. Some functions are known to be missing from the facts, or
 /// wrong in them. `const` and names of integers are ignored, since the facts are not reliable there.
@@ -66,7 +66,7 @@ pub(crate) fn difference(
             (written.fields(&item.fields), header.fields(&header_item.fields))
         }
         (Kind::Const(item, ..), _) => {
-            let (value, fact) = super::emit::value_of(item).ok().zip(facts.value(name))?;
+            let (value, fact) = value_of(item).ok().zip(facts.value(name))?;
             // A package shows an unsigned value as a signed one.
             ((fact as u32).to_string(), (value as u32).to_string())
         }

@@ -15,7 +15,7 @@ use super::facts::words_of;
 use super::levels::Level;
 use super::library::Library;
 use super::merge::{NO_HEADER, uses};
-use super::surface::{Kind, Surface};
+use super::surface::{Kind, Surface, value_of};
 
 /// The form that an item has at each level, as a number.
 pub(crate) type Classes = BTreeMap<String, BTreeMap<Level, usize>>;
@@ -149,7 +149,7 @@ impl Context<'_> {
             Kind::Enum(_, integer) => add(integer.to_token_stream().to_string()),
             Kind::Const(item, of, _) => {
                 words.extend(of.clone());
-                let value = super::emit::value_of(item).map(|value| value.to_string());
+                let value = value_of(item).map(|value| value.to_string());
                 words.push(value.unwrap_or_else(|_| item.expr.to_token_stream().to_string()));
                 if of.is_none() {
                     self.normal(level, &item.ty.to_token_stream().to_string(), &mut words, 0);
@@ -295,4 +295,18 @@ pub(crate) fn by_place(forms: &Forms) -> BTreeMap<Place, Vec<(&str, &Form)>> {
         }
     }
     found
+}
+
+/// Returns the items that `pick` accepts.
+pub(crate) fn each<'a, T>(
+    items: &[(&'a str, &'a Form)],
+    pick: impl Fn(&'a Kind) -> Option<T>,
+) -> Vec<(&'a str, &'a Form, T)> {
+    items.iter().filter_map(|(name, form)| pick(&form.kind).map(|item| (*name, *form, item))).collect()
+}
+
+/// Returns all forms that `pick` accepts.
+pub(crate) fn all<'a, T>(forms: &'a Forms, pick: impl Fn(&'a Kind) -> Option<T>) -> Vec<(&'a str, &'a Form, T)> {
+    let one = |(name, forms): (&'a String, &'a Vec<Form>)| forms.iter().map(move |form| (name.as_str(), form));
+    forms.iter().flat_map(one).filter_map(|(name, form)| pick(&form.kind).map(|item| (name, form, item))).collect()
 }

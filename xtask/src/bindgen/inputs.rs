@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use sys_testing::inputs::{self, Input, Kind};
 
+use super::files::write_file;
 use super::levels::Level;
 use super::libraries::LIBRARIES;
 use super::library::Library;
@@ -60,7 +61,7 @@ pub(super) fn write<'a>(
         }
     }
     let path = inputs::path();
-    super::write_file(&path, &inputs::text(&table), check)
+    write_file(&path, &inputs::text(&table), check)
 }
 
 /// Returns the current inputs of a library.

@@ -8,12 +8,12 @@ use std::path::PathBuf;
 use anyhow::Result;
 use quote::ToTokens;
 
-use super::emit::{Files, is_opaque};
+use super::files::Files;
 use super::levels::Level;
 use super::library::Library;
 use super::lines::HEADER;
-use super::merge::Sources;
-use super::surface::{Kind, Surface};
+use super::sources::Sources;
+use super::surface::{Kind, Surface, is_opaque};
 
 /// Returns the files of `tests/generated`: `layout_6_4.c` and `layout_6_4.rs` for level 6.4, and so on.
 pub(crate) fn files(

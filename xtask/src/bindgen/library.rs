@@ -4,7 +4,9 @@ use anyhow::Result;
 use regex::Regex;
 
 use super::levels::Level;
-use super::write_c::Anonymous;
+
+/// Positions of anonymous members, which the packages omit from their struct's fields: struct, index, member.
+pub(crate) type Anonymous<'a> = &'a [(&'a str, usize, &'a str)];
 
 /// One library, and the module of a `-sys` crate with its bindings.
 pub(crate) struct Library {

@@ -9,9 +9,11 @@ use regex::Regex;
 
 mod coverage;
 mod cross_check;
+mod cuda_names;
 mod doxygen;
 mod emit;
 mod facts;
+mod files;
 mod forms;
 mod groups;
 mod headers;
@@ -22,17 +24,20 @@ mod libraries;
 mod library;
 mod lines;
 mod merge;
+mod sources;
 mod surface;
 mod symbols;
 mod test_tables;
 mod write_c;
 
+use cuda_names::CudaNames;
 use facts::Facts;
+use files::{Files, write};
 use forms::{Classes, Forms};
 use levels::Level;
 use libraries::LIBRARIES;
 use library::{Headers, Library, Names, Topics};
-use merge::Sources;
+use sources::Sources;
 use surface::{Kind, Surface};
 use symbols::NotExported;
 
@@ -110,7 +115,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         }
         not_exported.write(&root.join("api"))?;
     }
-    let cuda = cuda_names(&root.join("api"))?;
+    let cuda = CudaNames::read(&root.join("api"))?;
     let mut differing = Vec::new();
     for library in LIBRARIES.iter().filter(|library| args.library.as_ref().is_none_or(|name| name == library.name)) {
         let Some(one) = read.get(library.name) else { continue };
@@ -163,11 +168,7 @@ fn is_needed(library: &Library, wanted: Option<&str>) -> bool {
 }
 
 /// Returns all generated files of one library, by folder of its crate.
-fn generate(
-    one: &Read,
-    cuda: &BTreeMap<String, Vec<String>>,
-    not_exported: &NotExported,
-) -> Result<Vec<(String, emit::Files)>> {
+fn generate(one: &Read, cuda: &CudaNames, not_exported: &NotExported) -> Result<Vec<(String, Files)>> {
     let Read { library, sources, texts, levels, forms, foreign, .. } = one;
     let mut proof = layout::files(library, sources, levels, texts)?;
     proof.insert("functions.rs".into(), test_tables::addresses(library, levels, forms)?);
@@ -175,27 +176,6 @@ fn generate(
     let (source, tests) = library.generated();
     let written = emit::Written { library, sources, levels, forms, foreign, cuda, not_exported };
     Ok(vec![(source, emit::files(&written)?), (tests, proof)])
-}
-
-/// Returns CUDA's names by HIP's.
-fn cuda_names(api: &Path) -> Result<BTreeMap<String, Vec<String>>> {
-    let mut names: BTreeMap<String, Vec<String>> = BTreeMap::new();
-    for table in ["cuda-names.tsv", "cuda-library-names.tsv"] {
-        let path = api.join(table);
-        let text = std::fs::read_to_string(&path).with_context(|| format!("reading {}", path.display()))?;
-        for row in text.lines().skip(1) {
-            let mut cells = row.split('\t');
-            if let (Some(hip), Some(cuda)) = (cells.next(), cells.next()) {
-                let known = names.entry(hip.to_owned()).or_default();
-                if hip != cuda && !known.iter().any(|name| name == cuda) {
-                    known.push(cuda.to_owned());
-                }
-            }
-        }
-    }
-    names.values_mut().for_each(|names| names.sort());
-    names.retain(|_, names| !names.is_empty());
-    Ok(names)
 }
 
 /// The items that a library takes from those that it shares types with.
@@ -368,51 +348,4 @@ fn nearest_include(trees: &Path, level: Level, libraries: &[&str]) -> Option<Pat
     let levels = library.headers.iter().filter_map(|headers| Level::of(headers.level));
     let nearest = library.headers_of(*level.nearest(levels).first()?)?;
     Some(trees.join(nearest.tree).join(nearest.include))
-}
-
-/// Writes the files that changed, removes obsolete ones, and returns both.
-fn write(folder: &Path, files: &emit::Files, check: bool) -> Result<Vec<PathBuf>> {
-    let mut changed = Vec::new();
-    for (name, text) in files {
-        changed.extend(write_file(&folder.join(name), text, check)?);
-    }
-    for path in files_below(folder)? {
-        let name = path.strip_prefix(folder).context("a file outside of its folder")?;
-        if !files.contains_key(name) {
-            if !check {
-                std::fs::remove_file(&path).with_context(|| format!("removing {}", path.display()))?;
-            }
-            changed.push(path);
-        }
-    }
-    Ok(changed)
-}
-
-/// Writes one file if it changed, and then returns its path.
-fn write_file(path: &Path, text: &str, check: bool) -> Result<Option<PathBuf>> {
-    if std::fs::read_to_string(path).is_ok_and(|old| old == text) {
-        return Ok(None);
-    }
-    if !check {
-        let parent = path.parent().context("a file without a folder")?;
-        std::fs::create_dir_all(parent).with_context(|| format!("creating {}", parent.display()))?;
-        std::fs::write(path, text).with_context(|| format!("writing {}", path.display()))?;
-    }
-    Ok(Some(path.to_owned()))
-}
-
-fn files_below(folder: &Path) -> Result<Vec<PathBuf>> {
-    let mut found = Vec::new();
-    if folder.is_dir() {
-        for entry in std::fs::read_dir(folder).with_context(|| format!("reading {}", folder.display()))? {
-            let path = entry?.path();
-            if path.is_dir() {
-                found.extend(files_below(&path)?);
-            } else {
-                found.push(path);
-            }
-        }
-    }
-    found.sort();
-    Ok(found)
 }

@@ -5,8 +5,7 @@ use std::fmt::Write;
 
 use anyhow::Result;
 
-use super::emit::each;
-use super::forms::{Forms, by_place};
+use super::forms::{Forms, by_place, each};
 use super::levels::Level;
 use super::library::Library;
 use super::lines::{HEADER, fill, words};

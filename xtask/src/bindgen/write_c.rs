@@ -6,9 +6,7 @@ use std::fmt::Write;
 use anyhow::{Context, Result, ensure};
 
 use super::facts::{Facts, NAMELESS, Struct, pointer_name, words_of};
-
-/// Positions of anonymous members, which the packages omit from their struct's fields: struct, index, member.
-pub(crate) type Anonymous<'a> = &'a [(&'a str, usize, &'a str)];
+use super::library::Anonymous;
 
 /// Returns the header; `prelude` declares the types of other libraries.
 pub(crate) fn header(facts: &Facts, anonymous: Anonymous<'_>, packed: &[&str], prelude: &str) -> Result<String> {

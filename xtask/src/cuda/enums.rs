@@ -1,8 +1,8 @@
 //! CUDA's enum types: their constants under the type's name (`CUresult::CUDA_SUCCESS`), like cudarc's.
 //!
 //! An enum type that ROCm has is a newtype of a `-sys` crate, and only that crate can add constants to it: each of
-//! these crates has a file `src/cuda.rs` behind the feature `cuda`. An enum type that ROCm lacks, and whose constants
-//! are plain numbers there, is a Rust enum in `cuda-compat`.
+//! these crates has a file `src/generated/cuda.rs` behind the feature `cuda`. An enum type that ROCm lacks, and whose
+//! constants are plain numbers there, is a Rust enum in `cuda-compat`.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -11,20 +11,15 @@ use std::path::PathBuf;
 use anyhow::{Context, Result};
 
 use super::found::Kind;
+use super::inputs::{Declared, Sort};
+use super::names::{Entry, Fate, HEAD, Names, NamesOf, Variant, is_a_limit};
+use super::reader::Reader;
 use super::rules::{STATUSES, Status};
-use super::{Declared, Entry, Fate, HEAD, Names, NamesOf, Reader, Sort, is_a_limit, wrapper};
+use super::wrapper;
 use crate::paths;
 
 /// Enums of the driver whose values HIP functions take, although HIP has no names for them.
 const NUMBERS: &[&str] = &["CUevent_wait_flags", "CUevent_record_flags"];
-
-/// A variant of an enum that ROCm lacks: its name, ROCm's constant, CUDA's value.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Variant {
-    pub(crate) name: String,
-    of_rocm: Option<String>,
-    value: i64,
-}
 
 impl Reader<'_> {
     /// Adds enum types that ROCm lacks, as Rust enums if at least one of their constants is a number in ROCm. Also adds
@@ -212,7 +207,7 @@ struct Constants {
     is_flags: bool,
 }
 
-/// Returns the files `src/cuda.rs` of the `-sys` crates.
+/// Returns the files `src/generated/cuda.rs` of the `-sys` crates.
 pub(super) fn files(names: &Names) -> Result<Vec<(PathBuf, String)>> {
     let mut crates: BTreeMap<String, BTreeMap<String, Constants>> = BTreeMap::new();
     for of in &names.modules {
@@ -318,7 +313,7 @@ fn file(names: &Names, library: &str, types: &BTreeMap<String, Constants>) -> Re
         "{HEAD}\n//! CUDA's names as constants of the enum types, and statuses as results: for the crate `cuda-compat`.\n\n\
          #![allow(non_upper_case_globals, reason = \"names are C's\")]\n#![allow(clippy::unnecessary_cast, reason = \"integers of C\")]\n\n"
     );
-    let path = paths::root().join(crate_name).join("src/cuda.rs");
+    let path = paths::root().join(crate_name).join("src/generated/cuda.rs");
     Ok((path, format!("{head}{}{more}", wrapper::formatted(&items)?)))
 }
 

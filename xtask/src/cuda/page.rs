@@ -5,7 +5,8 @@ use std::fmt::Write as _;
 
 use anyhow::Result;
 
-use super::{Entry, Fate, Names, NamesOf, Sort};
+use super::inputs::Sort;
+use super::names::{Entry, Fate, Names, NamesOf};
 
 const HEAD: &str = "\
 # CUDA's names in `cuda-compat`

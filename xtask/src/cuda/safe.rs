@@ -12,7 +12,8 @@ use anyhow::{Context, Result};
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
 use syn::{ImplItem, Item, TraitItem, Type, Visibility};
 
-use super::{HEAD, rows};
+use super::inputs::rows;
+use super::names::HEAD;
 use crate::paths;
 
 /// Items: module, path in it, such as `CudaStream::memcpy_htod` or `result::stream::create`.
@@ -113,7 +114,7 @@ fn items(source: &Path) -> Result<Items> {
         ("cusolver", "hipsolver"),
         ("nccl", "rccl"),
     ] {
-        let file = paths::root().join(format!("{library}-sys/src/cuda.rs"));
+        let file = paths::root().join(format!("{library}-sys/src/generated/cuda.rs"));
         if source.starts_with(paths::root()) && file.is_file() {
             let mut raw = Items::new();
             Reader { module, items: &mut raw }.file(&file, "result::")?;

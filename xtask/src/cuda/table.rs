@@ -4,7 +4,8 @@ use std::fmt::Write as _;
 
 use anyhow::Result;
 
-use super::{Fate, Names, Sort};
+use super::inputs::Sort;
+use super::names::{Fate, Names};
 
 /// Returns the table. Its columns: module, sort, name, fate, feature, text; `cuda-compat/src/check/names.rs` reads it.
 pub(super) fn table(names: &Names) -> Result<String> {

@@ -8,8 +8,8 @@ use syn::visit_mut::{self, VisitMut};
 use syn::{FnArg, ForeignItemFn, ItemStruct, Path, ReturnType, Type, parse_quote};
 
 use super::found::Form;
+use super::names::unversioned;
 use super::rules::{DEVICE_POINTERS, INTEGERS, Module, STRUCTS};
-use super::unversioned;
 
 /// HIP's device address, which is an integer in CUDA.
 const POINTER: &str = "hipDeviceptr_t";
