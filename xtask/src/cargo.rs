@@ -48,6 +48,15 @@ pub(crate) fn packages<'a>(names: &[&'a str]) -> Vec<&'a str> {
     names.iter().chain(&["workspace-hack"]).flat_map(|&name| ["-p", name]).collect()
 }
 
+/// Returns `--lib --test a --test b`: named test programs, and the libraries.
+///
+/// The libraries are for `workspace-hack`, which cargo omits otherwise. With `lto = "off"`, cargo compiles crates that
+/// only macros need differently from crates that programs need as well. `workspace-hack` needs all of them: with it,
+/// they are the same in every step, and so are all crates that use these macros.
+pub(crate) fn named_tests<'a>(names: &[&'a str]) -> Vec<&'a str> {
+    std::iter::once("--lib").chain(names.iter().flat_map(|&name| ["--test", name])).collect()
+}
+
 /// Returns the level of a release, as a feature.
 pub(crate) fn feature(release: &Release) -> String {
     format!("rocm-{}", release.name.replace('.', "-"))
@@ -80,7 +89,8 @@ pub(crate) fn programs(
     start: impl Fn(&Path) -> Command,
 ) -> Vec<Command> {
     let mut build = checked_cargo("build", offline);
-    build.args(packages(&[package])).args(with);
+    // The libraries, as in `named_tests`.
+    build.args(packages(&[package])).args(with).arg("--lib");
     names.iter().for_each(|name| {
         build.args(["--example", name]);
     });

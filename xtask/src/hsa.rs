@@ -1,6 +1,7 @@
 //! Runs programs on ROCm's own HIP runtime over the software GPU: with `hsa-sim` as `libhsa-runtime64` instead of
 //! ROCm's, and `gl-sim` instead of OpenGL.
 
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -117,6 +118,14 @@ pub(crate) fn build_command(offline: bool) -> Command {
     command
 }
 
+/// Returns `hip-sim run` with these settings on a release's libraries; the program must follow.
+pub(crate) fn hip_sim_run(settings: impl IntoIterator<Item: AsRef<OsStr>>, release: &'static Release) -> Command {
+    let mut command = Command::new(paths::built().join("hip-sim"));
+    command.arg("run").args(settings).arg("--rocm").arg(rocm::tree(release).folder()).arg("--");
+    cargo::environment(&mut command);
+    command
+}
+
 /// As few connections as RCCL supports, since its defaults are for a real machine's links, and only local ones.
 const FEW_CONNECTIONS: [(&str, &str); 3] =
     [("NCCL_MAX_NCHANNELS", "2"), ("NCCL_RAS_ENABLE", "0"), ("NCCL_SOCKET_IFNAME", "lo")];
@@ -132,11 +141,8 @@ pub(crate) fn run_on_several(cargo: &mut Command, release: &'static Release, dev
 
 /// Returns a program with a release's HIP runtime, on several software GPUs, through `hip-sim`: RCCL then finds them.
 pub(crate) fn program_on_several(program: &Path, release: &'static Release, devices: usize) -> Command {
-    let mut command = Command::new(paths::built().join("hip-sim"));
-    command.args(["run", "--devices", &devices.to_string(), "--rocm"]).arg(rocm::tree(release).folder());
-    command.arg("--").arg(program);
-    cargo::environment(&mut command);
-    command.env("ROCM_RS_RELEASE", release.name).envs(FEW_CONNECTIONS);
+    let mut command = hip_sim_run(["--devices", &devices.to_string()], release);
+    command.arg(program).env("ROCM_RS_RELEASE", release.name).envs(FEW_CONNECTIONS);
     command
 }
 

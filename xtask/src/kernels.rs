@@ -15,7 +15,7 @@ use anyhow::{Context, Result, bail};
 use object::{Object as _, ObjectSection as _, SectionFlags, elf};
 use rocm_sdk::install::debian::Contents;
 
-use crate::process::{capture, cargo};
+use crate::process::{capture, cargo, program};
 use crate::steps::Got;
 use crate::turn::Turn;
 use crate::{paths, rocm};
@@ -339,11 +339,7 @@ fn tool(package: &str, features: &[&str], example: &str) -> Result<PathBuf> {
     let mut command = cargo();
     command.args(["build", "-p", package]).args(features);
     let messages = capture(command.args(["--example", example, "--message-format", "json"]))?;
-    let executable = messages.lines().rev().find_map(|line| {
-        let message: serde_json::Value = serde_json::from_str(line).ok()?;
-        if message["target"]["name"] == example { message["executable"].as_str().map(PathBuf::from) } else { None }
-    });
-    executable.with_context(|| format!("cargo built {package}'s example `{example}`, but did not say where"))
+    program(&messages, "example", example)
 }
 
 /// Returns the kernel sources, sorted by name.

@@ -4,15 +4,12 @@ use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser, Subcommand};
 
-mod amd_tests;
 mod bench;
 mod bindgen;
-mod candle;
 mod cargo;
 mod ci;
 mod coverage;
 mod cuda;
-mod cudarc;
 mod example;
 mod functions;
 mod fuzz;
@@ -28,6 +25,7 @@ mod process;
 mod rocm;
 mod steps;
 mod stress;
+mod suites;
 mod test;
 mod turn;
 mod workspace;
@@ -69,9 +67,9 @@ enum Task {
     Kernels(kernels::Args),
     Isa(isa::Args),
     Coverage(coverage::Args),
-    CandleKernels(candle::Args),
+    CandleKernels(suites::candle::Args),
     Cuda(cuda::Args),
-    Cudarc(cudarc::Args),
+    Cudarc(suites::cudarc::Args),
     Functions(functions::Args),
     Example(example::Args),
     Bench(bench::Args),
@@ -81,7 +79,7 @@ enum Task {
     Mpi(mpi::Args),
     Msrv(msrv::Args),
     Stress(stress::Args),
-    AmdTests(amd_tests::Args),
+    AmdTests(suites::amd::Args),
 }
 
 fn main() -> ExitCode {
@@ -96,9 +94,9 @@ fn main() -> ExitCode {
         Task::Kernels(args) => kernels::run(&args),
         Task::Isa(args) => isa::run(&args),
         Task::Coverage(args) => coverage::run(&args),
-        Task::CandleKernels(args) => candle::run(&args),
+        Task::CandleKernels(args) => suites::candle::run(&args),
         Task::Cuda(args) => cuda::run(&args),
-        Task::Cudarc(args) => cudarc::run(&args),
+        Task::Cudarc(args) => suites::cudarc::run(&args),
         Task::Functions(args) => functions::run(&args),
         Task::Example(args) => example::run(&args),
         Task::Bench(args) => bench::run(&args),
@@ -108,7 +106,7 @@ fn main() -> ExitCode {
         Task::Mpi(args) => mpi::run(&args),
         Task::Msrv(args) => msrv::run(&args),
         Task::Stress(args) => stress::run(&args),
-        Task::AmdTests(args) => amd_tests::run(&args),
+        Task::AmdTests(args) => suites::amd::run(&args),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

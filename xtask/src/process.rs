@@ -1,6 +1,9 @@
 //! Runs other programs.
 
-use std::process::{Command, Stdio};
+use std::fs::File;
+use std::path::PathBuf;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 
@@ -39,4 +42,113 @@ pub(crate) fn quiet(command: &mut Command) -> Result<()> {
         bail!("{command:?}: {}\n{}", output.status, String::from_utf8_lossy(&output.stderr));
     }
     Ok(())
+}
+
+/// Returns the program that cargo's messages name for a target of that kind and name.
+pub(crate) fn program(messages: &str, kind: &str, name: &str) -> Result<PathBuf> {
+    let found = messages.lines().rev().find_map(|line| {
+        let message: serde_json::Value = serde_json::from_str(line).ok()?;
+        let is_it = message["target"]["name"] == name && message["target"]["kind"][0] == kind;
+        is_it.then(|| message["executable"].as_str().map(PathBuf::from)).flatten()
+    });
+    found.with_context(|| format!("cargo did not say where the {kind} {name} is"))
+}
+
+/// The end of a program that had a limit.
+pub(crate) struct Ended {
+    /// `None` if it was killed.
+    pub(crate) status: Option<ExitStatus>,
+    /// Its output, to stdout and to stderr.
+    pub(crate) text: String,
+}
+
+/// Interval in which the end of a program is checked.
+const LOOK: Duration = Duration::from_millis(10);
+
+/// Runs a program to its end. Kills it, with all of its processes, after the limit or once `stop` returns `true`.
+pub(crate) fn within(command: &mut Command, limit: Duration, stop: impl Fn() -> bool) -> Result<Ended> {
+    // A file accepts all output, even if nothing reads it.
+    let output = tempfile::NamedTempFile::new()?;
+    let file = || File::options().append(true).open(output.path());
+    command.stdin(Stdio::null()).stdout(file()?).stderr(file()?);
+    let mut child = command.spawn().with_context(|| format!("could not start `{}`", shown(command)))?;
+    let begun = Instant::now();
+    let status = loop {
+        if let Some(status) = child.try_wait()? {
+            break Some(status);
+        }
+        if begun.elapsed() > limit || stop() {
+            end(&mut child);
+            break None;
+        }
+        std::thread::sleep(LOOK);
+    };
+    Ok(Ended { status, text: String::from_utf8_lossy(&std::fs::read(output.path())?).into_owned() })
+}
+
+/// Kills a program and all of its processes. The program itself comes last, but in the same command, before it can
+/// react to the end of its children.
+pub(crate) fn end(child: &mut Child) {
+    let mut family = vec![child.id()];
+    let parents = parents();
+    let mut next = 0;
+    while let Some(&parent) = family.get(next) {
+        family.extend(parents.iter().filter(|(_, of)| *of == parent).map(|(process, _)| *process));
+        next += 1;
+    }
+    family.reverse();
+    let numbers: Vec<String> = family.iter().map(u32::to_string).collect();
+    let _ =
+        Command::new("sh").args(["-c", &format!("kill -KILL {}", numbers.join(" "))]).stderr(Stdio::null()).status();
+    let _ = child.wait();
+}
+
+/// Returns all processes, each with its parent.
+fn parents() -> Vec<(u32, u32)> {
+    let Ok(processes) = std::fs::read_dir("/proc") else { return Vec::new() };
+    let parent = |process: u32| {
+        // `number (name) state parent ...`; the name may contain parentheses.
+        let text = std::fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
+        let (_, rest) = text.rsplit_once(')')?;
+        Some((process, rest.split_whitespace().nth(1)?.parse().ok()?))
+    };
+    processes.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok()).filter_map(parent).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn programs_are_found_in_what_cargo_says() {
+        let line = |name, kind| {
+            format!(r#"{{"target":{{"name":"{name}","kind":["{kind}"]}},"executable":"/t/{name}-{kind}"}}"#)
+        };
+        let messages = [line("gpu", "bench"), line("graph", "test"), line("gpu", "test"), "no message".to_owned()];
+        let messages = messages.join("\n");
+        assert_eq!(program(&messages, "test", "gpu").unwrap(), PathBuf::from("/t/gpu-test"));
+        assert!(program(&messages, "test", "other").is_err() && program(&messages, "bench", "graph").is_err());
+    }
+
+    #[test]
+    fn both_outputs_are_kept() {
+        let mut command = Command::new("sh");
+        let ended = within(command.args(["-c", "echo one; echo two >&2; exit 3"]), Duration::MAX, || false).unwrap();
+        assert_eq!((ended.status.and_then(|status| status.code()), ended.text.as_str()), (Some(3), "one\ntwo\n"));
+    }
+
+    #[test]
+    fn a_program_that_is_to_stop_is_killed_with_its_children() {
+        let inner = tempfile::NamedTempFile::new().unwrap();
+        let number = || std::fs::read_to_string(inner.path()).unwrap();
+        let mut command = Command::new("sh");
+        command.args(["-c", r#"sleep 100000 & echo $! >"$1"; wait"#, "sh"]).arg(inner.path());
+        let ended = within(&mut command, Duration::MAX, || number().ends_with('\n')).unwrap();
+        assert!(ended.status.is_none());
+        let stat = format!("/proc/{}/stat", number().trim());
+        // It may not have been reaped yet.
+        while std::fs::read_to_string(&stat).is_ok_and(|text| !text.contains(") Z ")) {
+            std::thread::yield_now();
+        }
+    }
 }

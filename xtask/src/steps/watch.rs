@@ -1,11 +1,13 @@
 //! Reads the output of a command line by line, and kills the command if it writes nothing for too long.
 
 use std::io::{BufRead as _, BufReader, Read};
-use std::process::{Child, Command, Stdio};
+use std::process::Child;
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::Duration;
 
 use anyhow::{Result, bail};
+
+use crate::process::end;
 
 /// Maximum time without output, at first, while cargo builds, and later. libtest reports a test that takes a minute.
 #[derive(Clone, Copy, Debug)]
@@ -52,37 +54,10 @@ pub(super) fn lines(
     }
 }
 
-/// Kills a program and all of its processes. The program itself comes last, but in the same command, before it can
-/// react to the end of its children.
-fn end(child: &mut Child) {
-    let mut family = vec![child.id()];
-    let parents = parents();
-    let mut next = 0;
-    while let Some(&parent) = family.get(next) {
-        family.extend(parents.iter().filter(|(_, of)| *of == parent).map(|(process, _)| *process));
-        next += 1;
-    }
-    family.reverse();
-    let numbers: Vec<String> = family.iter().map(u32::to_string).collect();
-    let _ =
-        Command::new("sh").args(["-c", &format!("kill -KILL {}", numbers.join(" "))]).stderr(Stdio::null()).status();
-    let _ = child.wait();
-}
-
-/// Returns all processes, each with its parent.
-fn parents() -> Vec<(u32, u32)> {
-    let Ok(processes) = std::fs::read_dir("/proc") else { return Vec::new() };
-    let parent = |process: u32| {
-        // `number (name) state parent ...`; the name may contain parentheses.
-        let text = std::fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
-        let (_, rest) = text.rsplit_once(')')?;
-        Some((process, rest.split_whitespace().nth(1)?.parse().ok()?))
-    };
-    processes.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok()).filter_map(parent).collect()
-}
-
 #[cfg(test)]
 mod tests {
+    use std::process::{Command, Stdio};
+
     use super::*;
 
     fn run(script: &str, patience: Patience) -> (Vec<String>, Result<()>, Child) {

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::rccl::on_rccl;
-use crate::cargo::{checked_cargo, feature, packages, programs};
+use crate::cargo::{checked_cargo, feature, named_tests, packages, programs};
 use crate::hsa::{self as hsa_sim, Profile, hsa_ready};
 use crate::rocm::Release;
 use crate::steps::Step;
@@ -28,7 +28,7 @@ pub(super) fn cuda(release: &'static Release, offline: bool) -> Step {
     let on = |path: &Path| hsa_sim::program_on(path, release, Profile::Dev);
     commands.extend(programs("cuda-compat", &with, &names, offline, on));
     // The code that HIPRTC compiled also runs on the embedded runtime.
-    let mut embedded = test(&["--test", "kernels"]);
+    let mut embedded = test(&named_tests(&["kernels"]));
     embedded.env("HIP_RS_BACKEND", "sim");
     commands.push(embedded);
     let about = format!("CUDA's names on ROCm {}, over the software GPU", release.name);
@@ -39,7 +39,7 @@ pub(super) fn cuda(release: &'static Release, offline: bool) -> Step {
 pub(super) fn cuda_ranks(release: &'static Release, offline: bool) -> Step {
     let mut ranks = checked_cargo("test", offline);
     ranks.args(packages(&["cuda-compat"])).args(["--no-default-features", "--features", &cuda_features(release)]);
-    ranks.args(["--test", "libraries"]);
+    ranks.args(named_tests(&["libraries"]));
     hsa_sim::run_on_several(&mut ranks, release, 2);
     ranks.args(["--", "nccl::"]);
     let about = format!("NCCL in cudarc's shape on RCCL of ROCm {}, over two software GPUs", release.name);

@@ -1,8 +1,6 @@
 //! The steps `examples`: builds and runs every example with README's command, on the software GPU and on each ROCm
 //! release's own runtime.
 
-use std::collections::BTreeMap;
-use std::path::PathBuf;
 use std::process::{Command, Output};
 
 use anyhow::{Context, Result, bail};
@@ -10,7 +8,7 @@ use anyhow::{Context, Result, bail};
 use crate::cargo::checked_cargo;
 use crate::hsa::hsa_ready;
 use crate::hsa::{self, Profile};
-use crate::process::messages;
+use crate::process::{messages, program, shown};
 use crate::rocm::Release;
 use crate::steps::Step;
 use crate::workspace;
@@ -57,11 +55,12 @@ pub(crate) fn real(release: &'static Release, offline: bool) -> Result<Step> {
     let names = names()?;
     let about = format!("every example on the real HIP runtime of ROCm {}, over the software GPU", release.name);
     let call = move || {
-        let programs = build(offline)?;
+        // No package and no feature is named, so that the workspace's root determines them.
+        let messages = messages(checked_cargo("build", offline).arg("--examples"))?;
         let mut wrong = Vec::new();
         for name in &names {
-            let program = programs.get(name).with_context(|| format!("cargo did not say where {name} is"))?;
-            let mut command = hsa::program_on(program, release, Profile::Dev);
+            let program = program(&messages, "example", name)?;
+            let mut command = hsa::program_on(&program, release, Profile::Dev);
             if name == "peer" {
                 command.env("HIP_SIM_DEVICES", "2");
             }
@@ -75,22 +74,8 @@ pub(crate) fn real(release: &'static Release, offline: bool) -> Result<Step> {
     Ok(Step::call(format!("examples {}", release.name), about, call).when(hsa_ready(release)))
 }
 
-/// Builds all examples, and returns their paths. No package and no feature is named, so that the workspace's root
-/// determines them.
-fn build(offline: bool) -> Result<BTreeMap<String, PathBuf>> {
-    let mut command = checked_cargo("build", offline);
-    let messages = messages(command.arg("--examples"))?;
-    let program = |line: &str| {
-        let message: serde_json::Value = serde_json::from_str(line).ok()?;
-        let target = &message["target"];
-        (target["kind"][0] == "example").then_some(())?;
-        Some((target["name"].as_str()?.to_owned(), PathBuf::from(message["executable"].as_str()?)))
-    };
-    Ok(messages.lines().filter_map(program).collect())
-}
-
 fn run(command: &mut Command) -> Result<Output> {
-    command.output().with_context(|| format!("starting {}", crate::process::shown(command)))
+    command.output().with_context(|| format!("starting {}", shown(command)))
 }
 
 /// Returns the report of a run, or what is wrong with it.

@@ -3,7 +3,7 @@
 use std::process::Command;
 
 use super::repeat;
-use crate::cargo::{checked_cargo, newest, packages};
+use crate::cargo::{checked_cargo, named_tests, newest, packages};
 use crate::hsa::{self as hsa_sim, Profile, hsa_ready};
 use crate::paths;
 use crate::rocm::{self, Release};
@@ -75,7 +75,7 @@ pub(super) fn hsa(release: &'static Release, variant: Variant, offline: bool) ->
     let mut command = test_hip(&newest(&ON_HIP), offline);
     command.arg("--no-fail-fast");
     match variant {
-        Variant::Quick => command.args(["--test", "gpu", "--test", "graph", "--test", "gl"]),
+        Variant::Quick => command.args(named_tests(&["gpu", "graph", "gl"])),
         _ => command.args(["--lib", "--tests"]),
     };
     hsa_sim::run_on(&mut command, release, Profile::Dev);
@@ -108,7 +108,7 @@ pub(super) fn hsa(release: &'static Release, variant: Variant, offline: bool) ->
 fn linked(release: &'static Release, offline: bool) -> Command {
     let mut command = checked_cargo("test", offline);
     command.args(packages(&["hiprtc"])).args(["--no-default-features", "--features", &newest(&["hiprtc"])]);
-    command.args(["--no-fail-fast", "--test", "link", "--test", "load"]);
+    command.arg("--no-fail-fast").args(named_tests(&["link", "load"]));
     hsa_sim::run_on(&mut command, release, Profile::Dev);
     command
 }

@@ -21,11 +21,11 @@ mod rccl;
 mod repeat;
 mod rust_kernels;
 
-use crate::amd_tests;
-use crate::cargo::{checked_cargo, packages, programs};
+use crate::cargo::{checked_cargo, named_tests, packages, programs};
 use crate::hsa::hsa_ready;
 use crate::rocm::{self, RELEASES, Release};
 use crate::steps::{self, Selection, Step};
+use crate::suites::{self, amd};
 use crate::turn::Turn;
 use crate::{leaks, workspace};
 use all::COMPILER;
@@ -211,11 +211,12 @@ pub(crate) fn steps(
         steps.push(real(release, offline));
     }
     let about = "the command hip-sim";
-    let words = [&packages(&["hsa-sim"])[..], &["--features", "cli", "--bin", "hip-sim", "--test", "command"]].concat();
+    let with = ["--features", "hsa-sim/cli", "--bin", "hip-sim"];
+    let words = [&packages(&["hsa-sim"])[..], &with, &named_tests(&["command"])].concat();
     steps.push(Step::command("hip-sim command", about, test(&words)));
-    if let Some(&release) = releases.iter().find(|release| amd_tests::release().is_ok_and(|of| of == **release)) {
-        let call = move || amd_tests::check(offline);
-        steps.push(Step::call("amd-tests", amd_tests::about(), call).when(rocm::fetched(release)));
+    if let Some(&release) = releases.iter().find(|release| release.name == suites::RELEASE) {
+        let call = move || amd::check(offline);
+        steps.push(Step::call("amd-tests", amd::about(), call).when(rocm::fetched(release)));
     }
     let about = "CUDA's names: all of them, and those that differ from HIP's on the embedded software GPU";
     let names = test(&[&packages(&["cuda-compat"])[..], &["--all-features"]].concat());
@@ -272,10 +273,8 @@ fn hsa_sim_tests(turn: Option<Turn>, offline: bool) -> Result<Step> {
     command.arg("--no-fail-fast").args(packages(&["hsa-sim"]));
     if let Some(turn) = turn {
         let programs = workspace::test_programs("hsa-sim")?;
-        command.args(["--lib"]);
-        for name in turn.select(programs, 2, |_| false) {
-            command.args(["--test", &name]);
-        }
+        let programs: Vec<&str> = programs.iter().map(String::as_str).collect();
+        command.args(named_tests(&turn.select(programs, 2, |_| false)));
     }
     Ok(Step::command("hsa-sim", "ROCm's libraries on the software GPU", command))
 }

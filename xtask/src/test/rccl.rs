@@ -3,7 +3,7 @@
 use std::process::Command;
 
 use super::libraries::library_ready;
-use crate::cargo::{checked_cargo, environment, newest, packages, programs};
+use crate::cargo::{checked_cargo, environment, named_tests, newest, packages, programs};
 use crate::hsa as hsa_sim;
 use crate::paths;
 use crate::rocm::{self, Release};
@@ -26,9 +26,10 @@ pub(super) fn rccl(release: &'static Release, turn: Option<Turn>, offline: bool)
         command
     };
     let mut commands = vec![hsa_sim::build_command(offline)];
+    let world = named_tests(&["world"]);
     // Older releases have no configurations, and so no deadlines: blocking calls are tested in one process.
     if release.name != "7.2" {
-        commands.push(test(2, &["--test", "world"]));
+        commands.push(test(2, &world));
         let about = format!("tests of rccl on RCCL of ROCm {}, over 2 software GPUs", release.name);
         return on_rccl(format!("rccl {}", release.name), release, about, commands);
     }
@@ -36,10 +37,11 @@ pub(super) fn rccl(release: &'static Release, turn: Option<Turn>, offline: bool)
     let is_of_turn = |part| turn.is_none_or(|turn| turn.is_of(part, 3));
     if is_of_turn(0) {
         // Deadlines take their time, and more devices do not improve their tests.
-        commands.push(test(4, &["--test", "world", "--", "--skip", "keeps_its_deadline"]));
+        commands.push(test(4, &[&world[..], &["--", "--skip", "keeps_its_deadline"]].concat()));
     }
     if is_of_turn(1) {
-        commands.push(test(8, &["--test", "world", "--", "f32_is_reduced", "parts_of_different", "split", "groups::"]));
+        let words = ["--", "f32_is_reduced", "parts_of_different", "split", "groups::"];
+        commands.push(test(8, &[&world[..], &words].concat()));
     }
     if !is_of_turn(2) {
         let about = format!("tests of rccl on RCCL of ROCm {}, over software GPUs", release.name);

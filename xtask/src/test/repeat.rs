@@ -1,16 +1,16 @@
 //! The steps `repeat`: runs the tests of `hip` and `hip-gl` on each HIP runtime many times, two programs at a time,
 //! since a single run does not show a failure in one run of ten.
 
-use std::fs::File;
-use std::path::{Path, PathBuf};
-use std::process::{Command, ExitStatus, Stdio};
+use std::path::Path;
+use std::process::Command;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 
-use crate::process::messages;
+use crate::cargo::named_tests;
+use crate::process::{Ended, messages, program, within};
 use crate::rocm::Release;
 use crate::steps::Counts;
 
@@ -29,8 +29,6 @@ const HEAP: &str = "glibc.malloc.perturb=85:glibc.malloc.tcache_count=0";
 const LIMIT: Duration = Duration::from_secs(180);
 /// Maximum number of lines of a crashed or hanging run in the error.
 const LAST: usize = 40;
-/// Interval in which the ends of runs are checked.
-const LOOK: Duration = Duration::from_millis(20);
 
 /// Returns the description of a step.
 pub(crate) fn about(release: &Release, times: usize) -> String {
@@ -47,15 +45,8 @@ pub(crate) fn about(release: &Release, times: usize) -> String {
 /// # Errors
 /// The first run that fails or does not end, with its output; no further ones are started then.
 pub(crate) fn run(times: usize, mut build: Command, start: impl Fn(&Path) -> Command + Sync) -> Result<()> {
-    for name in PROGRAMS {
-        build.args(["--test", name]);
-    }
-    let messages = messages(build.arg("--no-run"))?;
-    let runs = PROGRAMS.iter().map(|name| {
-        let program =
-            program(&messages, name).with_context(|| format!("cargo did not say where the test {name} is"))?;
-        Ok(vec![program; times])
-    });
+    let messages = messages(build.args(named_tests(&PROGRAMS)).arg("--no-run"))?;
+    let runs = PROGRAMS.iter().map(|name| Ok(vec![program(&messages, "test", name)?; times]));
     let runs = runs.collect::<Result<Vec<_>>>()?.concat();
     let commands = runs.iter().enumerate().map(|(number, program)| {
         let mut command = start(program);
@@ -74,16 +65,7 @@ pub(crate) fn run(times: usize, mut build: Command, start: impl Fn(&Path) -> Com
     Ok(())
 }
 
-/// Returns the path of a test program in cargo's messages.
-fn program(messages: &str, name: &str) -> Option<PathBuf> {
-    messages.lines().find_map(|line| {
-        let message: serde_json::Value = serde_json::from_str(line).ok()?;
-        let is_it = message["target"]["name"] == name && message["target"]["kind"][0] == "test";
-        is_it.then(|| message["executable"].as_str().map(PathBuf::from)).flatten()
-    })
-}
-
-/// Runs the commands, some at a time, and returns their number.
+/// Runs the commands, some at a time, and returns how many they were.
 fn all(commands: Vec<Command>, limit: Duration) -> Result<u32> {
     let (done, stop) = (AtomicU32::new(0), AtomicBool::new(false));
     let left = Mutex::new(commands.into_iter());
@@ -106,31 +88,10 @@ fn all(commands: Vec<Command>, limit: Duration) -> Result<u32> {
 
 /// Runs a command to its end, or until the others stop.
 fn one(mut command: Command, limit: Duration, stop: &AtomicBool) -> Result<()> {
-    // A file accepts all output, even if nothing reads it.
-    let output = tempfile::NamedTempFile::new()?;
-    let file = || File::options().append(true).open(output.path());
-    let mut child = command.stdin(Stdio::null()).stdout(file()?).stderr(file()?).spawn()?;
-    let start = Instant::now();
-    let status: Option<ExitStatus> = loop {
-        if let Some(status) = child.try_wait()? {
-            break Some(status);
-        }
-        let stopped = stop.load(Ordering::Relaxed);
-        if stopped || start.elapsed() > limit {
-            child.kill()?;
-            child.wait()?;
-            if stopped {
-                return Ok(());
-            }
-            break None;
-        }
-        std::thread::sleep(LOOK);
-    };
-    if status.is_some_and(|status| status.success()) {
+    let Ended { status, text } = within(&mut command, limit, || stop.load(Ordering::Relaxed))?;
+    if status.map_or_else(|| stop.load(Ordering::Relaxed), |status| status.success()) {
         return Ok(());
     }
-    let text = std::fs::read(output.path())?;
-    let text = String::from_utf8_lossy(&text);
     println!("{text}");
     let (failed, end) = (failed(&text), "of what it wrote, all of which is above:");
     match status {
@@ -197,16 +158,5 @@ mod tests {
         let lines =
             "running 1 test\ntest a ... FAILED\n\nfailures:\n\n---- a stdout ----\nwrong\n\ntest result: FAILED.\n";
         assert_eq!(failed(lines), "---- a stdout ----\nwrong");
-    }
-
-    #[test]
-    fn programs_are_found_in_what_cargo_says() {
-        let line = |name, kind| {
-            format!(r#"{{"target":{{"name":"{name}","kind":["{kind}"]}},"executable":"/t/{name}-{kind}"}}"#)
-        };
-        let messages = [line("gpu", "bench"), line("graph", "test"), line("gpu", "test"), "no message".to_owned()];
-        let messages = messages.join("\n");
-        assert_eq!(program(&messages, "gpu"), Some("/t/gpu-test".into()));
-        assert_eq!(program(&messages, "other"), None);
     }
 }

@@ -4,7 +4,7 @@ use std::process::Command;
 
 use hip_kernel_build::Toolchain;
 
-use crate::cargo::{checked_cargo, packages};
+use crate::cargo::{checked_cargo, named_tests, packages};
 use crate::hsa::{self as hsa_sim, Profile, hsa_ready};
 use crate::process::find;
 use crate::rocm::Release;
@@ -54,7 +54,7 @@ pub(crate) fn on_release(release: &'static Release, offline: bool) -> Step {
     let mut command = checked_cargo("test", offline);
     // Uses the committed code: no kernel is compiled.
     command.arg("--no-fail-fast").args(packages(&PACKAGES[1..])).env("HIP_KERNEL_BUILD", "committed");
-    command.args(["--test", "panics", "--test", "names"]);
+    command.args(named_tests(&["panics", "names"]));
     hsa_sim::run_on(&mut command, release, Profile::Dev);
     Step::commands(format!("kernels in Rust {}", release.name), about, vec![command]).when(hsa_ready(release))
 }

@@ -1,22 +1,22 @@
 //! `cargo xtask amd-tests`: AMD's own test programs on the software GPU.
 //!
-//! `subjects`: which there are. `packages`: fetching them. `gtest`: listing and running cases. `sample`: choosing them.
-//! `findings`: what checks found. `table`: the committed results.
+//! `subjects` lists them, `packages` fetches them, `gtest` lists and runs cases, `sample` chooses cases, `findings`
+//! collects what the checks report, and `table` writes the committed results.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Result, bail, ensure};
 
 use self::findings::Findings;
 use self::gtest::Outcome;
 use self::packages::Fetched;
 use self::subjects::{Subject, subject_named};
-use self::table::{Failure, Key, Reasons, Totals};
-use crate::cargo::{checked_cargo, packages as selected};
+use self::table::{Failure, Key, Totals, UNKNOWN};
 use crate::process::messages;
-use crate::rocm::{self, Release};
+use crate::rocm::Release;
+use crate::{hsa, suites};
 
 mod findings;
 mod gtest;
@@ -25,17 +25,15 @@ mod sample;
 mod subjects;
 mod table;
 
-/// The release whose test programs Debian has.
-const RELEASE: &str = "7.2";
-/// What the tests of this workspace run: the smallest package.
+/// The package that the tests of this workspace run: the smallest one.
 const QUICK: &str = "hiprand";
 
 /// Runs AMD's own test programs of ROCm's libraries on the software GPU.
 ///
-/// They are Debian's packages, of ROCm 7.2: rocprim, hipcub, rocthrust, rocwmma, rocrand, hiprand, rocfft, hipfft, rocblas,
-/// hipblas, hipblaslt, rocsparse, hipsparse, rocsolver, hipsolver, rocalution, rccl, and rocrtst, which tests HSA itself. They
-/// are fetched into target/amd-tests (0.5 MB to 1.6 GB), with the libraries that target/rocm/7.2 lacks. The exit code is that
-/// of a failure if a case does not pass for which no reason is known (sim/hsa-sim/amd-tests-reasons.tsv).
+/// They are Debian's packages, of ROCm 7.2: rocprim, hipcub, rocthrust, rocwmma, rocrand, hiprand, rocfft, hipfft,
+/// rocblas, hipblas, hipblaslt, rocsparse, hipsparse, rocsolver, hipsolver, rocalution, rccl, and rocrtst, which tests
+/// HSA itself. They are fetched into target/amd-tests (0.5 MB to 1.6 GB), with the libraries that target/rocm/7.2 lacks.
+/// The command fails if a case does not pass without a known reason (sim/hsa-sim/amd-tests-reasons.tsv).
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "Examples:
   cargo xtask amd-tests rocprim --sample 200 --seed 7       200 cases, the same every time
@@ -82,13 +80,13 @@ pub(crate) struct Args {
     /// Write the results into the committed table
     #[arg(long)]
     record: bool,
-    /// Write the committed page anew, from its runs and reasons
+    /// Write the committed page from its runs and reasons
     #[arg(long)]
     render: bool,
     /// Remove the test programs afterwards; without --sample and --filter, run nothing
     #[arg(long)]
     remove: bool,
-    /// Use no network: only what is there already
+    /// Use no network: only what is already fetched
     #[arg(long)]
     offline: bool,
 }
@@ -146,7 +144,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     Ok(())
 }
 
-/// A small sample of the smallest package: what the tests of this workspace run.
+/// Runs a small sample of the smallest package, as the tests of this workspace do.
 pub(crate) fn check(offline: bool) -> Result<()> {
     let subject = subject_named(QUICK).map_err(anyhow::Error::msg)?;
     let bench = Bench::new(subject, "gfx90a", 2, offline)?;
@@ -154,69 +152,50 @@ pub(crate) fn check(offline: bool) -> Result<()> {
     let end = Instant::now() + Duration::from_secs(120);
     let results = bench.run(&chosen, Duration::from_secs(20), end)?;
     results.report(subject)?;
-    // How long a case takes is the machine's matter here.
+    // The time of a case depends on the machine here.
     let Totals { passed, failed, .. } = results.totals;
     ensure!(passed > 0 && failed == 0, "of {}: {passed} cases passed, {failed} failed", subject.name);
     Ok(())
 }
 
-/// What [`check`] runs.
+/// Returns the description of [`check`].
 pub(crate) fn about() -> String {
     format!("a sample of AMD's own test programs of {QUICK}, over the software GPU")
 }
 
-/// What [`check`] needs of a release.
-pub(crate) fn release() -> Result<&'static Release> {
-    rocm::release(RELEASE)
-}
-
-/// Test programs, and what they run on.
+/// Test programs, with the release and the settings to run them.
 struct Bench {
     subject: &'static Subject,
     release: &'static Release,
     fetched: Fetched,
-    hip_sim: PathBuf,
     settings: Vec<String>,
 }
 
-/// What came of cases.
+/// The results of cases.
 #[derive(Default)]
 struct Results {
     totals: Totals,
     failures: Vec<Failure>,
-    /// What each failure wrote last.
+    /// The last output of each failure.
     said: Vec<String>,
     findings: Findings,
 }
 
 impl Bench {
     fn new(subject: &'static Subject, architecture: &str, threads: u32, offline: bool) -> Result<Self> {
-        let release = release()?;
-        if !rocm::is_present(release) {
-            ensure!(!offline, "ROCm {RELEASE} was not fetched yet, and --offline was given");
-            rocm::fetch(release, &[], false)?;
-        }
+        let release = suites::release(offline)?;
         let fetched = packages::fetch(subject, release, offline)?;
-        let hip_sim = hip_sim(offline)?;
+        messages(&mut hsa::build_command(offline))?;
         let settings =
             ["--arch", architecture, "--threads", &threads.to_string(), "--devices", &subject.devices.to_string()];
         let settings = settings.map(str::to_owned).to_vec();
-        Ok(Self { subject, release, fetched, hip_sim, settings })
+        Ok(Self { subject, release, fetched, settings })
     }
 
-    /// The command of a program, without its arguments.
+    /// Returns the command that runs a program, without arguments for its cases.
     fn command(&self, program: &Path) -> Command {
-        let mut command = Command::new(&self.hip_sim);
-        let tree = rocm::tree(self.release);
-        command
-            .arg("run")
-            .args(&self.settings)
-            .arg("--rocm")
-            .arg(tree.folder())
-            .arg("--")
-            .arg(program)
-            .args(self.subject.arguments.iter().map(|argument| self.placed(argument)));
-        crate::cargo::environment(&mut command);
+        let mut command = hsa::hip_sim_run(&self.settings, self.release);
+        command.arg(program).args(self.subject.arguments.iter().map(|argument| self.placed(argument)));
         let libraries = std::env::join_paths(&self.fetched.libraries).unwrap_or_default();
         command.env("LD_LIBRARY_PATH", libraries).current_dir(&self.fetched.folder);
         for (variable, value) in self.subject.variables {
@@ -225,13 +204,13 @@ impl Bench {
         command
     }
 
-    /// `text` with the folders that it names.
+    /// Replaces the placeholders in `text` by their folders.
     fn placed(&self, text: &str) -> String {
         let text = text.replace("{folder}", &self.fetched.folder.display().to_string());
         text.replace("{tree}", &self.fetched.tree.display().to_string())
     }
 
-    /// Every case of every program, with its program.
+    /// Returns every case of every program, with its program.
     fn cases(&self, program: Option<&str>, filter: Option<&str>) -> Result<Vec<(PathBuf, String)>> {
         if self.subject.whole && filter.is_some() {
             bail!("{}'s programs are one case each: choose with --program", self.subject.name);
@@ -298,20 +277,15 @@ impl Results {
         }
     }
 
-    /// Prints the totals and what did not pass; how many of these have no reason.
+    /// Prints the totals and the cases that did not pass. Returns the number of those without a reason.
     fn report(&self, subject: &Subject) -> Result<usize> {
-        let reasons = Reasons::read()?;
+        let reasons = table::reasons()?;
         let mut unexplained = 0;
         for (failure, said) in self.failures.iter().zip(&self.said) {
             let why = reasons.of(subject.name, &failure.case);
             unexplained += usize::from(why.is_none());
-            println!(
-                "{} {} {}: {}",
-                failure.outcome,
-                failure.program,
-                failure.case,
-                why.unwrap_or("no reason is stated")
-            );
+            let Failure { program, case, outcome } = failure;
+            println!("{outcome} {program} {case}: {}", why.unwrap_or(UNKNOWN));
             if !said.is_empty() {
                 println!("    {said}");
             }
@@ -331,17 +305,4 @@ impl Results {
 
 fn name(program: &Path) -> String {
     program.file_name().unwrap_or_default().to_string_lossy().into_owned()
-}
-
-/// The command `hip-sim`, built.
-fn hip_sim(offline: bool) -> Result<PathBuf> {
-    let mut command = checked_cargo("build", offline);
-    command.args(selected(&["hsa-sim"])).args(["--features", "hsa-sim/cli"]);
-    let messages = messages(&mut command)?;
-    let found = messages.lines().rev().find_map(|line| {
-        let message: serde_json::Value = serde_json::from_str(line).ok()?;
-        let file = message["executable"].as_str().filter(|_| message["target"]["name"] == "hip-sim")?;
-        Some(PathBuf::from(file))
-    });
-    found.context("cargo built hip-sim, but did not say where")
 }

@@ -1,10 +1,10 @@
-//! What the checks of the software GPU find in a program: each finding once, with the first case that it was found in.
+//! Findings of the software GPU's checks in a program: each finding once, with the first case that had it.
 
 use std::collections::BTreeMap;
 
-/// How the lines of findings begin.
+/// Start of the lines of findings.
 const MARK: &str = "hsa-sim: kernel ";
-/// What the kinds of findings are called.
+/// Names of the kinds of findings.
 const KINDS: [&str; 3] = ["uninitialised memory", "race at ", "barrier divergence"];
 
 /// Findings by kernel, kind and instruction.
@@ -19,7 +19,7 @@ struct Found {
 }
 
 impl Findings {
-    /// Takes a line that a case has written, if it is a finding.
+    /// Adds a line of a case's output if it is a finding.
     pub(crate) fn read(&mut self, line: &str, case: &str) {
         let Some((_, text)) = line.split_once(MARK) else { return };
         let Some((kernel, what)) = KINDS.iter().find_map(|kind| {
@@ -28,7 +28,7 @@ impl Findings {
         }) else {
             return;
         };
-        // Addresses and workgroups differ from run to run, instructions do not.
+        // Addresses and workgroups differ between runs, instructions do not.
         let instructions: Vec<&str> = what.split('`').skip(1).step_by(2).collect();
         let kind = what.split([';', ':']).next().unwrap_or_default().split(" 0x").next().unwrap_or_default();
         let key = format!("{kernel}: {kind} {}", instructions.join(" "));
@@ -40,7 +40,7 @@ impl Findings {
         self.0.len()
     }
 
-    /// A line for each.
+    /// Returns one line per finding.
     pub(crate) fn lines(&self) -> impl Iterator<Item = String> {
         self.0.values().map(|found| {
             let times = if found.count == 1 { String::new() } else { format!(", reported {} times", found.count) };

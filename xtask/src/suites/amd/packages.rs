@@ -1,4 +1,4 @@
-//! Fetching test programs: a tree of their own, with what a release's tree lacks for them.
+//! Fetches test programs into a tree of their own, with the dependencies that a release's tree lacks.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,16 +11,16 @@ use super::subjects::Subject;
 use crate::paths;
 use crate::rocm::{self, Release};
 
-/// The tree of test programs.
+/// Returns the tree of the test programs of a subject.
 fn tree(subject: &Subject) -> Tree {
     Tree::new(paths::root().join("target/amd-tests").join(subject.name))
 }
 
-/// What is fetched: the package and what it needs, without what the release's own tree has.
+/// The packages to fetch: the subject's and its dependencies, without those in the release's own tree.
 struct Programs<'a> {
     subject: &'static Subject,
     release: &'a Contents,
-    /// Folder of the release's libraries.
+    /// The folder of the release's libraries.
     libraries: &'a Path,
 }
 
@@ -61,7 +61,7 @@ pub(crate) struct Fetched {
     pub(crate) version: String,
 }
 
-/// Fetches the test programs of a subject, if they are not there.
+/// Fetches the test programs of a subject if they are missing.
 pub(crate) fn fetch(subject: &'static Subject, release: &'static Release, offline: bool) -> Result<Fetched> {
     let tree = tree(subject);
     let set = subject.name.to_owned();
@@ -91,7 +91,7 @@ pub(crate) fn fetch(subject: &'static Subject, release: &'static Release, offlin
     }
     programs.sort();
     ensure!(!programs.is_empty(), "{} has no programs in {}", subject.package, folder.display());
-    // BLAS and LAPACK have folders of their own, for Debian's alternatives; some programs have libraries beside them.
+    // BLAS and LAPACK have folders of their own, for Debian's alternatives; some programs have libraries next to them.
     let libraries = tree.libraries();
     let folders = ["", "blas", "lapack", "openblas-pthread"].map(|name| libraries.join(name));
     let folders = folders.into_iter().chain([folder.clone()]);
@@ -107,7 +107,7 @@ fn is_program(path: &Path) -> Result<bool> {
     Ok(head == b"\x7fELF")
 }
 
-/// Removes them.
+/// Removes the fetched test programs of a subject.
 pub(crate) fn remove(subject: &Subject) -> Result<()> {
     tree(subject).remove().with_context(|| format!("removing the test programs of {}", subject.name))
 }

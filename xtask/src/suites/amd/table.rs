@@ -1,4 +1,4 @@
-//! The committed table: what was run, and why what failed did.
+//! The committed table: the runs, and the reasons for failures.
 //!
 //! `amd-tests.tsv` has the runs and the cases that did not pass, `amd-tests-reasons.tsv` a reason for cases by pattern.
 //! `AMD_TESTS.md` is written from both.
@@ -6,13 +6,14 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail};
 
 use crate::paths;
+use crate::suites::reasons::Reasons;
 
-/// The cases of a run: which, and on what.
+/// The cases of a run, and the settings that they ran with.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Key {
     pub(crate) subject: String,
@@ -22,7 +23,7 @@ pub(crate) struct Key {
     pub(crate) selection: String,
 }
 
-/// What came of a run.
+/// The totals of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Totals {
     pub(crate) version: String,
@@ -43,50 +44,10 @@ pub(crate) struct Failure {
     pub(crate) outcome: String,
 }
 
-/// All runs.
+/// All committed runs.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(crate) struct Table {
+struct Table {
     runs: BTreeMap<Key, (Totals, Vec<Failure>)>,
-}
-
-/// Why cases fail, by patterns.
-#[derive(Debug, Default)]
-pub(crate) struct Reasons(Vec<(String, String, String)>);
-
-impl Reasons {
-    fn parse(text: &str) -> Result<Self> {
-        let mut all = Vec::new();
-        for line in text.lines().filter(|line| !line.trim().is_empty() && !line.starts_with('#')) {
-            let words: Vec<&str> = line.split('\t').collect();
-            let [subject, pattern, reason] = words[..] else {
-                anyhow::bail!("expected `subject TAB pattern TAB reason`: {line}");
-            };
-            ensure!(!reason.trim().is_empty(), "a reason is empty: {line}");
-            all.push((subject.to_owned(), pattern.to_owned(), reason.to_owned()));
-        }
-        Ok(Self(all))
-    }
-
-    /// Reads the committed ones.
-    pub(crate) fn read() -> Result<Self> {
-        Self::parse(&text(&folder().join(REASONS))?)
-    }
-
-    /// Returns why a case does not pass, if that is known.
-    pub(crate) fn of(&self, subject: &str, case: &str) -> Option<&str> {
-        let found = self.0.iter().find(|(of, pattern, _)| of == subject && matches(pattern, case));
-        found.map(|(_, _, reason)| reason.as_str())
-    }
-}
-
-/// Whether `*` in a pattern can stand for what a name has there.
-fn matches(pattern: &str, name: &str) -> bool {
-    match pattern.split_once('*') {
-        None => pattern == name,
-        Some((start, rest)) => name.strip_prefix(start).is_some_and(|name| {
-            name.char_indices().map(|(at, _)| at).chain([name.len()]).any(|at| matches(rest, &name[at..]))
-        }),
-    }
 }
 
 const RUNS: &str = "amd-tests.tsv";
@@ -97,32 +58,33 @@ fn folder() -> PathBuf {
     paths::root().join("sim/hsa-sim")
 }
 
-fn text(path: &Path) -> Result<String> {
-    match fs::read_to_string(path) {
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(String::new()),
-        other => other.with_context(|| format!("reading {}", path.display())),
-    }
+/// Reads the committed reasons.
+pub(crate) fn reasons() -> Result<Reasons> {
+    Reasons::read(&folder().join(REASONS))
 }
 
-/// Puts a run into the committed files, in the place of an earlier one of the same cases.
+/// Writes a run to the committed files, in place of an earlier one of the same cases.
 pub(crate) fn record(key: Key, totals: Totals, failures: Vec<Failure>) -> Result<PathBuf> {
-    let mut table = Table::parse(&text(&folder().join(RUNS))?)?;
+    let mut table = Table::read()?;
     table.runs.insert(key, (totals, failures));
-    let page = folder().join(PAGE);
     fs::write(folder().join(RUNS), table.text())?;
-    fs::write(&page, table.page(&Reasons::read()?))?;
-    Ok(page)
+    render()
 }
 
-/// Writes the page anew, from the runs and reasons.
+/// Writes the page from the runs and reasons.
 pub(crate) fn render() -> Result<PathBuf> {
-    let table = Table::parse(&text(&folder().join(RUNS))?)?;
     let page = folder().join(PAGE);
-    fs::write(&page, table.page(&Reasons::read()?))?;
+    fs::write(&page, Table::read()?.page(&reasons()?))?;
     Ok(page)
 }
 
 impl Table {
+    /// Reads the committed runs.
+    fn read() -> Result<Self> {
+        let path = folder().join(RUNS);
+        Self::parse(&fs::read_to_string(&path).with_context(|| format!("reading {}", path.display()))?)
+    }
+
     fn parse(text: &str) -> Result<Self> {
         let mut table = Self::default();
         let mut last = None;
@@ -156,7 +118,7 @@ impl Table {
                     let [program, case, outcome] = [1, 2, 3].map(|at| words[at].to_owned());
                     failures.push(Failure { program, case, outcome });
                 }
-                _ => anyhow::bail!("{RUNS} has a line that is neither a run nor a case: {line}"),
+                _ => bail!("{RUNS} has a line that is neither a run nor a case: {line}"),
             }
         }
         Ok(table)
@@ -222,7 +184,7 @@ impl Table {
     }
 }
 
-const UNKNOWN: &str = "no reason is stated";
+pub(crate) const UNKNOWN: &str = "no reason is stated";
 
 const HEADER: &str = "\
 # AMD's test programs
@@ -239,7 +201,7 @@ Each case has a limit of time. The seconds are those of a shared machine with tw
 mod tests {
     use super::*;
 
-    fn table() -> (Table, Key) {
+    fn table() -> Table {
         let key = Key {
             subject: "rocprim".into(),
             architecture: "gfx90a".into(),
@@ -249,12 +211,12 @@ mod tests {
         let totals =
             Totals { version: "7.2.4-1".into(), run: 2, passed: 1, failed: 1, seconds: 3, ..Totals::default() };
         let failures = vec![Failure { program: "test_a".into(), case: "A/0.b".into(), outcome: "failed".into() }];
-        (Table { runs: [(key.clone(), (totals, failures))].into() }, key)
+        Table { runs: [(key, (totals, failures))].into() }
     }
 
     #[test]
     fn a_table_reads_back() {
-        let (table, _) = table();
+        let table = table();
         assert_eq!(Table::parse(&table.text()).unwrap(), table);
         for bad in ["case\ta\tb\tc\n", "run\tx\n", "other\n"] {
             assert!(Table::parse(bad).is_err(), "{bad:?}");
@@ -263,26 +225,18 @@ mod tests {
 
     #[test]
     fn a_page_says_why_a_case_fails() {
-        let (table, _) = table();
+        let table = table();
         assert!(table.page(&Reasons::default()).contains(UNKNOWN));
         let reasons = Reasons::parse("# comment\nother\t*\tno\nrocprim\tA/*.b\tof a cause\n").unwrap();
         let page = table.page(&reasons);
         assert!(page.contains("**rocprim**: of a cause\n\n- `test_a` `A/0.b` (gfx90a, 2 threads): failed"), "{page}");
-        assert!(Reasons::parse("rocprim\tx\n").is_err() && Reasons::parse("rocprim\tx\t \n").is_err());
-    }
-
-    #[test]
-    fn patterns() {
-        assert!(matches("*", "") && matches("a*c", "abc") && matches("a*c*", "abbcd") && matches("abc", "abc"));
-        assert!(!matches("a*c", "abd") && !matches("", "a") && !matches("b*", "ab"));
     }
 
     /// The committed page is that of the committed runs, and each of their failures has a reason.
     #[test]
     fn the_committed_table_is_complete() {
-        let table = Table::parse(&text(&folder().join(RUNS)).unwrap()).unwrap();
-        let reasons = Reasons::read().unwrap();
-        assert_eq!(text(&folder().join(PAGE)).unwrap(), table.page(&reasons));
+        let (table, reasons) = (Table::read().unwrap(), reasons().unwrap());
+        assert_eq!(fs::read_to_string(folder().join(PAGE)).unwrap(), table.page(&reasons));
         for (key, (_, failures)) in &table.runs {
             for failure in failures {
                 assert!(reasons.of(&key.subject, &failure.case).is_some(), "{key:?} {failure:?}");

@@ -1,11 +1,11 @@
-//! The tests of a source file of cudarc, as a file of their own.
+//! Extracts the tests of a source file of cudarc into a file of their own.
 
 use anyhow::{Context, Result};
 use proc_macro2::{Delimiter, Group, Ident, TokenStream, TokenTree};
 use quote::{ToTokens, quote};
 use syn::{Item, UseTree};
 
-/// A piece of the file, which can be left out if it does not compile.
+/// A part of the file that can be omitted if it does not compile.
 pub(super) struct Piece {
     /// The name of the test; `None` for an import.
     pub(super) test: Option<String>,
@@ -16,11 +16,11 @@ pub(super) struct Piece {
 pub(super) struct Tests {
     /// Imports around the module of tests.
     pub(super) imports: Vec<Piece>,
-    /// What the module has besides tests.
+    /// The items of the module that are not tests.
     rest: String,
     pub(super) tests: Vec<Piece>,
     modules: Vec<String>,
-    /// Whether the last of them is public.
+    /// Whether the last module is public.
     is_public: bool,
 }
 
@@ -44,21 +44,17 @@ impl Tests {
                 Item::Mod(item) if item.ident == "tests" => {
                     for item in item.content.map(|(_, items)| items).unwrap_or_default() {
                         let name = test_name(&item);
-                        let item: Item = syn::parse2(of_cudarc(item.to_token_stream()))?;
-                        let text =
-                            prettyplease::unparse(&syn::File { shebang: None, attrs: Vec::new(), items: vec![item] });
+                        let text = text_of(&item)?;
                         match name {
                             Some(name) => found.tests.push(Piece { test: Some(name), text }),
                             None => found.rest.push_str(&text),
                         }
                     }
                 }
-                // A file that is all tests.
+                // A file that only consists of tests.
                 Item::Fn(_) => {
                     let Some(name) = test_name(&item) else { continue };
-                    let item: Item = syn::parse2(of_cudarc(item.to_token_stream()))?;
-                    let text =
-                        prettyplease::unparse(&syn::File { shebang: None, attrs: Vec::new(), items: vec![item] });
+                    let text = text_of(&item)?;
                     found.rest = "use super::*;\n".to_owned();
                     found.tests.push(Piece { test: Some(name), text });
                 }
@@ -68,10 +64,10 @@ impl Tests {
         Ok(found)
     }
 
-    /// A path with what is beside the file (`super::`) by its full path.
+    /// Replaces `super::` at the start of a path by the full path.
     fn beside(&self, path: TokenStream) -> TokenStream {
         let mut tokens = path.into_iter().peekable();
-        // A private file has its siblings around it: they are imported into the module around.
+        // The siblings of a private file are imported into the module around it.
         if !self.is_public || !matches!(tokens.peek(), Some(TokenTree::Ident(first)) if *first == "super") {
             return tokens.collect();
         }
@@ -81,7 +77,7 @@ impl Tests {
         quote!(cudarc #(::#around)* #rest)
     }
 
-    /// The file, and the lines of each import and test.
+    /// Returns the text of the file, and the lines of each import and test.
     pub(super) fn file(&self) -> (String, Vec<(usize, usize, &Piece)>) {
         let mut text =
             "// Of cudarc, with other paths; written by `cargo xtask cudarc`.\n#![allow(warnings)]\n".to_owned();
@@ -116,20 +112,26 @@ impl Tests {
         (text, lines)
     }
 
-    /// The name of a test in libtest.
+    /// Returns the name of a test in libtest.
     pub(super) fn path(&self, test: &str) -> String {
         format!("{}::tests::{test}", self.modules.join("::"))
     }
 }
 
-/// The name of a test that is compiled with the features of the run.
+/// Returns the text of an item, as seen from outside of the crate `cudarc`.
+fn text_of(item: &Item) -> Result<String> {
+    let item = syn::parse2(of_cudarc(item.to_token_stream()))?;
+    Ok(prettyplease::unparse(&syn::File { shebang: None, attrs: Vec::new(), items: vec![item] }))
+}
+
+/// Returns the name of a test if the features of the run compile it.
 fn test_name(item: &Item) -> Option<String> {
     let Item::Fn(function) = item else { return None };
     let is_test = function.attrs.iter().any(|attribute| attribute.path().is_ident("test"));
     is_test.then(|| function.sig.ident.to_string())
 }
 
-/// The paths that a tree of imports has.
+/// Adds the paths of a tree of imports.
 fn flatten(tree: &UseTree, before: &TokenStream, leaves: &mut Vec<TokenStream>) {
     match tree {
         UseTree::Path(path) => {
@@ -147,7 +149,7 @@ fn flatten(tree: &UseTree, before: &TokenStream, leaves: &mut Vec<TokenStream>) 
     }
 }
 
-/// The tokens with `crate::` as `cudarc::`.
+/// Replaces `crate::` by `cudarc::`.
 fn of_cudarc(tokens: TokenStream) -> TokenStream {
     let tokens: Vec<TokenTree> = tokens.into_iter().collect();
     let mut changed = Vec::new();

@@ -2,24 +2,25 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
+use std::process::Command;
+use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 
-use super::Case;
+use super::case::Case;
 use crate::hsa::{self, Profile};
 use crate::paths;
+use crate::process::{Ended, within};
 use crate::rocm::Release;
 
-/// How long a case may take.
+/// Maximum time of a case.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The software GPUs that cases see: collectives and copies between devices need two.
 const DEVICES: usize = 2;
 
-/// A folder to run examples in: as cudarc's, with `examples/sin.ptx` compiled for the software GPU from cudarc's `examples/sin.cu` by
-/// `compiler`. PTX is for NVIDIA GPUs alone.
+/// Creates a folder to run examples in, like cudarc's. `compiler` compiles its `examples/sin.ptx` for the software GPU,
+/// from cudarc's `examples/sin.cu`, since PTX is only for NVIDIA GPUs.
 pub(super) fn folder(source: &Path, release: &'static Release, compiler: Option<&Path>) -> Result<PathBuf> {
     let folder = paths::fetched("cudarc").join("run");
     let image = folder.join("examples/sin.ptx");
@@ -33,7 +34,7 @@ pub(super) fn folder(source: &Path, release: &'static Release, compiler: Option<
     Ok(folder)
 }
 
-/// Runs a case, and notes the outcome.
+/// Runs a case, and records the outcome.
 pub(super) fn run(case: &mut Case, backend: &'static str, release: &'static Release, folder: &Path) {
     let Some((program, arguments)) = &case.program else { return };
     let mut command = if case.feature == "nccl" {
@@ -54,30 +55,16 @@ pub(super) fn run(case: &mut Case, backend: &'static str, release: &'static Rele
     case.outcomes.push((backend, outcome));
 }
 
-/// `None` if the program succeeds; else what it said last.
+/// Returns `None` if the program succeeds, otherwise its error messages.
 fn outcome(command: &mut Command) -> Result<Option<String>> {
-    let log = tempfile::NamedTempFile::new()?;
-    let (out, err) = (log.reopen()?, log.reopen()?);
-    let mut child = command.stdin(Stdio::null()).stdout(Stdio::from(out)).stderr(Stdio::from(err)).spawn()?;
-    let begun = Instant::now();
-    let status = loop {
-        if let Some(status) = child.try_wait()? {
-            break status;
-        }
-        if begun.elapsed() > PATIENCE {
-            child.kill()?;
-            child.wait()?;
-            return Ok(Some(format!("not done after {} s", PATIENCE.as_secs())));
-        }
-        std::thread::sleep(Duration::from_millis(10));
-    };
+    let Ended { status, text } = within(command, PATIENCE, || false)?;
+    let Some(status) = status else { return Ok(Some(format!("not done after {} s", PATIENCE.as_secs()))) };
     if status.success() {
         return Ok(None);
     }
-    let text = String::from_utf8_lossy(&fs::read(log.path())?).into_owned();
     let lines: Vec<&str> = text.lines().map(str::trim).collect();
     let says = |line: &str| ["Error", "panicked", "left:", "right:"].iter().any(|word| line.contains(word));
-    // What a panic says is in the line after.
+    // The message of a panic is in the next line.
     let said = |at: usize| says(lines[at]) || (at > 0 && lines[at - 1].contains("panicked"));
     let lines: Vec<&str> = (0..lines.len()).filter(|at| said(*at)).map(|at| lines[at]).collect();
     let text = lines.join(" ");

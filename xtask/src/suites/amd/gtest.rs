@@ -1,11 +1,11 @@
-//! Programs made with GoogleTest: listing their cases, and running them with a limit for each.
+//! GoogleTest programs: lists their cases, and runs them with a time limit for each.
 //!
-//! Cases run in batches, as a start takes as long as many cases do. What a program writes is read as it comes: a case that
-//! takes too long is ended with its process, one that crashes has ended it, and in both cases the rest of the batch is run
-//! in another process.
+//! Cases run in batches, since starting a process takes as long as many cases. Output is read as it comes: if a case
+//! takes too long, its process is killed; if it crashes, its process has ended. In both cases the rest of the batch
+//! runs in another process.
 
 use std::io::{BufRead as _, BufReader, Read};
-use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
+use std::os::unix::process::ExitStatusExt as _;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
@@ -13,26 +13,27 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail};
 
 use super::findings::Findings;
+use crate::process::{Ended, end, shown, within};
 
-/// Cases of one process, at most.
+/// Maximum number of cases in one process.
 const BATCH: usize = 25;
-/// How long a program may take to start and to end.
+/// Maximum time for the start and for the end of a program.
 const AROUND: Duration = Duration::from_secs(120);
-/// Lines that are kept of what a case writes.
+/// Number of the last output lines that are kept of a case.
 const KEPT: usize = 6;
 
-/// What became of a case.
+/// The outcome of a case.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Outcome {
     Passed,
-    /// The program says that it does not apply here.
+    /// The program reports that the case does not apply here.
     Skipped,
-    /// Failed, with the last lines that it wrote.
+    /// Failed, with the last lines of its output.
     Failed(String),
     TimedOut,
 }
 
-/// One case and what became of it.
+/// A case with its outcome.
 #[derive(Clone, Debug)]
 pub(crate) struct Ran {
     pub(crate) case: String,
@@ -40,12 +41,12 @@ pub(crate) struct Ran {
     pub(crate) took: Duration,
 }
 
-/// Reads what `--gtest_list_tests` writes: cases by their full names.
+/// Parses the output of `--gtest_list_tests`: cases by their full names.
 pub(crate) fn listed(text: &str) -> Vec<String> {
     let mut cases = Vec::new();
     let mut suite = "";
     for line in text.lines() {
-        // Behind it is the type or the parameter.
+        // The type or the parameter follows it.
         let name = line.split(" #").next().unwrap_or_default().trim_end();
         match name.strip_prefix("  ") {
             Some(case) if !suite.is_empty() => cases.push(format!("{suite}{}", case.trim())),
@@ -59,10 +60,10 @@ pub(crate) fn listed(text: &str) -> Vec<String> {
     cases
 }
 
-/// The cases of a program that a filter chooses.
+/// Returns the cases of a program that match a filter.
 pub(crate) fn list(mut command: Command, filter: Option<&str>) -> Result<Vec<String>> {
     command.arg("--gtest_list_tests").args(filter.map(|filter| format!("--gtest_filter={filter}")));
-    let name = crate::process::shown(&command);
+    let name = shown(&command);
     let output = command.output().with_context(|| format!("could not start `{name}`"))?;
     let text = String::from_utf8_lossy(&output.stdout);
     if !output.status.success() {
@@ -83,7 +84,7 @@ enum Line<'a> {
 
 impl<'a> Line<'a> {
     fn of(line: &'a str) -> Self {
-        // A program may have written something without a line's end before it.
+        // The program may have written text without a newline before it.
         let Some((_, rest)) = line.split_once("[ ").map(|(before, _)| line.split_at(before.len())) else {
             return Self::Other;
         };
@@ -108,7 +109,7 @@ impl<'a> Line<'a> {
     }
 }
 
-/// Runs cases of a program, each within `limit`, until `end`. Cases that are not reached are not in the result.
+/// Runs cases of a program, each within `limit`, until `end`. The result omits cases that did not start by then.
 pub(crate) fn run(
     program: &dyn Fn() -> Command,
     cases: &[String],
@@ -129,7 +130,7 @@ pub(crate) fn run(
     Ok(all)
 }
 
-/// Runs cases in one process, up to the first that does not end. At least one has a result.
+/// Runs cases in one process, up to the first that does not end. At least one case has a result.
 fn run_batch(
     mut command: Command,
     cases: &[String],
@@ -138,8 +139,8 @@ fn run_batch(
     told: &mut dyn FnMut(&Ran),
 ) -> Result<Vec<Ran>> {
     command.arg(format!("--gtest_filter={}", cases.join(":"))).arg("--gtest_color=no");
-    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
-    let name = crate::process::shown(&command);
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let name = shown(&command);
     let mut child = command.spawn().with_context(|| format!("could not start `{name}`"))?;
     let lines = lines(&mut child);
     let mut batch = Batch { ran: Vec::new(), current: None, last: Vec::new() };
@@ -156,13 +157,13 @@ fn run_batch(
             Err(RecvTimeoutError::Disconnected) => break true,
         }
     };
-    end_group(&child);
+    end(&mut child);
     let status = child.wait()?;
     batch.finish(cases, complete.then_some(status), told);
     Ok(batch.ran)
 }
 
-/// Runs a program of another kind as one case: it passes if its exit status says so.
+/// Runs a program without GoogleTest as one case: it passes if its exit status is success.
 pub(crate) fn run_whole(
     mut command: Command,
     case: &str,
@@ -170,30 +171,18 @@ pub(crate) fn run_whole(
     findings: &mut Findings,
     told: &mut dyn FnMut(&Ran),
 ) -> Result<Ran> {
-    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
-    let name = crate::process::shown(&command);
-    let mut child = command.spawn().with_context(|| format!("could not start `{name}`"))?;
-    let lines = lines(&mut child);
     let begun = Instant::now();
+    let Ended { status, text } = within(&mut command, limit, || false)?;
     let mut batch = Batch { ran: Vec::new(), current: Some((case.to_owned(), begun)), last: Vec::new() };
-    let complete = loop {
-        match lines.recv_timeout((begun + limit).saturating_duration_since(Instant::now())) {
-            Ok(line) => {
-                findings.read(&line, case);
-                batch.keep(&line);
-            }
-            Err(RecvTimeoutError::Timeout) => break false,
-            Err(RecvTimeoutError::Disconnected) => break true,
-        }
-    };
-    end_group(&child);
-    let status = child.wait()?;
-    if complete && status.success() {
-        let ran = Ran { case: case.to_owned(), outcome: Outcome::Passed, took: begun.elapsed() };
-        told(&ran);
-        return Ok(ran);
+    for line in text.lines() {
+        findings.read(line, case);
+        batch.keep(line);
     }
-    batch.finish(&[], complete.then_some(status), told);
+    if status.is_some_and(|status| status.success()) {
+        batch.add(Ran { case: case.to_owned(), outcome: Outcome::Passed, took: begun.elapsed() }, told);
+    } else {
+        batch.finish(&[], status, told);
+    }
     batch.ran.pop().context("a case without a result")
 }
 
@@ -204,7 +193,7 @@ struct Batch {
 }
 
 impl Batch {
-    /// Takes a line; how long to wait from now on, if that changes.
+    /// Reads a line of output. Returns the time to wait from now on, if that changes.
     fn read(&mut self, line: &str, limit: Duration, told: &mut dyn FnMut(&Ran)) -> Option<Duration> {
         match Line::of(line) {
             Line::Began(case) => {
@@ -229,7 +218,7 @@ impl Batch {
         }
     }
 
-    /// Keeps a line as one of the last.
+    /// Keeps a line as one of the last lines.
     fn keep(&mut self, line: &str) {
         if !line.trim().is_empty() {
             if self.last.len() == KEPT {
@@ -244,7 +233,7 @@ impl Batch {
         self.ran.push(ran);
     }
 
-    /// What the end of the process means for the case that was running, or for the first of those that never began.
+    /// Adds the result of the case that ran when the process ended, or of the first one that did not start.
     fn finish(&mut self, cases: &[String], status: Option<ExitStatus>, told: &mut dyn FnMut(&Ran)) {
         let last = self.last.join(" | ");
         let how = status.map(|status| match status.signal() {
@@ -259,14 +248,14 @@ impl Batch {
         let never: Vec<&String> = cases.iter().filter(|case| self.ran.iter().all(|ran| ran.case != **case)).collect();
         let Some(first) = never.first() else { return };
         if self.ran.is_empty() || status.is_some_and(|status| status.success()) {
-            // It has run what it has, or it does not even start.
+            // It has run all of its cases, or it did not even start.
             let why = how.map_or(Outcome::TimedOut, |how| Outcome::Failed(format!("the case was not run: {how}")));
             self.add(Ran { case: (*first).clone(), outcome: why, took: Duration::ZERO }, told);
         }
     }
 }
 
-/// What the process writes, line by line.
+/// Returns the output of the process, line by line.
 fn lines(child: &mut Child) -> Receiver<String> {
     fn read(pipe: Option<impl Read + Send + 'static>, sender: mpsc::Sender<String>) {
         let Some(pipe) = pipe else { return };
@@ -282,12 +271,6 @@ fn lines(child: &mut Child) -> Receiver<String> {
     read(child.stdout.take(), sender.clone());
     read(child.stderr.take(), sender);
     receiver
-}
-
-/// Ends what is left of a process and of those that it has started.
-fn end_group(child: &Child) {
-    let group = format!("-{}", child.id());
-    let _ = Command::new("kill").args(["-KILL", "--", &group]).stderr(Stdio::null()).status();
 }
 
 #[cfg(test)]
@@ -311,7 +294,7 @@ mod tests {
         assert_eq!(Line::of("[----------] 1 test from A"), Line::Other);
     }
 
-    /// A stand-in for a program: what it does depends on its filter, which is its first argument.
+    /// A script in place of a program: its behaviour depends on its filter, which is its first argument.
     fn program(script: &str) -> impl Fn() -> Command {
         let script = script.to_owned();
         move || {
@@ -354,7 +337,7 @@ mod tests {
             ("A.b", Outcome::Passed),
         ];
         let expected = expected.map(|(case, outcome)| (case.to_owned(), outcome));
-        // On a busy machine others may reach the limit too: then they get more time.
+        // On a busy machine other cases may reach the limit too: then they get more time.
         let found = |seconds| {
             let found = outcomes(
                 script,

@@ -1,4 +1,5 @@
-//! `cargo xtask cudarc --crates`: published crates that depend on cudarc, with that one dependency of their Cargo.toml changed.
+//! `cargo xtask cudarc --crates`: published crates that depend on cudarc, with only that dependency in their Cargo.toml
+//! changed.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -6,25 +7,25 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, ensure};
-use serde_json::Value;
 
 use super::{page, scratch};
 use crate::hsa::{self, Profile};
 use crate::paths;
 use crate::process::cargo;
-use crate::rocm::{self, Release};
+use crate::rocm::Release;
+use crate::suites::registry::write;
 
 /// A crate of the registry.
 struct Published {
     name: &'static str,
     version: &'static str,
-    /// Its features.
+    /// Its features that are enabled.
     features: &'static [&'static str],
-    /// Dependencies of it that depend on cudarc, too.
+    /// Its dependencies that also depend on cudarc.
     between: &'static [(&'static str, &'static str)],
-    /// Its test programs that are run, and what the names of their tests for GPUs contain.
+    /// Its test programs to run, and the part that the names of their GPU tests have in common.
     tests: Option<(&'static [&'static str], &'static str)>,
-    /// Why it runs no further.
+    /// The reason why other tests do not run or pass.
     limit: &'static str,
 }
 
@@ -55,7 +56,7 @@ const PUBLISHED: &[Published] = &[
     },
 ];
 
-/// In nvcc's place: it compiles nothing, and gives a module without kernels for each file.
+/// A script in place of nvcc: it compiles nothing, and writes a module without kernels for each file.
 const NVCC: &str = r#"#!/bin/sh
 # Written by `cargo xtask cudarc --crates`. It compiles nothing: the Rust code of a crate is checked without NVIDIA's compiler.
 case "$1" in --list-gpu-code) echo sm_80; exit 0 ;; esac
@@ -80,17 +81,16 @@ fi
 /// An archive without members.
 const ARCHIVE: &str = "!<arch>\n";
 
-/// What a crate did.
+/// The results of a crate.
 struct Outcome {
-    /// The first of the compiler's errors, and how many there are.
+    /// The compiler's first error, and the number of errors.
     refused: Option<(String, usize)>,
-    /// Tests that passed, of how many.
+    /// The number of tests that passed, and of all tests.
     tests: Option<(usize, usize)>,
 }
 
-/// Compiles and runs them, and writes the table.
+/// Compiles and runs the crates, and writes the table.
 pub(super) fn run(release: &'static Release) -> Result<()> {
-    rocm::fetch(release, &[], false)?;
     hsa::build(false, Profile::Dev)?;
     let toolkit = toolkit()?;
     let mut table = HEAD.to_owned();
@@ -139,22 +139,22 @@ fn folder() -> PathBuf {
     paths::fetched("cudarc").join("crates")
 }
 
-/// A folder that build scripts take for that of CUDA's toolkit.
+/// Creates a folder that build scripts accept as CUDA's toolkit.
 fn toolkit() -> Result<PathBuf> {
     let folder = folder().join("cuda");
     for part in ["bin", "include", "lib"] {
         fs::create_dir_all(folder.join(part))?;
     }
-    scratch::write(&folder.join("include/cuda.h"), "")?;
-    scratch::write(&folder.join("lib/libcudart.a"), ARCHIVE)?;
+    write(&folder.join("include/cuda.h"), "")?;
+    write(&folder.join("lib/libcudart.a"), ARCHIVE)?;
     let nvcc = folder.join("bin/nvcc");
-    scratch::write(&nvcc, NVCC)?;
+    write(&nvcc, NVCC)?;
     #[cfg(unix)]
     fs::set_permissions(&nvcc, std::os::unix::fs::PermissionsExt::from_mode(0o755))?;
     Ok(folder)
 }
 
-/// A copy of the crate with another Cargo.toml, and of those between.
+/// Copies the crate and its dependencies that also depend on cudarc, with changed Cargo.toml files.
 fn patch(of: &Published) -> Result<PathBuf> {
     let source = scratch::fetch(of.name, of.version, of.features)?;
     let mut end = "\n[workspace]\n".to_owned();
@@ -190,15 +190,16 @@ fn copy(from: &Path, to: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Writes Cargo.toml with `cuda-compat` as cudarc.
+/// Writes Cargo.toml with `cuda-compat` in place of cudarc.
 fn change(folder: &Path, end: &str) -> Result<()> {
     let text = fs::read_to_string(folder.join("Cargo.toml.published"))?;
     let (text, changed) = changed(&text, &paths::root().join("cuda-compat"));
     ensure!(changed > 0, "{} does not depend on cudarc", folder.display());
-    scratch::write(&folder.join("Cargo.toml"), &(text + end))
+    write(&folder.join("Cargo.toml"), &(text + end))
 }
 
-/// A manifest as the registry has it (a section for each dependency) with another cudarc, and how many dependencies that changed.
+/// Replaces cudarc in a manifest from the registry, which has one section per dependency. Returns the manifest and the
+/// number of changed dependencies.
 fn changed(manifest: &str, compat: &Path) -> (String, usize) {
     let (mut text, mut changed, mut is_cudarc) = (String::new(), 0, false);
     for line in manifest.lines() {
@@ -219,15 +220,9 @@ fn changed(manifest: &str, compat: &Path) -> (String, usize) {
 fn outcome(of: &Published, folder: &Path, toolkit: &Path, release: &'static Release) -> Result<Outcome> {
     let mut check = in_crate(of, folder, toolkit, "check");
     let output = check.args(["--message-format", "json"]).stderr(Stdio::inherit()).output()?;
-    let mut errors = Vec::new();
-    for line in String::from_utf8_lossy(&output.stdout).lines() {
-        let Ok(message) = serde_json::from_str::<Value>(line) else { continue };
-        if message["message"]["level"] == "error" && message["message"]["spans"][0].is_object() {
-            errors.push(message["message"]["message"].as_str().unwrap_or_default().to_owned());
-        }
-    }
+    let errors = scratch::errors(&String::from_utf8_lossy(&output.stdout));
     ensure!(output.status.success() || !errors.is_empty(), "cargo could not check {}", folder.display());
-    let refused = errors.first().map(|first| (first.clone(), errors.len()));
+    let refused = errors.first().map(|first| (first.text.clone(), errors.len()));
     let Some((programs, part)) = of.tests.filter(|_| refused.is_none()) else {
         return Ok(Outcome { refused, tests: None });
     };
@@ -250,7 +245,7 @@ fn in_crate(of: &Published, folder: &Path, toolkit: &Path, task: &str) -> Comman
     command.current_dir(folder).arg(task).arg("--target-dir").arg(self::folder().join("target"));
     let mut features = of.features.to_vec();
     if task == "test" {
-        // The level of the release that it runs on: names of cuBLAS have other functions of hipBLAS behind them since 7.0.
+        // The level of the release that it runs on: since 7.0, names of cuBLAS map to other functions of hipBLAS.
         features.push("cudarc/rocm-7-2");
     }
     if !features.is_empty() {

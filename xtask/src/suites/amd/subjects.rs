@@ -3,7 +3,7 @@
 /// Test programs of one library.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Subject {
-    /// What the command line calls them.
+    /// Their name on the command line.
     pub(crate) name: &'static str,
     /// Their Debian package. Programs are in `usr/libexec/rocm/PACKAGE`.
     pub(crate) package: &'static str,
@@ -15,11 +15,11 @@ pub(crate) struct Subject {
     pub(crate) arguments: &'static [&'static str],
     /// GPUs that they need.
     pub(crate) devices: u32,
-    /// Packages to fetch with theirs, instead of all that it depends on, where Debian lacks a part of that.
+    /// Packages to fetch with theirs, instead of all dependencies, if Debian lacks some of those.
     pub(crate) alone: &'static [&'static str],
-    /// They are not made with GoogleTest: each program is one case.
+    /// Whether they do not use GoogleTest: then each program is one case.
     pub(crate) whole: bool,
-    /// Libraries by another number than the release's tree has: the name, and the library there.
+    /// Libraries with another soname than in the release's tree: the name, and the library there.
     pub(crate) links: &'static [(&'static str, &'static str)],
 }
 
@@ -27,7 +27,7 @@ const fn subject(name: &'static str, package: &'static str, size: &'static str) 
     Subject { name, package, size, variables: &[], arguments: &[], devices: 1, alone: &[], whole: false, links: &[] }
 }
 
-/// Every one that can be run. The packages are those of ROCm 7.2.
+/// All subjects. The packages are those of ROCm 7.2.
 pub(crate) const SUBJECTS: &[Subject] = &[
     subject("rocprim", "librocprim-tests", "1.6 GB"),
     subject("hipcub", "libhipcub-tests", "0.9 GB"),
@@ -35,10 +35,10 @@ pub(crate) const SUBJECTS: &[Subject] = &[
     subject("rocwmma", "librocwmma-tests", "0.5 GB"),
     subject("rocrand", "librocrand1-tests", "53 MB"),
     subject("hiprand", "libhiprand1-tests", "2 MB"),
-    // Without a seed, each process has other cases.
+    // Without a seed, each process has different cases.
     Subject { arguments: &["--seed", "1"], ..subject("rocfft", "librocfft0-tests", "3 MB") },
     Subject { arguments: &["--seed", "1"], ..subject("hipfft", "libhipfft0-tests", "3 MB") },
-    // Otherwise they look for their cases where an installed package has them, and name none that passes.
+    // Otherwise they look for their cases in the folder of an installed package, and do not name those that pass.
     Subject {
         variables: &[("GTEST_LISTENER", "PASS_LINE_IN_LOG")],
         arguments: &["--data", "{tree}/usr/share/librocblas5-tests/data/rocblas_gtest.data"],
@@ -65,14 +65,14 @@ pub(crate) const SUBJECTS: &[Subject] = &[
     },
     Subject {
         variables: &[("ROCRTST_KERNELS_PATH", "{folder}")],
-        // It depends on libamd-smi26, which has left Debian.
+        // It depends on libamd-smi26, which Debian no longer has.
         alone: &["libhwloc15"],
         links: &[("libamd_smi.so.26", "libamd_smi.so.27")],
         ..subject("rocrtst", "libhsa-runtime64-tests", "0.4 MB")
     },
 ];
 
-/// The one of that name.
+/// Returns the subject of that name.
 pub(crate) fn subject_named(name: &str) -> Result<&'static Subject, String> {
     SUBJECTS.iter().find(|subject| subject.name == name).ok_or_else(|| {
         let known: Vec<_> = SUBJECTS.iter().map(|subject| format!("{} ({})", subject.name, subject.size)).collect();

@@ -1,16 +1,16 @@
-//! `cuda-compat/CUDARC.md`, and the reasons for what does not pass.
+//! `cuda-compat/CUDARC.md`, and the reasons for failures.
 
-use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs;
 use std::path::PathBuf;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Result, ensure};
 
-use super::{Case, VERSION};
+use super::case::{Case, VERSION};
 use crate::paths;
+use crate::suites::reasons::Reasons;
 
-/// Why cases do not pass: name, reason. The name is `GROUP NAME`, or `GROUP NAME BACKEND` for one backend.
+/// The reasons why cases do not pass: group, `NAME` or `NAME BACKEND`, reason.
 const REASONS: &str = "cuda-compat/cudarc-reasons.tsv";
 
 const HEAD: &str = "\
@@ -26,7 +26,7 @@ and runs each in a process of its own on the software GPU. Nothing of cudarc is 
 - Tests are modules inside cudarc's sources. They are compiled as programs of their own, with `crate::` as `cudarc::`. Ignored tests run, too.
 ";
 
-/// A case in one line.
+/// Returns a case as one line.
 pub(super) fn line(case: &Case) -> String {
     let mut text = format!("{} {}:", case.group, case.name);
     if let Some(error) = &case.refused {
@@ -55,21 +55,14 @@ pub(super) fn write_crates(table: &str) -> Result<()> {
     Ok(fs::write(page(), format!("{before}{CRATES}{table}"))?)
 }
 
-fn reasons() -> Result<BTreeMap<String, String>> {
-    let text = fs::read_to_string(paths::root().join(REASONS)).with_context(|| format!("reading {REASONS}"))?;
-    let row = |line: &str| line.split_once('\t').map(|(name, why)| (name.to_owned(), why.to_owned()));
-    Ok(text.lines().skip(1).filter_map(row).collect())
-}
-
-/// The reason of an outcome.
-fn reason<'a>(reasons: &'a BTreeMap<String, String>, case: &Case, backend: &str) -> Option<&'a str> {
-    let name = format!("{} {}", case.group, case.name);
-    reasons.get(&format!("{name} {backend}")).or_else(|| reasons.get(&name)).map(String::as_str)
+/// Returns the reason for an outcome.
+fn reason<'a>(reasons: &'a Reasons, case: &Case, backend: &str) -> Option<&'a str> {
+    reasons.of(&case.group, &format!("{} {backend}", case.name)).or_else(|| reasons.of(&case.group, &case.name))
 }
 
 /// Compares outcomes with the reasons, and writes the page.
 pub(super) fn finish(cases: &[Case], is_part: bool) -> Result<()> {
-    let reasons = reasons()?;
+    let reasons = Reasons::read(&paths::root().join(REASONS))?;
     let mut wrong = Vec::new();
     let mut text = HEAD.to_owned();
     let mut groups: Vec<&str> = cases.iter().map(|case| case.group.as_str()).collect();
@@ -112,10 +105,9 @@ pub(super) fn finish(cases: &[Case], is_part: bool) -> Result<()> {
                     }
                 });
             }
-            let name = format!("{} {}", case.group, case.name);
             let is_good = case.refused.is_none() && case.outcomes.iter().all(|(_, what)| what.is_none());
-            if is_good && reasons.contains_key(&name) {
-                wrong.push(format!("{name} passes, and has a reason why not in {REASONS}"));
+            if is_good && reasons.of(&case.group, &case.name).is_some() {
+                wrong.push(format!("{} {} passes, and has a reason why not in {REASONS}", case.group, case.name));
             }
             whys.dedup();
             let compiles = if case.refused.is_none() { "yes" } else { "no" };
@@ -123,7 +115,7 @@ pub(super) fn finish(cases: &[Case], is_part: bool) -> Result<()> {
         }
     }
     if !is_part {
-        // The other command's table stays.
+        // The table of the other command is kept.
         if let Some((_, crates)) = fs::read_to_string(page())?.split_once(CRATES) {
             text = text + CRATES + crates;
         }
@@ -132,4 +124,30 @@ pub(super) fn finish(cases: &[Case], is_part: bool) -> Result<()> {
     wrong.dedup();
     ensure!(wrong.is_empty(), "without a reason in {REASONS}:\n{}", wrong.join("\n"));
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_committed_page_has_the_committed_reasons() {
+        let reasons = Reasons::read(&paths::root().join(REASONS)).unwrap();
+        let (mut group, mut count) = (String::new(), 0);
+        for line in fs::read_to_string(page()).unwrap().split(CRATES).next().unwrap().lines() {
+            if let Some(heading) = line.strip_prefix("## ") {
+                group = heading.trim_matches('`').to_owned();
+            }
+            let cells: Vec<&str> = line.split('|').map(str::trim).collect();
+            let ["", name, compiles, sim, rocm, why, ""] = cells[..] else { continue };
+            let bad = [("compile", compiles == "no"), ("sim", sim == "fails"), ("rocm", rocm == "fails")];
+            for (backend, _) in bad.into_iter().filter(|(_, is_bad)| *is_bad) {
+                let name = name.trim_matches('`').to_owned();
+                let case = Case { group: group.clone(), name, ..Case::default() };
+                assert!(reason(&reasons, &case, backend).is_some_and(|reason| why.contains(reason)), "{line}");
+                count += 1;
+            }
+        }
+        assert!(count > 10, "{count}");
+    }
 }

@@ -1,13 +1,13 @@
-//! Choosing cases by a seed: the same list and seed give the same sample, on every machine.
+//! Chooses cases by a seed: the same list and seed give the same sample on every machine.
 
-/// Chooses `count` of `all`, in their order; all of them if there are not more.
+/// Chooses `count` of `all`, in their order; all of them if there are no more.
 pub(crate) fn sample<T>(mut all: Vec<T>, count: usize, seed: u64) -> Vec<T> {
     let mut places: Vec<usize> = (0..all.len()).collect();
     let mut state = seed;
     let count = count.min(places.len());
     for at in 0..count {
         let rest = (places.len() - at) as u64;
-        // The bias of the remainder is far below what a sample shows.
+        // The bias of the remainder does not matter for a sample.
         let other = at + usize::try_from(next(&mut state) % rest).unwrap_or_default();
         places.swap(at, other);
     }

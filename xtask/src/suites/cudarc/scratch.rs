@@ -1,6 +1,5 @@
 //! Packages under `target/cudarc` that have cudarc's examples and tests as programs, with `cuda-compat` as cudarc.
 
-use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,10 +7,11 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail, ensure};
 use serde_json::Value;
 
+use super::case::{Case, SOURCES};
 use super::extract::Tests;
-use super::{Case, SOURCES};
 use crate::paths;
-use crate::process::cargo;
+use crate::process::{cargo, program};
+use crate::suites::registry::{self, write};
 
 /// The features of cudarc that its programs are compiled with.
 const FEATURES: &[&str] = &[
@@ -29,10 +29,10 @@ const FEATURES: &[&str] = &[
     "cuda-12080",
 ];
 
-/// The release that is compiled against, besides the features of cudarc.
+/// The feature of the release to compile against, in addition to cudarc's features.
 const RELEASE: &str = "rocm-7-2";
 
-/// As the workspace has it: the software GPU is slow without optimization.
+/// The workspace's profile: the software GPU is slow without optimization.
 const PROFILE: &str = "\
 [profile.dev]
 debug = \"line-tables-only\"
@@ -53,31 +53,10 @@ fn folder(name: &str) -> Result<PathBuf> {
     Ok(folder)
 }
 
-pub(super) fn write(path: &Path, text: &str) -> Result<()> {
-    // A file that stays the same is not compiled again.
-    if fs::read_to_string(path).is_ok_and(|old| old == text) {
-        return Ok(());
-    }
-    fs::write(path, text).with_context(|| format!("writing {}", path.display()))
-}
-
-/// The source of a crate, which cargo fetches from the registry.
+/// Returns the source of a crate of the registry.
 pub(super) fn fetch(name: &str, version: &str, features: &[&str]) -> Result<PathBuf> {
     let folder = folder(&format!("fetch-{name}"))?;
-    let manifest = format!(
-        "[package]\nname = \"fetch\"\nversion = \"0.0.0\"\nedition = \"2021\"\n[dependencies]\n{name} = {{ version = \"={version}\", \
-         features = {features:?} }}\n[workspace]\n"
-    );
-    write(&folder.join("Cargo.toml"), &manifest)?;
-    write(&folder.join("src/lib.rs"), "")?;
-    let output = cargo().args(["metadata", "--format-version", "1"]).current_dir(&folder).output()?;
-    ensure!(output.status.success(), "cargo cannot fetch {name}:\n{}", String::from_utf8_lossy(&output.stderr));
-    let metadata: Value = serde_json::from_slice(&output.stdout)?;
-    let packages = metadata["packages"].as_array().context("no packages")?;
-    let of = packages.iter().find(|package| package["name"] == name && package["version"] == version);
-    let of = of.with_context(|| format!("cargo did not fetch {name}"))?;
-    let manifest = of["manifest_path"].as_str().context("a package without a manifest")?;
-    Ok(Path::new(manifest).parent().context("a manifest without a folder")?.to_owned())
+    Ok(registry::fetch(&folder, name, &format!("={version}"), features, false)?.folder)
 }
 
 /// Writes a package whose programs are `targets`.
@@ -93,7 +72,7 @@ fn package(name: &str, targets: &str) -> Result<PathBuf> {
     for feature in FEATURES {
         writeln!(text, "{feature} = []")?;
     }
-    // The line that a program changes; the software GPU is this command's.
+    // The line that a program changes, and the software GPU in addition.
     writeln!(
         text,
         "[dependencies]\ncudarc = {{ package = \"cuda-compat\", path = {compat:?}, default-features = false, features = [{features}, \"sim\", \
@@ -108,7 +87,7 @@ fn package(name: &str, targets: &str) -> Result<PathBuf> {
     Ok(folder)
 }
 
-/// The program that compiles a kernel to a file, by `cuda-compat` itself.
+/// A program that compiles a kernel to a file with `cuda-compat`.
 const COMPILER: &str = r#"
 fn main() {
     let paths: Vec<String> = std::env::args().skip(1).collect();
@@ -118,42 +97,43 @@ fn main() {
 }
 "#;
 
-/// What cargo built, by target, and what the compiler said of what it did not.
-struct Built {
-    programs: BTreeMap<String, PathBuf>,
-    /// Target, line, message.
-    errors: Vec<(String, usize, String)>,
+/// An error of the compiler.
+pub(super) struct Error {
+    target: String,
+    line: usize,
+    pub(super) text: String,
 }
 
-fn build(folder: &Path, what: &[&str]) -> Result<Built> {
+/// Returns the compiler's errors in cargo's messages.
+pub(super) fn errors(messages: &str) -> Vec<Error> {
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let error = |line: &str| {
+        let message: Value = serde_json::from_str(line).ok()?;
+        let error = &message["message"];
+        let span = error["spans"].as_array()?.iter().find(|span| span["is_primary"] == true)?;
+        (error["level"] == "error").then_some(())?;
+        let line = usize::try_from(span["line_start"].as_u64()?).ok()?;
+        Some(Error { target: text(&message["target"]["name"]), line, text: text(&error["message"]) })
+    };
+    messages.lines().filter_map(error).collect()
+}
+
+/// Returns cargo's messages, and the compiler's errors among them.
+fn build(folder: &Path, what: &[&str]) -> Result<(String, Vec<Error>)> {
     let mut command = cargo();
     command.current_dir(folder).args(what).args(["--keep-going", "--message-format", "json", "--target-dir"]);
     let output = command.arg(paths::fetched("")).stderr(std::process::Stdio::null()).output()?;
-    let mut built = Built { programs: BTreeMap::new(), errors: Vec::new() };
-    for line in String::from_utf8_lossy(&output.stdout).lines() {
-        let Ok(message) = serde_json::from_str::<Value>(line) else { continue };
-        let target = message["target"]["name"].as_str().unwrap_or_default().to_owned();
-        if let Some(program) = message["executable"].as_str() {
-            built.programs.insert(target, program.into());
-        } else if message["message"]["level"] == "error" {
-            let spans = message["message"]["spans"].as_array();
-            let span = spans.into_iter().flatten().find(|span| span["is_primary"] == true);
-            let line = span.and_then(|span| span["line_start"].as_u64()).unwrap_or_default();
-            let text = message["message"]["message"].as_str().unwrap_or_default().to_owned();
-            if span.is_some() {
-                built.errors.push((target, usize::try_from(line)?, text));
-            }
-        }
-    }
+    let messages = String::from_utf8_lossy(&output.stdout).into_owned();
+    let errors = errors(&messages);
     ensure!(
-        output.status.success() || !built.errors.is_empty(),
+        output.status.success() || !errors.is_empty(),
         "cargo could not build {}: run `cargo build` there",
         folder.display()
     );
-    Ok(built)
+    Ok((messages, errors))
 }
 
-/// The examples, compiled where they are.
+/// Compiles the examples in place, and returns them with the compiler of kernels.
 pub(super) fn examples(source: &Path, wanted: &dyn Fn(&str) -> bool) -> Result<(Vec<Case>, Option<PathBuf>)> {
     let mut names = Vec::new();
     for entry in fs::read_dir(source.join("examples"))? {
@@ -175,17 +155,17 @@ pub(super) fn examples(source: &Path, wanted: &dyn Fn(&str) -> bool) -> Result<(
     writeln!(targets, "[[bin]]\nname = \"cudarc-compile\"\npath = \"src/compile.rs\"")?;
     let folder = package("examples", &targets)?;
     write(&folder.join("src/compile.rs"), COMPILER)?;
-    let built = build(&folder, &["build"])?;
+    let (messages, errors) = build(&folder, &["build"])?;
     let case = |name: String| {
-        let refused = built.errors.iter().find(|(target, ..)| *target == name).map(|(.., text)| text.clone());
-        let program = built.programs.get(&name).map(|program| (program.clone(), Vec::new()));
+        let refused = errors.iter().find(|error| error.target == name).map(|error| error.text.clone());
+        let program = program(&messages, "bin", &name).ok().map(|program| (program, Vec::new()));
         Case { group: "examples".to_owned(), name, refused, program, feature: "driver", outcomes: Vec::new() }
     };
     let cases = names.into_iter().map(case).collect();
-    Ok((cases, built.programs.get("cudarc-compile").cloned()))
+    Ok((cases, program(&messages, "bin", "cudarc-compile").ok()))
 }
 
-/// A file of tests, as a program of its own.
+/// A file of tests, which becomes a program.
 struct File {
     /// The file of cudarc.
     file: &'static str,
@@ -195,7 +175,7 @@ struct File {
 }
 
 impl File {
-    /// A case for each test that is left.
+    /// Returns a case for each remaining test.
     fn cases(&self, refused: Option<&str>, program: Option<&Path>) -> Vec<Case> {
         let names = self.tests.tests.iter().filter_map(|piece| piece.test.as_deref());
         names.map(|name| self.case(name, refused, program)).collect()
@@ -214,25 +194,25 @@ impl File {
         }
     }
 
-    /// Leaves out the imports and tests at the lines of the errors. The cases are those of tests that were left out.
-    fn leave_out(&mut self, errors: &[(usize, &str)]) -> Vec<Case> {
+    /// Removes the imports and tests at the lines of the errors. Returns the cases of the removed tests.
+    fn leave_out(&mut self, errors: &[&Error]) -> Vec<Case> {
         let (_, lines) = self.tests.file();
         let error = |first: usize, last: usize| {
-            errors.iter().find(|(line, _)| (first..=last).contains(line)).map(|(_, text)| (*text).to_owned())
+            errors.iter().find(|error| (first..=last).contains(&error.line)).map(|error| error.text.as_str())
         };
         let (mut cases, mut imports, mut index) = (Vec::new(), Vec::new(), 0);
         for (first, last, piece) in lines {
             let error = error(first, last);
             match (&piece.test, error) {
-                (Some(name), Some(text)) => cases.push(self.case(name, Some(&text), None)),
+                (Some(name), Some(text)) => cases.push(self.case(name, Some(text), None)),
                 (None, Some(_)) => imports.push(index),
                 _ => {}
             }
             index += usize::from(piece.test.is_none());
         }
         if cases.is_empty() && imports.is_empty() {
-            // The error is in what the tests share: none of them compiles.
-            cases = self.cases(errors.first().map(|(_, text)| *text), None);
+            // The error is in code that the tests share: none of them compiles.
+            cases = self.cases(errors.first().map(|error| error.text.as_str()), None);
         }
         let is_out = |name: &Option<String>| cases.iter().any(|case| Some(&case.name) == name.as_ref());
         self.tests.tests.retain(|piece| !is_out(&piece.test));
@@ -243,7 +223,7 @@ impl File {
     }
 }
 
-/// The tests of all files.
+/// Returns the tests of all files.
 pub(super) fn tests(source: &Path, wanted: &dyn Fn(&str) -> bool) -> Result<Vec<Case>> {
     let mut files = Vec::new();
     for of in SOURCES.iter().filter(|of| FEATURES.contains(&of.feature)) {
@@ -255,7 +235,7 @@ pub(super) fn tests(source: &Path, wanted: &dyn Fn(&str) -> bool) -> Result<Vec<
         files.push(File { file: of.file, target, tests, feature: of.feature });
     }
     let mut cases = Vec::new();
-    // What does not compile is left out, until the rest does.
+    // Parts that do not compile are removed, until the rest compiles.
     for _ in 0..8 {
         files.retain(|file| !file.tests.tests.is_empty());
         if files.is_empty() {
@@ -270,18 +250,15 @@ pub(super) fn tests(source: &Path, wanted: &dyn Fn(&str) -> bool) -> Result<Vec<
         for file in &files {
             write(&folder.join(format!("src/{}.rs", file.target)), &file.tests.file().0)?;
         }
-        let built = build(&folder, &["build", "--tests"])?;
-        if built.errors.is_empty() {
+        let (messages, errors) = build(&folder, &["build", "--tests"])?;
+        if errors.is_empty() {
             for file in &files {
-                let program = built.programs.get(&file.target);
-                let program = program.with_context(|| format!("cargo did not build {}", file.target))?;
-                cases.extend(file.cases(None, Some(program)));
+                cases.extend(file.cases(None, Some(&program(&messages, "test", &file.target)?)));
             }
             return Ok(cases);
         }
         for file in &mut files {
-            let errors = built.errors.iter().filter(|(target, ..)| *target == file.target);
-            let errors: Vec<(usize, &str)> = errors.map(|(_, line, text)| (*line, text.as_str())).collect();
+            let errors: Vec<&Error> = errors.iter().filter(|error| error.target == file.target).collect();
             if !errors.is_empty() {
                 cases.extend(file.leave_out(&errors));
             }

@@ -1,18 +1,14 @@
 //! `cargo xtask candle-kernels`: the CUDA kernels of candle through NVRTC's names.
 
-use std::path::{Path, PathBuf};
-
 use anyhow::{Context, Result, ensure};
 
-use crate::cargo::checked_cargo;
+use super::registry::{self, Crate, NEWEST};
+use crate::cargo::{checked_cargo, named_tests, packages};
 use crate::hsa::{self, Profile};
-use crate::paths;
-use crate::process::cargo;
-use crate::rocm;
-use crate::rocm::fetched;
+use crate::{paths, suites};
 
-/// Compiles the newest `candle-kernels` of the registry for gfx90a by HIPRTC and the prelude of `cuda-compat`, and runs the kernels on
-/// ROCm 7.2's own HIP runtime over the software GPU, each against a reference on the CPU.
+/// Compiles the newest `candle-kernels` of the registry for gfx90a with HIPRTC and the prelude of `cuda-compat`, and runs
+/// the kernels on ROCm 7.2's own HIP runtime over the software GPU, each against a reference on the CPU.
 ///
 /// Nothing of the crate is copied into this repository. All modules take some minutes.
 #[derive(Debug, clap::Args)]
@@ -27,30 +23,25 @@ pub(crate) struct Args {
     /// Write the table to cuda-compat/CANDLE.md
     #[arg(long, conflicts_with = "modules")]
     record: bool,
-    /// Use no network: only what is there already
+    /// Use no network: only what is already fetched
     #[arg(long)]
     offline: bool,
 }
 
-/// The crate, as cargo fetched it.
-struct Crate {
-    version: String,
-    sources: PathBuf,
-}
-
 /// Runs the command.
 pub(crate) fn run(args: &Args) -> Result<()> {
-    let release = rocm::release("7.2")?;
-    fetched(release)().map_err(anyhow::Error::msg)?;
+    let release = suites::release(args.offline)?;
     hsa::build(args.offline, Profile::Dev)?;
-    let Crate { version, sources } = fetch(&paths::fetched("candle"), args.offline)?;
+    let folder = paths::fetched("candle");
+    let Crate { version, folder: sources } = registry::fetch(&folder, "candle-kernels", NEWEST, &[], args.offline)?;
     println!("candle-kernels {version}");
-    let table = paths::fetched("candle").join("table.md");
+    let table = folder.join("table.md");
     let mut command = checked_cargo("test", args.offline);
-    command.args(["-p", "cuda-compat", "--no-default-features", "--features", "sim,rocm-7-2", "--test", "kernels"]);
+    command.args(packages(&["cuda-compat"])).args(["--no-default-features", "--features", "sim,rocm-7-2"]);
+    command.args(named_tests(&["kernels"]));
     hsa::run_on(&mut command, release, Profile::Dev);
     command.args(["--", "--exact", "candle::kernels_of_candle_are_right", "--nocapture"]);
-    command.env("CUDA_COMPAT_CANDLE", sources).env("CUDA_COMPAT_CANDLE_TABLE", &table);
+    command.env("CUDA_COMPAT_CANDLE", sources.join("src")).env("CUDA_COMPAT_CANDLE_TABLE", &table);
     if !args.modules.is_empty() {
         command.env("CUDA_COMPAT_CANDLE_MODULES", args.modules.join(","));
     }
@@ -64,36 +55,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     Ok(())
 }
 
-/// Has cargo fetch the newest crate, for a package that depends on it and has nothing else.
-fn fetch(folder: &Path, offline: bool) -> Result<Crate> {
-    let manifest = folder.join("Cargo.toml");
-    std::fs::create_dir_all(folder)?;
-    let package = "[package]\nname = \"candle-fetch\"\nversion = \"0.0.0\"\nedition = \"2021\"\n\n[lib]\npath = \"lib.rs\"\n\n\
-                   [dependencies]\ncandle-kernels = \"*\"\n\n[workspace]\n";
-    std::fs::write(&manifest, package)?;
-    std::fs::write(folder.join("lib.rs"), "")?;
-    if !offline {
-        // The newest, and not that of the last time.
-        let _ = std::fs::remove_file(folder.join("Cargo.lock"));
-    }
-    let mut command = cargo();
-    command.args(["metadata", "--format-version", "1", "--manifest-path"]).arg(&manifest);
-    if offline {
-        command.arg("--offline");
-    }
-    let output = command.stderr(std::process::Stdio::inherit()).output().context("could not start cargo")?;
-    ensure!(output.status.success(), "cargo could not fetch candle-kernels: {}", output.status);
-    found(&serde_json::from_slice(&output.stdout)?).context("cargo fetched no candle-kernels")
-}
-
-/// The crate in what cargo says of the packages.
-fn found(metadata: &serde_json::Value) -> Option<Crate> {
-    let package = metadata["packages"].as_array()?.iter().find(|package| package["name"] == "candle-kernels")?;
-    let manifest = Path::new(package["manifest_path"].as_str()?);
-    Some(Crate { version: package["version"].as_str()?.to_owned(), sources: manifest.parent()?.join("src") })
-}
-
-/// The page with the table.
+/// Returns the page with the table.
 fn page(version: &str, table: &str) -> String {
     format!(
         "# candle's kernels\n\n\
@@ -111,18 +73,4 @@ fn page(version: &str, table: &str) -> String {
          The files that candle compiles to a static library (`moe`, `mmvq_gguf.cu`, `mmq_gguf`) have functions of the host, which no\n\
          run-time compiler takes.\n"
     )
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_crate_is_found_in_cargos_metadata() {
-        let text = r#"{"packages": [{"name": "a", "version": "1.0.0", "manifest_path": "/x/a/Cargo.toml"},
-            {"name": "candle-kernels", "version": "0.11.1", "manifest_path": "/x/candle-kernels/Cargo.toml"}]}"#;
-        let found = found(&serde_json::from_str(text).unwrap()).unwrap();
-        assert_eq!((found.version.as_str(), found.sources.as_path()), ("0.11.1", Path::new("/x/candle-kernels/src")));
-        assert!(super::found(&serde_json::json!({"packages": []})).is_none());
-    }
 }

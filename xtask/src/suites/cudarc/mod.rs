@@ -1,0 +1,78 @@
+//! `cargo xtask cudarc`: cudarc's own examples and tests, unchanged, against `cuda-compat` on the software GPU.
+//!
+//! cudarc's source comes from the registry. Examples are compiled in place. Tests are modules inside its sources, and
+//! use private items around them: each module is written below `target/cudarc`, with `crate::` as `cudarc::`, inside
+//! modules of the same names.
+
+mod case;
+mod crates;
+mod extract;
+mod page;
+mod run;
+mod scratch;
+
+use anyhow::{Result, bail};
+
+use crate::hsa::{self, Profile};
+use crate::process::messages;
+use crate::suites;
+use case::VERSION;
+
+/// Compiles cudarc's own examples and tests, unchanged, against `cuda-compat`, runs them on the software GPU, and
+/// writes cuda-compat/CUDARC.md.
+///
+/// cudarc's source is fetched from the registry by cargo. Nothing of it is copied into the repository.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Only a few, on the embedded runtime, and write nothing: what CI runs
+    #[arg(long)]
+    sample: bool,
+    /// Compile published crates that depend on cudarc, instead, and write their table
+    #[arg(long, conflicts_with_all = ["sample", "name"])]
+    crates: bool,
+    /// Only those whose names contain this, and write nothing
+    #[arg(value_name = "NAME")]
+    name: Option<String>,
+}
+
+/// The cases of a quick run.
+const SAMPLE: &[&str] = &[
+    "02-copy",
+    "matmul-kernel",
+    "test_ctx_copy_to_views",
+    "test_leak_and_upgrade",
+    "test_launch_with_mut_and_ref_cudarc",
+];
+
+/// Runs the command.
+pub(crate) fn run(args: &Args) -> Result<()> {
+    let release = suites::release(false)?;
+    if args.crates {
+        return crates::run(release);
+    }
+    let backends: &[&'static str] = if args.sample { &["sim"] } else { &["sim", "rocm"] };
+    if !args.sample {
+        hsa::build(false, Profile::Dev)?;
+        messages(&mut hsa::build_command(false))?;
+    }
+    let source = scratch::fetch("cudarc", VERSION, &["cuda-12080"])?;
+    let wanted = |name: &str| match (&args.name, args.sample) {
+        (Some(part), _) => name.contains(part.as_str()),
+        (None, true) => SAMPLE.contains(&name),
+        (None, false) => true,
+    };
+    let (mut cases, compiler) = scratch::examples(&source, &wanted)?;
+    cases.extend(scratch::tests(&source, &wanted)?);
+    if cases.is_empty() {
+        bail!("no example and no test of cudarc {VERSION} has such a name");
+    }
+    let folder = run::folder(&source, release, compiler.as_deref())?;
+    for case in &mut cases {
+        let is_of_library = !["driver", "nvrtc"].contains(&case.feature);
+        for backend in backends.iter().filter(|backend| !is_of_library || **backend == "rocm") {
+            run::run(case, backend, release, &folder);
+        }
+        println!("{}", page::line(case));
+    }
+    page::finish(&cases, args.sample || args.name.is_some())
+}
