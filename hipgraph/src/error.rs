@@ -6,7 +6,7 @@ use std::fmt;
 use hipgraph_sys::*;
 
 /// The reason that a function of this crate failed. Everything that can be checked is checked before the C call.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 #[non_exhaustive]
 pub enum Error {
     /// hipGRAPH returned an error.
@@ -58,6 +58,13 @@ impl Error {
             Error::NoSymbol { .. } => Some(HIPGRAPH_NOT_IMPLEMENTED),
             Error::Invalid { .. } | Error::Hip(_) => None,
         }
+    }
+}
+
+/// Same as [`Display`](fmt::Display), because `unwrap` and a `main` that returns the error print it with `Debug`.
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
     }
 }
 
@@ -176,4 +183,14 @@ pub(crate) fn make<R>(
 /// Converts to C's boolean.
 pub(crate) fn flag(value: bool) -> hipgraph_bool_t {
     if value { HIPGRAPH_TRUE } else { HIPGRAPH_FALSE }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn debug_is_the_text() {
+        assert_eq!(format!("{:?}", invalid("alpha", "2", "in 0..1")), "alpha is 2, but must be in 0..1");
+    }
 }

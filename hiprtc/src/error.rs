@@ -291,7 +291,7 @@ pub(crate) fn c_string(what: &str, text: &str) -> Result<CString> {
 }
 
 /// A failed call of HIPRTC.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct HiprtcError {
     /// The returned status.
@@ -300,6 +300,13 @@ pub struct HiprtcError {
     pub function: &'static str,
     /// What was requested.
     pub asked: String,
+}
+
+/// Same as [`Display`](fmt::Display), because `unwrap` and a `main` that returns the error print it with `Debug`.
+impl fmt::Debug for HiprtcError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
 }
 
 impl fmt::Display for HiprtcError {
@@ -311,7 +318,7 @@ impl fmt::Display for HiprtcError {
 impl std::error::Error for HiprtcError {}
 
 /// A failure of the linker.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LinkError {
     /// The target architecture.
@@ -324,6 +331,13 @@ pub struct LinkError {
     pub log: String,
     /// What is wrong with the installation, if anything.
     pub hint: Option<String>,
+}
+
+/// Same as [`Display`](fmt::Display), because `unwrap` and a `main` that returns the error print it with `Debug`.
+impl fmt::Debug for LinkError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
 }
 
 impl fmt::Display for LinkError {
@@ -348,11 +362,35 @@ impl std::error::Error for LinkError {}
 
 #[cfg(test)]
 mod tests {
+    use hiprtc_sys::HIPRTC_ERROR_OUT_OF_MEMORY;
+
     use super::*;
 
     /// Clippy warns users of functions that return larger errors, such as their build scripts.
     #[test]
     fn errors_are_not_large() {
         assert!(size_of::<Error>() < 128, "{}", size_of::<Error>());
+    }
+
+    #[test]
+    fn debug_is_the_text() {
+        let failed = || HiprtcError {
+            status: HIPRTC_ERROR_OUT_OF_MEMORY,
+            function: "hiprtcCreateProgram",
+            asked: "x.hip".to_owned(),
+        };
+        let text = "hiprtcCreateProgram failed (x.hip): HIPRTC_ERROR_OUT_OF_MEMORY (1)";
+        assert_eq!(
+            (format!("{:?}", failed()), format!("{:?}", Error::Hiprtc(failed()))),
+            (text.to_owned(), text.to_owned())
+        );
+        let link = LinkError {
+            arch: "gfx90a".parse().unwrap(),
+            inputs: vec!["a.bc".to_owned()],
+            options: Vec::new(),
+            log: "undefined symbol: twice".to_owned(),
+            hint: None,
+        };
+        assert_eq!(format!("{link:?}"), "linking a.bc for gfx90a failed:\nundefined symbol: twice");
     }
 }

@@ -98,7 +98,7 @@ pub use call_error::Error as CallError;
 pub(crate) use call_error::check;
 
 /// The numerical cause of a failure: LAPACK's `info`. Indices count from 0.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Cause {
     /// The matrix is not positive definite: the leading minor that ends with this row is not positive.
@@ -118,6 +118,13 @@ pub enum Cause {
     },
     /// An element of the matrix is NaN or infinite.
     NotFinite,
+}
+
+/// Same as [`Display`](fmt::Display), because `unwrap` and a `main` that returns the error print it with `Debug`.
+impl fmt::Debug for Cause {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
 }
 
 impl fmt::Display for Cause {
@@ -140,7 +147,7 @@ impl fmt::Display for Cause {
 }
 
 /// The reason that a method failed.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 #[non_exhaustive]
 pub enum Error {
     /// The call failed, or was not made.
@@ -158,6 +165,13 @@ pub enum Error {
 
 /// The result of nearly every function of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// Same as [`Display`](fmt::Display), because `unwrap` and a `main` that returns the error print it with `Debug`.
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

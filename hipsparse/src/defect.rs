@@ -4,7 +4,7 @@ use std::fmt;
 
 /// A defect of the index arrays of a sparse matrix or vector. Positions and indices count from zero, regardless of the
 /// base.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Defect {
     /// The first offset is not the base.
@@ -51,6 +51,13 @@ impl Defect {
     #[must_use]
     pub fn is_unsafe(&self) -> bool {
         !matches!(self, Self::Unsorted { .. } | Self::Duplicate { .. })
+    }
+}
+
+/// Same as [`Display`](fmt::Display), because `unwrap` and a `main` that returns the error print it with `Debug`.
+impl fmt::Debug for Defect {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
     }
 }
 

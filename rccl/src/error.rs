@@ -13,7 +13,7 @@ use crate::raw::{self, ncclComm_t, ncclResult_t};
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// The reason that a function of this crate failed. Everything that can be checked is checked before the C call.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 #[non_exhaustive]
 pub enum Error {
     /// The library returned a status other than success.
@@ -125,6 +125,13 @@ impl Error {
     #[must_use]
     pub fn ends_communicator(&self) -> bool {
         matches!(self, Self::Timeout { .. } | Self::Asynchronous { .. } | Self::Aborted { .. })
+    }
+}
+
+/// Same as [`Display`](fmt::Display), because `unwrap` and a `main` that returns the error print it with `Debug`.
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
     }
 }
 

@@ -21,7 +21,6 @@ pub struct Launcher {
 }
 
 /// Why a program cannot be started through a loader.
-#[derive(Debug)]
 #[non_exhaustive]
 pub enum NotStarted {
     /// The file cannot be read.
@@ -36,6 +35,13 @@ pub enum NotStarted {
         /// The file.
         path: PathBuf,
     },
+}
+
+/// Same as [`Display`](fmt::Display), because `unwrap` and a `main` that returns the error print it with `Debug`.
+impl fmt::Debug for NotStarted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
 }
 
 impl fmt::Display for NotStarted {

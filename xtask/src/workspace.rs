@@ -130,4 +130,39 @@ mod tests {
         let raw = sys_crates().unwrap();
         assert!(raw.contains(&"hip-sys".to_owned()) && raw.contains(&"rocm-llvm-sys".to_owned()), "{raw:?}");
     }
+
+    /// `main` prints a returned error with `Debug`: a derived one would show the structure instead of the text. The `-sys`
+    /// crates have cudarc's errors, whose `Display` is their `Debug`.
+    #[test]
+    fn errors_print_their_text_as_debug() {
+        let mut seen = 0;
+        for package in packages().unwrap().iter().filter(|package| !package.is_sys() && package.name != "xtask") {
+            for file in sources(&package.folder.join("src")) {
+                let text = std::fs::read_to_string(&file).unwrap();
+                let lines: Vec<&str> = text.lines().map(str::trim_start).collect();
+                for (at, line) in lines.iter().enumerate() {
+                    let Some(name) = line.strip_prefix("pub enum ").or_else(|| line.strip_prefix("pub struct ")) else {
+                        continue;
+                    };
+                    let name = name.split(|c: char| !c.is_alphanumeric()).next().unwrap();
+                    let attributes: Vec<&&str> =
+                        lines[..at].iter().rev().take_while(|line| line.starts_with("#[")).collect();
+                    let derives =
+                        |what: &str| attributes.iter().any(|line| line.starts_with("#[derive(") && line.contains(what));
+                    let implemented = || lines.iter().any(|line| line.contains(&format!("error::Error for {name} {{")));
+                    if derives("thiserror::Error") || implemented() {
+                        seen += 1;
+                        assert!(!derives("Debug"), "{}: {name} derives `Debug`: print its `Display`", file.display());
+                    }
+                }
+            }
+        }
+        assert!(seen > 30, "{seen} error types were found");
+    }
+
+    fn sources(folder: &std::path::Path) -> Vec<PathBuf> {
+        let entries = std::fs::read_dir(folder).into_iter().flatten().map(|entry| entry.unwrap().path());
+        let below = entries.flat_map(|path| if path.is_dir() { sources(&path) } else { vec![path] });
+        below.filter(|path| path.extension().is_some_and(|extension| extension == "rs")).collect()
+    }
 }

@@ -143,7 +143,7 @@ impl Drop for Program {
 }
 
 /// The reason that a source was not compiled.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub enum CompileError {
     /// No program could be created: HIPRTC is not available.
     CreationError(NvrtcError),
@@ -162,6 +162,13 @@ pub enum CompileError {
     GetPtxError(NvrtcError),
     /// The program could not be destroyed. cudarc has this; it is not returned here.
     DestroyError(NvrtcError),
+}
+
+/// Same as [`Display`](fmt::Display), because `unwrap` and a `main` that returns the error print it with `Debug`.
+impl fmt::Debug for CompileError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
 }
 
 impl fmt::Display for CompileError {

@@ -6,7 +6,7 @@ use super::hip_error::HipError;
 
 /// A device on which nothing can run until the process ends, or all devices: in
 /// [`Error::DeviceLost`](crate::Error::DeviceLost).
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct DeviceLost {
     /// The device's index; `None` if the runtime has lost all devices of the process.
@@ -19,6 +19,13 @@ pub struct DeviceLost {
 
 /// Maximum number of launches that an error names.
 const SHOWN: usize = 12;
+
+/// Same as [`Display`](fmt::Display), because `unwrap` and a `main` that returns the error print it with `Debug`.
+impl fmt::Debug for DeviceLost {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
 
 impl fmt::Display for DeviceLost {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -9,7 +9,7 @@ use super::status::Status;
 #[doc(alias("hipGetErrorString", "cudaGetErrorString"))]
 #[doc(alias("hipDrvGetErrorName", "cuGetErrorName"))]
 #[doc(alias("hipDrvGetErrorString", "cuGetErrorString"))]
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct HipError {
     /// The returned status.
@@ -24,6 +24,13 @@ pub struct HipError {
     pub asked: String,
     /// The software GPU's description of a fault, if there was one: kernel, instruction, lane, address.
     pub fault: Option<String>,
+}
+
+/// Same as [`Display`](fmt::Display), because `unwrap` and a `main` that returns the error print it with `Debug`.
+impl fmt::Debug for HipError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
 }
 
 impl fmt::Display for HipError {

@@ -3,7 +3,7 @@
 use std::fmt;
 
 /// A panic of a Rust kernel, in [`Error::KernelPanicked`](crate::Error::KernelPanicked).
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct KernelPanic {
     /// The source file, as it was passed to the compiler; empty for a stack overflow.
@@ -18,6 +18,13 @@ pub struct KernelPanic {
     pub block: [u32; 3],
     /// The thread in the block.
     pub thread: [u32; 3],
+}
+
+/// Same as [`Display`](fmt::Display), because `unwrap` and a `main` that returns the error print it with `Debug`.
+impl fmt::Debug for KernelPanic {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
 }
 
 impl fmt::Display for KernelPanic {

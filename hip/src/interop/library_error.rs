@@ -3,7 +3,7 @@
 use std::fmt;
 
 /// A failed call into a library, as the error types of library crates contain it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LibraryError {
     /// The library's usual name: `hipBLAS`.
@@ -32,6 +32,13 @@ impl LibraryError {
     pub fn described(mut self, description: impl Into<String>) -> Self {
         self.description = description.into();
         self
+    }
+}
+
+/// Same as [`Display`](fmt::Display), because `unwrap` and a `main` that returns the error print it with `Debug`.
+impl fmt::Debug for LibraryError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
     }
 }
 
@@ -99,7 +106,7 @@ macro_rules! library_error {
         symbol_error: $symbol_error:path $(,)?
     ) => {
         /// The reason why a function of this crate failed. Arguments are checked before the C call wherever possible.
-        #[derive(Clone, Debug)]
+        #[derive(Clone)]
         #[non_exhaustive]
         pub enum Error {
             /// The library returned a status other than success.
@@ -147,6 +154,13 @@ macro_rules! library_error {
                     Self::NoSymbol { .. } => Some($no_symbol),
                     _ => None,
                 }
+            }
+        }
+
+        /// Same as `Display`, because `unwrap` and a `main` that returns the error print it with `Debug`.
+        impl ::std::fmt::Debug for Error {
+            fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
+                ::std::fmt::Display::fmt(self, f)
             }
         }
 
@@ -207,4 +221,59 @@ macro_rules! library_error {
             Err(Error::Library(::std::boxed::Box::new(error)))
         }
     };
+}
+
+#[cfg(test)]
+mod tests {
+    mod lib_sys {
+        use std::ffi::CStr;
+
+        #[derive(Clone, Copy, Debug)]
+        pub(super) struct Status(pub(super) u32);
+        pub(super) const SUCCESS: Status = Status(0);
+        pub(super) const NO_LIBRARY: Status = Status(1);
+        pub(super) const NO_SYMBOL: Status = Status(2);
+
+        pub(super) fn load_error() -> Option<String> {
+            Some("libx.so was not found. Tried:\n   1. /nowhere".to_owned())
+        }
+
+        pub(super) fn symbol_error(_function: &CStr) -> Option<String> {
+            Some("it is of release 7".to_owned())
+        }
+    }
+
+    #[allow(unreachable_pub, reason = "the macro makes a public type")]
+    mod lib {
+        use super::lib_sys;
+
+        crate::library_error! {
+            library: "libx",
+            status: lib_sys::Status,
+            success: lib_sys::SUCCESS,
+            no_library: lib_sys::NO_LIBRARY,
+            no_symbol: lib_sys::NO_SYMBOL,
+            load_error: lib_sys::load_error,
+            symbol_error: lib_sys::symbol_error,
+        }
+    }
+
+    /// `main` prints a returned error with `Debug`.
+    #[test]
+    fn a_main_that_returns_the_error_prints_its_text() {
+        let failed = |status| lib::check(lib_sys::Status(status), "xGemm", || "8 x 8".to_owned()).unwrap_err();
+        assert_eq!(failed(7).status().map(|status| status.0), Some(7));
+        let invalid = lib::Error::Invalid { what: "n", value: "0".to_owned(), allowed: "positive".to_owned() };
+        let errors = [
+            (failed(1), "libx could not be loaded: libx.so was not found. Tried:\n   1. /nowhere"),
+            (failed(2), "xGemm is not in the libx that was loaded: it is of release 7"),
+            (failed(7), "xGemm failed (8 x 8): Status(7) (7) of libx"),
+            (invalid, "n is 0, but must be positive"),
+            (lib::Error::Hip(crate::Error::EventNotRecorded), "the event was never recorded on a stream"),
+        ];
+        for (error, expected) in errors {
+            let boxed: Box<dyn std::error::Error> = error.into();
+            assert_eq!((format!("{boxed:?}"), boxed.to_string()), (expected.to_owned(), expected.to_owned()));
+        }
+    }
 }

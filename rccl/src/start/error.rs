@@ -4,7 +4,7 @@ use std::fmt;
 use std::time::Duration;
 
 /// The reason that the ranks of a program did not find each other.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Error {
     /// A variable that a launcher sets is missing, or has an invalid value.
@@ -63,6 +63,13 @@ impl Error {
     }
 }
 
+/// Same as [`Display`](fmt::Display), because `unwrap` and a `main` that returns the error print it with `Debug`.
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -85,3 +92,15 @@ impl fmt::Display for Error {
 }
 
 impl std::error::Error for Error {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn debug_is_the_text() {
+        let error = Error::connection("host:1", "refused");
+        assert_eq!(format!("{error:?}"), "no connection with the hub at host:1: refused");
+        assert_eq!(format!("{:?}", crate::Error::Start(error)), "no connection with the hub at host:1: refused");
+    }
+}

@@ -1,12 +1,13 @@
 //! Errors.
 
+use std::fmt;
 use std::path::PathBuf;
 
 /// The result of this module's functions.
 pub type Result<T> = std::result::Result<T, Error>;
 
 /// An error of the module [`clang`](crate::clang).
-#[derive(Debug, Clone, thiserror::Error)]
+#[derive(Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// The library was not found or cannot be opened. Contains the search.
@@ -54,4 +55,21 @@ pub enum Error {
         /// The reason that libclang gives.
         why: &'static str,
     },
+}
+
+/// Same as [`Display`](fmt::Display), because `unwrap` and a `main` that returns the error print it with `Debug`.
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn debug_is_the_text() {
+        assert_eq!(format!("{:?}", Error::Null { what: "a name", at: 3 }), "a name contains a null byte at 3");
+    }
 }

@@ -1,6 +1,6 @@
 //! The error type of [`comgr`](crate::comgr).
 
-use std::fmt::Write as _;
+use std::fmt::{self, Write as _};
 
 use crate::comgr::kind::Action;
 use crate::comgr::version::Version;
@@ -9,7 +9,7 @@ use crate::comgr::version::Version;
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// An error of this module. Input is checked before the C call.
-#[derive(Clone, Debug, thiserror::Error)]
+#[derive(Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// Comgr, or a library that it depends on, could not be loaded.
@@ -95,6 +95,13 @@ pub enum Error {
     },
 }
 
+/// Same as [`Display`](fmt::Display), because `unwrap` and a `main` that returns the error print it with `Debug`.
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
 impl Error {
     /// Returns whether Comgr is not available on this machine, as opposed to a request that failed.
     pub fn is_unavailable(&self) -> bool {
@@ -133,4 +140,14 @@ fn action_text(action: Action, isa: Option<&str>, inputs: &[String], status: &st
         log => _ = write!(text, ":\n{log}"),
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn debug_is_the_text() {
+        assert_eq!(format!("{:?}", Error::input("a.hip", "it is empty")), "a.hip: it is empty");
+    }
 }

@@ -71,7 +71,7 @@ impl fmt::Display for Mixed {
 }
 
 /// An error of the module [`llvm`](crate::llvm).
-#[derive(Debug, Clone, thiserror::Error)]
+#[derive(Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// No LLVM was found in any place searched.
@@ -279,6 +279,13 @@ pub enum Error {
     },
 }
 
+/// Same as [`Display`](fmt::Display), because `unwrap` and a `main` that returns the error print it with `Debug`.
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
 /// The oldest LLVM whose interface this crate declares.
 pub(super) const OLDEST: u32 = 17;
 
@@ -325,5 +332,15 @@ impl Error {
 
     pub(super) fn of_type(operation: &'static str, expected: impl fmt::Display, found: impl fmt::Display) -> Self {
         Self::Type { operation, expected: expected.to_string(), found: found.to_string() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn debug_is_the_text() {
+        assert_eq!(format!("{:?}", Error::Null { what: "a name", at: 3 }), "a name contains a null byte at 3");
     }
 }

@@ -5,7 +5,6 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 /// An error of this module. After an error, an expanded tree is either complete or unchanged.
-#[derive(Debug)]
 #[non_exhaustive]
 pub enum Error {
     /// No `rocm_sdk_devel` package in any of the places.
@@ -67,6 +66,13 @@ impl Error {
         let entry = entry.escape_ascii().to_string();
         let shown = if entry.len() > 300 { format!("{}...", &entry[..300]) } else { entry };
         Self::Refused { archive: archive.to_owned(), entry: shown, why: why.into() }
+    }
+}
+
+/// Same as [`Display`](fmt::Display), because `unwrap` and a `main` that returns the error print it with `Debug`.
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
     }
 }
 

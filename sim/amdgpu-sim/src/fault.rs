@@ -8,7 +8,7 @@ use crate::module::Kernel;
 use crate::observe::Finding;
 
 /// A failed dispatch. Its `Display` includes all available details.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, PartialEq)]
 pub struct Fault {
     /// The kernel's name.
     pub kernel: String,
@@ -185,7 +185,7 @@ pub enum FaultKind {
 }
 
 /// Why a dispatch was refused before it started.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum LaunchError {
     /// A grid or a workgroup without work-items.
@@ -265,6 +265,13 @@ pub enum LaunchError {
     /// Waves of 32 lanes, or another unsupported feature.
     #[error("the GPU does not support {0}")]
     Unsupported(String),
+}
+
+/// Same as [`Display`](fmt::Display), because `unwrap` and a `main` that returns the error print it with `Debug`.
+impl fmt::Debug for LaunchError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
 }
 
 impl FaultPlace {
@@ -377,6 +384,13 @@ impl fmt::Display for FaultPlace {
             Some(lane) => write!(f, ", lane {lane}"),
             None => Ok(()),
         }
+    }
+}
+
+/// Same as [`Display`](fmt::Display), because `unwrap` and a `main` that returns the error print it with `Debug`.
+impl fmt::Debug for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
     }
 }
 

@@ -3,7 +3,7 @@
 use std::fmt;
 
 /// Why a graph or an algorithm's input is rejected.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct Failure {
     /// The kind of failure.
     pub kind: FailureKind,
@@ -24,6 +24,13 @@ pub enum FailureKind {
     Memory,
     /// The types of the arguments do not match.
     Types,
+}
+
+/// Same as [`Display`](fmt::Display), because `unwrap` and a `main` that returns the error print it with `Debug`.
+impl fmt::Debug for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
 }
 
 impl fmt::Display for Failure {

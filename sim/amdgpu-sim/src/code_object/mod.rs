@@ -6,6 +6,7 @@ mod metadata;
 mod target;
 
 use std::collections::HashSet;
+use std::fmt;
 
 pub use descriptor::KernelDescriptor;
 pub use metadata::{Arg, Hidden, ValueKind};
@@ -14,7 +15,7 @@ pub use target::{Feature, TargetId};
 pub(crate) use elf::{Image, Relocation, RelocationKind, Segment, SymbolValue};
 
 /// Why a code object was rejected.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum LoadError {
     /// Not an ELF file of the right class, or a truncated one.
@@ -76,6 +77,13 @@ pub enum LoadError {
     /// Allocating the code object's segments failed.
     #[error("no memory for the code object: {0}")]
     Memory(#[from] crate::MemoryError),
+}
+
+/// Same as [`Display`](fmt::Display), because `unwrap` and a `main` that returns the error print it with `Debug`.
+impl fmt::Debug for LoadError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
 }
 
 fn list(items: &[String]) -> String {

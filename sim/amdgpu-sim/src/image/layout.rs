@@ -1,5 +1,7 @@
 //! The memory layout of images.
 
+use std::fmt;
+
 use super::Format;
 
 /// Maximum number of texels of a buffer that is accessed as an image.
@@ -33,7 +35,7 @@ pub enum Kind {
 }
 
 /// Why an image is not possible.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ImageError {
     /// A size of 0, or of more than 1 in a dimension that the kind lacks.
@@ -64,6 +66,13 @@ pub enum ImageError {
         /// Plane pitch in bytes.
         slice: usize,
     },
+}
+
+/// Same as [`Display`](fmt::Display), because `unwrap` and a `main` that returns the error print it with `Debug`.
+impl fmt::Debug for ImageError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
 }
 
 /// Size, format and memory layout of an image.

@@ -157,7 +157,7 @@ impl fmt::Display for Nearest {
 }
 
 /// Why a memory request was refused.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum MemoryError {
     /// The request exceeds the limit.
@@ -259,6 +259,13 @@ pub enum MemoryError {
         /// The allocation.
         allocation: Allocation,
     },
+}
+
+/// Same as [`Display`](fmt::Display), because `unwrap` and a `main` that returns the error print it with `Debug`.
+impl fmt::Debug for MemoryError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
 }
 
 fn nearest_text(nearest: &Option<Nearest>) -> String {

@@ -1,5 +1,6 @@
 //! The settings for checks, profile and schedule.
 
+use std::fmt;
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 
@@ -8,12 +9,19 @@ use crate::dispatch::Schedule;
 use crate::gpu::{BeyondLds, Bounds, Config};
 
 /// An invalid value of a setting. Its `Display` names the setting and the expected values.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{name}={value:?}: {wanted}")]
 pub struct SettingsError {
     name: &'static str,
     value: String,
     wanted: String,
+}
+
+/// Same as [`Display`](fmt::Display), because `unwrap` and a `main` that returns the error print it with `Debug`.
+impl fmt::Debug for SettingsError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
 }
 
 impl SettingsError {

@@ -4,7 +4,7 @@ use crate::isa::{Arch, Format, Op};
 use std::fmt;
 
 /// The error for words that are not an instruction.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct DecodeError {
     /// The architecture that they were decoded for.
     pub arch: Arch,
@@ -42,6 +42,13 @@ pub enum Problem {
         /// Why it is invalid.
         reason: &'static str,
     },
+}
+
+/// Same as [`Display`](fmt::Display), because `unwrap` and a `main` that returns the error print it with `Debug`.
+impl fmt::Debug for DecodeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
 }
 
 impl fmt::Display for DecodeError {
