@@ -49,8 +49,9 @@ fn what_cannot_be_built_is_an_error_that_says_why() {
     let good = || Build::new(at("blur.hip")).archs(["gfx90a"]).compiler(Choice::Committed);
     for (build, part) in [
         (good().committed(&bundle), "double value"),
-        (good(), "no bundle"),
-        (good().committed(at("none.hipfb")), "none.hipfb"),
+        (good().committed(&bundle), "to write the bundle: `rocm-sdk run 7.2 -- hiprtc-compile"),
+        (good(), "no committed bundle is named (Build::committed)"),
+        (good().committed(at("none.hipfb")), "none.hipfb does not exist"),
         (good().committed(at("junk.hipfb")), "not a valid code object bundle"),
         (committed().archs(["gfx1100"]), "no code for gfx1100"),
         (committed().archs(["sm_90"]), "sm_90"),

@@ -23,8 +23,9 @@
 //! 2. HIPRTC, found as at run time,
 //! 3. neither: the committed bundle is used as it is, and a warning of Cargo says so.
 //!
-//! So a crate with a committed bundle builds everywhere. The command `hiprtc-compile` writes one. `HIPRTC_BUILD=clang`,
-//! `hiprtc` or `committed` selects one of them; if it is not available, that is an error.
+//! So a crate with a committed bundle builds everywhere. The command `hiprtc-compile` writes one. Where HIPRTC of
+//! `rocm-sdk install` needs a newer C library than the machine has, `rocm-sdk run 7.2 -- cargo build` builds with it.
+//! `HIPRTC_BUILD=clang`, `hiprtc` or `committed` selects one of the three; if it is not available, that is an error.
 //!
 //! Two files are written to `OUT_DIR`: `scale.hipfb`, the code for all architectures, and `scale.rs`, with a type for
 //! each kernel as [`hip::kernel!`] makes it. The parameters have the types of the source: an argument of another type
@@ -41,6 +42,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use hip::Arch;
+use rocm_loader::report::Reason;
 
 use crate::bundle::{Bundle, BundleWriter};
 use crate::error::{Error, Result};
@@ -54,6 +56,8 @@ use clang::{Clang, file_error};
 const VARIABLE: &str = "HIPRTC_BUILD";
 /// Variables that determine which compiler is found.
 const VARIABLES: [&str; 3] = [VARIABLE, "ROCM_PATH", "HIP_PATH"];
+/// Runs a program on an installed ROCm.
+const RUN: &str = "rocm-sdk run 7.2 -- PROGRAM";
 
 /// Includes the declarations of kernels that the build script has written with
 /// [`Build::compile`](crate::build::Build::compile), as a module.
@@ -257,14 +261,16 @@ impl Build {
         let parsed = Bundle::decompress(&code)?;
         let parsed = Bundle::parse(&parsed)?;
         for arch in &architectures {
-            parsed.select(arch).map_err(|error| wrong(format!("{by}: {error}")))?;
+            parsed.select(arch).map_err(|error| wrong(self.of_bundle(format!("{by}: {error}"), &by)))?;
         }
         let described = hip::Module::describe(&code, first)?;
         let names = architectures.iter().map(Arch::to_string).collect::<Vec<_>>().join(", ");
         let declared = source::kernels(&text);
         let file = self.source.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-        let made = declare::declarations(&declared, &described, &self.types, &file, bundle, &names)
-            .map_err(|reason| wrong(format!("the code of {by} is not that of the source: {reason}")))?;
+        let made =
+            declare::declarations(&declared, &described, &self.types, &file, bundle, &names).map_err(|reason| {
+                wrong(self.of_bundle(format!("the code of {by} is not that of the source: {reason}"), &by))
+            })?;
         let mut depends_on = self.files(&text);
         match &by {
             By::Clang(path) => depends_on.push(path.clone()),
@@ -277,30 +283,87 @@ impl Build {
 
     /// Returns the bundle, made by the chosen compiler.
     fn code(&self, text: &str, architectures: &[Arch], folder: &Path) -> Result<(Vec<u8>, By, String)> {
-        let wrong = |reason: String| Error::Build { source: self.source.clone(), reason };
-        let mut why = Vec::new();
+        let (mut why, mut run) = (Vec::new(), None);
         if matches!(self.choice, Choice::Any | Choice::Clang) {
-            let arch = architectures.first().ok_or_else(|| wrong("no architecture".to_owned()))?;
-            let folder = Temporary::new(folder)?;
-            match clang::find(|name| std::env::var_os(name), arch, &folder.0) {
-                Ok(clang) => return self.by_clang(&clang, architectures, &folder.0),
-                Err(reason) => why.push(format!("ROCm's clang: {reason}")),
+            if let Some(arch) = architectures.first() {
+                let folder = Temporary::new(folder)?;
+                match clang::find(|name| std::env::var_os(name), arch, &folder.0) {
+                    Ok(clang) => return self.by_clang(&clang, architectures, &folder.0),
+                    Err(reason) => why.push(format!("ROCm's clang: {reason}")),
+                }
             }
         }
         if matches!(self.choice, Choice::Any | Choice::Hiprtc) {
             match crate::available() {
                 Ok(()) => return self.by_hiprtc(text, architectures),
-                Err(reason) => why.extend(reason.to_string().lines().next().map(str::to_owned)),
+                Err(error) => {
+                    run = how_to_run(&error);
+                    why.push(format!("HIPRTC: {}", summary(&error)));
+                }
             }
         }
-        let why = why.join("; ");
         match &self.committed {
-            Some(path) if matches!(self.choice, Choice::Any | Choice::Committed) => {
-                let code = std::fs::read(path).map_err(|reason| file_error(path, reason))?;
-                Ok((code, By::Committed(path.clone(), why), String::new()))
-            }
-            _ => Err(wrong(format!("no compiler is available, and there is no bundle to use: {why}"))),
+            Some(path) if matches!(self.choice, Choice::Any | Choice::Committed) => match std::fs::read(path) {
+                Ok(code) => Ok((code, By::Committed(path.clone(), why.join("; ")), String::new())),
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => Err(self.unavailable(&why, run)),
+                Err(error) => Err(file_error(path, error)),
+            },
+            _ => Err(self.unavailable(&why, run)),
         }
+    }
+
+    /// Returns the error for a source that nothing has compiled: why each compiler is not available, and what to do.
+    /// `run` is a command that runs programs on an installed ROCm.
+    fn unavailable(&self, why: &[String], run: Option<String>) -> Error {
+        let bundle = match &self.committed {
+            Some(path) => format!("the committed bundle {} does not exist", path.display()),
+            None => "no committed bundle is named (Build::committed)".to_owned(),
+        };
+        let mut text = match self.choice {
+            Choice::Any => format!("no compiler is available, and {bundle}"),
+            Choice::Clang => format!("{VARIABLE} or Build::compiler requires ROCm's clang, which is not available"),
+            Choice::Hiprtc => format!("{VARIABLE} or Build::compiler requires HIPRTC, which is not available"),
+            Choice::Committed => format!("{VARIABLE} or Build::compiler requires the committed bundle, and {bundle}"),
+        };
+        why.iter().for_each(|reason| text += &format!("\n  {reason}"));
+        if matches!(self.choice, Choice::Any | Choice::Hiprtc) {
+            let command = |run: &str| run.replace("PROGRAM", "cargo build");
+            text += &match run {
+                Some(run) => format!("\nto compile with the installed ROCm: `{}`", command(&run)),
+                None => format!("\nto compile here: `rocm-sdk install 7.2`, then `{}`", command(RUN)),
+            };
+        }
+        if matches!(self.choice, Choice::Any | Choice::Committed) {
+            text += &format!("\nto build without a compiler, commit a bundle: {}", self.how_to_commit());
+        }
+        Error::Build { source: self.source.clone(), reason: text }
+    }
+
+    /// Adds to a problem of a committed bundle why no compiler was used, and how to write the bundle.
+    fn of_bundle(&self, problem: String, by: &By) -> String {
+        match by {
+            By::Committed(_, why) if why.is_empty() => {
+                format!("{problem}\nto write the bundle: {}", self.how_to_commit())
+            }
+            By::Committed(_, why) => format!(
+                "{problem}\nthe bundle was used because no compiler is available ({why})\nto write the bundle: {}",
+                self.how_to_commit()
+            ),
+            By::Clang(_) | By::Hiprtc => problem,
+        }
+    }
+
+    /// Returns the command that writes the bundle to commit.
+    fn how_to_commit(&self) -> String {
+        let program = format!("hiprtc-compile {} --arch {}", self.source.display(), self.architectures.join(","));
+        let mut command = RUN.replace("PROGRAM", &program);
+        if let Some(path) = self.committed.as_ref().filter(|path| **path != self.source.with_extension("hipfb")) {
+            command += &format!(" -o {}", path.display());
+        }
+        if !self.options.as_slice().is_empty() {
+            command += &format!(" -- {}", self.options.as_slice().join(" "));
+        }
+        format!("`{command}` (get the command by `cargo install --locked --path hiprtc --features cli` in a checkout)")
     }
 
     fn by_clang(&self, clang: &Clang, architectures: &[Arch], folder: &Path) -> Result<(Vec<u8>, By, String)> {
@@ -393,6 +456,23 @@ impl Drop for Temporary {
     }
 }
 
+/// Returns the command that runs a program on the installed ROCm, if HIPRTC needs a newer C library than this machine has.
+fn how_to_run(error: &Error) -> Option<String> {
+    let (Error::NoHiprtc(error) | Error::NoComgr { reason: error, .. }) = error else { return None };
+    match &**error {
+        rocm_loader::Error::Unusable { reason: Reason::SystemTooOld { run, .. }, .. } => run.clone(),
+        _ => None,
+    }
+}
+
+/// Returns the reason why HIPRTC is not available, on one line.
+fn summary(error: &Error) -> String {
+    match error {
+        Error::NoHiprtc(error) => error.summary(),
+        error => error.to_string().lines().next().unwrap_or_default().to_owned(),
+    }
+}
+
 fn one_line(text: &str) -> String {
     text.lines().map(str::trim).collect::<Vec<_>>().join(" ")
 }
@@ -410,6 +490,47 @@ mod tests {
         let stem = |path: &str| Build::new(path).stem().unwrap();
         assert_eq!((stem("kernels/scale.hip"), stem("my-kernels.v2.cpp")), ("scale".into(), "my_kernels_v2".into()));
         assert!(Build::new("..").stem().is_err());
+    }
+
+    #[test]
+    fn without_a_compiler_the_error_has_each_reason_and_what_to_do() {
+        let build = Build::new("kernels/scale.hip").archs(["gfx90a", "gfx942"]);
+        let why = ["ROCm's clang: no amdclang++ is installed".to_owned(), "HIPRTC: it needs glibc 2.38".to_owned()];
+        let text = |build: &Build, run: Option<&str>| build.unavailable(&why, run.map(str::to_owned)).to_string();
+        let expected = "kernels/scale.hip: no compiler is available, and the committed bundle kernels/scale.hipfb does not exist\n  \
+             ROCm's clang: no amdclang++ is installed\n  \
+             HIPRTC: it needs glibc 2.38\n\
+             to compile with the installed ROCm: `rocm-sdk run 7.2 -- cargo build`\n\
+             to build without a compiler, commit a bundle: `rocm-sdk run 7.2 -- hiprtc-compile kernels/scale.hip --arch \
+             gfx90a,gfx942` (get the command by `cargo install --locked --path hiprtc --features cli` in a checkout)";
+        let committed = build.clone().committed("kernels/scale.hipfb");
+        assert_eq!(text(&committed, Some(RUN)), expected);
+        let absent = text(&committed, None);
+        assert!(absent.contains("`rocm-sdk install 7.2`, then `rocm-sdk run 7.2 -- cargo build`"), "{absent}");
+
+        let others = build.clone().options(Options::new().raw("-DA=1")).committed("b.hipfb");
+        let others = text(&others.compiler(Choice::Committed), None);
+        assert!(
+            others.contains("--arch gfx90a,gfx942 -o b.hipfb -- -DA=1`") && !others.contains("cargo build`"),
+            "{others}"
+        );
+        for (choice, part) in [(Choice::Clang, "requires ROCm's clang"), (Choice::Hiprtc, "requires HIPRTC")] {
+            let text = text(&committed.clone().compiler(choice), None);
+            assert!(text.contains(part) && !text.contains("bundle"), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_hiprtc_for_a_newer_system_says_how_to_run_it() {
+        let error = rocm_loader::Search::nowhere().open(&rocm_loader::libraries::HIPRTC).unwrap_err();
+        let rocm_loader::Error::NotFound { library, report } = &error else { panic!("{error}") };
+        let reason = Reason::SystemTooOld { needed: "glibc 2.38".to_owned(), found: None, run: Some(RUN.to_owned()) };
+        let (target, report) = ("/x/libhiprtc.so.7".to_owned(), report.clone());
+        let old = rocm_loader::Error::Unusable { library, target, reason, report };
+        assert_eq!(how_to_run(&Error::NoHiprtc(Box::new(old.clone()))).as_deref(), Some(RUN));
+        assert_eq!(how_to_run(&Error::NoHiprtc(Box::new(error))), None);
+        let summary = summary(&Error::NoHiprtc(Box::new(old)));
+        assert!(summary.starts_with("/x/libhiprtc.so.7: needs glibc 2.38") && !summary.contains('\n'), "{summary}");
     }
 
     #[test]
