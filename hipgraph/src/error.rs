@@ -45,6 +45,9 @@ pub enum Error {
     Hip(hip::Error),
 }
 
+/// What to do without hipGRAPH.
+pub(crate) const ADVICE: &str = "`hipgraph::reference_if_missing()` chooses the reference engine";
+
 /// The result of nearly every function of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
@@ -75,12 +78,7 @@ impl fmt::Display for Error {
                 write!(f, "{function} returned {status:?} for {request}")?;
                 if message.is_empty() { Ok(()) } else { write!(f, ": {message}") }
             }
-            Error::NoLibrary { report } => {
-                write!(
-                    f,
-                    "hipGRAPH could not be loaded: {report}. `hipgraph::reference_if_missing()` chooses the reference engine"
-                )
-            }
+            Error::NoLibrary { report } => write!(f, "hipGRAPH could not be loaded: {report}"),
             Error::NoSymbol { function, report } => {
                 write!(f, "{function} is not in the hipGRAPH that is used: {report}")
             }
@@ -133,7 +131,7 @@ unsafe fn error_of(
     }
     if message.is_empty() {
         if let Some(why) = load_error() {
-            return Error::NoLibrary { report: why.to_string() };
+            return Error::NoLibrary { report: why.with_advice(ADVICE) };
         }
         if let Some(why) = CString::new(function).ok().and_then(|name| symbol_error(&name)) {
             return Error::NoSymbol { function, report: why.to_string() };

@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use hipgraph_sys::*;
 
-use crate::error::{Error, Result, make};
+use crate::error::{ADVICE, Error, Result, make};
 
 /// The engine that runs the algorithms.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,7 +34,7 @@ pub fn engine() -> Result<Engine> {
     match (BINDING.provider_name(), load_error()) {
         (Some(name), _) => Ok(Engine::Provider(name.to_owned())),
         (None, None) => Ok(Engine::Library),
-        (None, Some(why)) => Err(Error::NoLibrary { report: why.to_string() }),
+        (None, Some(why)) => Err(Error::NoLibrary { report: why.with_advice(ADVICE) }),
     }
 }
 

@@ -193,7 +193,8 @@ impl fmt::Display for Error {
         match self {
             Self::NoHiprtc(error) => write!(
                 f,
-                "no run-time compiler (HIPRTC) is available: {error}\nTo run without one, include kernels compiled ahead of time: hiprtc::compile_or_bundle"
+                "no run-time compiler (HIPRTC) is available: {}",
+                error.with_advice("to run without one, include kernels compiled ahead of time: hiprtc::compile_or_bundle")
             ),
             Self::NoComgr { hiprtc, comgr, reason } => write!(
                 f,

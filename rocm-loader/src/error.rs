@@ -105,6 +105,9 @@ pub enum Error {
     },
 }
 
+/// ROCm as a whole, and the libraries that `rocm-sdk install` always installs.
+const ALWAYS: [&str; 5] = ["ROCm", "amd_comgr", "amdhip64", "hiprtc", "hsa-runtime64"];
+
 /// Libraries that `rocm-sdk install` installs only if they are named.
 const DEBIANS: [&str; 12] = [
     "hipblas",
@@ -131,14 +134,9 @@ impl fmt::Debug for Error {
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::NotFound { library, report } => {
-                write!(f, "{library} was not found; install ROCm")?;
-                if DEBIANS.contains(library) {
-                    write!(f, " (`rocm-sdk install 7.2 --with {library}`)")?;
-                }
-                write!(f, ", or set ROCM_PATH to an installation. Search for {report}")
+            Self::NotFound { report, .. } | Self::Unusable { report, .. } => {
+                write!(f, "{}.\nSearch for {report}", self.summary())
             }
-            Self::Unusable { target, reason, report, .. } => write!(f, "{target}: {reason}. Search for {report}"),
             Self::UnknownLibrary { name, meant } => {
                 write!(f, "{name} is not the short name of a library of ROCm")?;
                 meant.map_or(Ok(()), |meant| write!(f, "; did you mean {meant}?"))
@@ -210,6 +208,28 @@ impl Error {
                 None
             }
         }
+    }
+
+    /// Returns the text of the error without the list of the places that were searched: the reason, and what to do.
+    pub fn summary(&self) -> String {
+        match self {
+            Self::NotFound { library, .. } => {
+                let command = match library {
+                    _ if ALWAYS.contains(library) => " (`rocm-sdk install 7.2`)".to_owned(),
+                    _ if DEBIANS.contains(library) => format!(" (`rocm-sdk install 7.2 --with {library}`)"),
+                    _ => String::new(),
+                };
+                format!("{library} was not found; install ROCm{command}, or set ROCM_PATH to an installation")
+            }
+            Self::Unusable { target, reason, .. } => format!("{target}: {reason}"),
+            other => other.to_string(),
+        }
+    }
+
+    /// Returns the text of the error with more advice, before the list of the places that were searched.
+    pub fn with_advice(&self, advice: &str) -> String {
+        let search = self.report().map_or_else(String::new, |report| format!("\nSearch for {report}"));
+        format!("{}.\n{advice}{search}", self.summary())
     }
 
     /// Returns the search: every path tried, and why it was not used.

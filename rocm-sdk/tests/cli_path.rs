@@ -160,7 +160,7 @@ fn nothing_installed() {
     for args in ["path --root", "version", "init", "env --shell sh"] {
         let error = on(tree.root(), args).fails();
         let expected = format!(
-            "ERROR: ROCm was not found; install ROCm, or set ROCM_PATH to an installation. Search for ROCm:\n   1. {} [/opt]: not found\n",
+            "ERROR: ROCm was not found; install ROCm (`rocm-sdk install 7.2`), or set ROCM_PATH to an installation.\nSearch for ROCm:\n   1. {} [/opt]: not found\n",
             opt.display()
         );
         assert_eq!(error, expected);

@@ -220,7 +220,10 @@ fn nothing_installed_and_half_installed() {
     assert!(error.to_string().contains(wheels), "{error}");
     let nothing = Search::nowhere().root("/no/such/rocm").version().unwrap_err();
     assert!(matches!(&nothing, Error::Load(LoadError::NotFound { library: "ROCm", .. })), "{nothing}");
-    assert!(nothing.to_string().starts_with("ROCm was not found; install ROCm, or set ROCM_PATH"), "{nothing}");
+    assert!(
+        nothing.to_string().starts_with("ROCm was not found; install ROCm (`rocm-sdk install 7.2`), or set ROCM_PATH"),
+        "{nothing}"
+    );
     assert_eq!(Layout::at("relative"), None);
     // A broken library is skipped for a working one.
     tree.write("opt/rocm-7.2.0/lib/libhipblas.so.3", "");

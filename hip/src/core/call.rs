@@ -4,7 +4,7 @@ use std::ffi::{CStr, CString, c_char};
 
 use hip_sys::hipError_t;
 
-use crate::core::error::{Error, HipError, Result, Status};
+use crate::core::error::{Error, HipError, Result, Status, no_library};
 use crate::core::lost::Suspects;
 
 /// Returns `Ok` for `hipSuccess`, else an error with the runtime's description and the request. `asked` describes the
@@ -93,7 +93,7 @@ unsafe fn text(text: *const c_char) -> Option<String> {
 
 /// Describes why the library could not be loaded.
 fn load_report() -> Option<String> {
-    hip_sys::load_error().map(|error| error.to_string())
+    hip_sys::load_error().map(no_library)
 }
 
 /// Describes why a function is missing.

@@ -5,6 +5,8 @@ use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use rocm_loader::report::Reason;
+
 use super::arch::Arch;
 use super::backend_kind::Backend;
 use super::device_lost::DeviceLost;
@@ -17,13 +19,31 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// How to run without an AMD GPU, for errors on machines that have none.
 #[cfg(feature = "sim")]
-pub(crate) const SIM_HINT: &str = "to run on the software GPU, set HIP_RS_BACKEND=sim or call hip::sim_if_no_gpu()";
+const SIM_HINT: &str = "without a GPU: set HIP_RS_BACKEND=sim or call hip::sim_if_no_gpu() to run on the embedded software GPU; or run the program \
+    by `hip-sim run --rocm 7.2 -- PROGRAM`, on AMD's HIP runtime over a software GPU";
 /// How to run without an AMD GPU, for errors on machines that have none.
 #[cfg(not(feature = "sim"))]
-pub(crate) const SIM_HINT: &str = "to run on the software GPU, build with the feature `sim` of `hip` and set HIP_RS_BACKEND=sim or call hip::sim_if_no_gpu()";
+const SIM_HINT: &str = "without a GPU: `hip-sim run --rocm 7.2 -- PROGRAM` runs the program on AMD's HIP runtime over a software GPU (get the command \
+    by `cargo install --locked --path sim/hsa-sim --features cli` in a checkout); or build with the feature `sim` of `hip`, and set \
+    HIP_RS_BACKEND=sim or call hip::sim_if_no_gpu()";
 
 /// How to install a HIP runtime, for errors on machines that have none.
-const INSTALL_HINT: &str = "to have one: `rocm-sdk install 7.2` (Debian's packages, without root; `cargo install --locked --path rocm-sdk --features cli` installs the command, and `rocm-sdk run 7.2 -- PROGRAM` uses it), or AMD's packages; if one is installed where it was not looked for, set ROCM_PATH; `rocm-sdk doctor` tells what is wrong with what is there";
+const INSTALL_HINT: &str = "`rocm-sdk install 7.2` installs Debian's packages, without root (get the command by `cargo install --locked --path \
+    rocm-sdk --features cli` in a checkout), and `rocm-sdk run 7.2 -- PROGRAM` runs a program on them; `rocm-sdk doctor` checks the installation";
+
+/// What to do about a HIP runtime that is installed and cannot be used.
+const DOCTOR_HINT: &str = "`rocm-sdk doctor` says what is wrong with it, and what to do";
+
+/// Returns the report of [`Error::NoLibrary`]: the reason and what to do, then the search.
+pub(crate) fn no_library(error: &rocm_loader::Error) -> String {
+    let advice = match error {
+        rocm_loader::Error::NotFound { .. } => format!("{INSTALL_HINT}\n{SIM_HINT}"),
+        // The reason says how to run the program.
+        rocm_loader::Error::Unusable { reason: Reason::SystemTooOld { run: Some(_), .. }, .. } => SIM_HINT.to_owned(),
+        _ => format!("{DOCTOR_HINT}\n{SIM_HINT}"),
+    };
+    error.with_advice(&advice)
+}
 
 /// The reason why a function of this crate failed. Arguments are checked before the C call wherever possible.
 ///
@@ -50,7 +70,7 @@ pub enum Error {
 
     /// No HIP runtime library could be loaded.
     NoLibrary {
-        /// Every path that was tried, and the result.
+        /// The reason, what to do, and every path that was tried.
         report: String,
     },
 
@@ -280,9 +300,7 @@ impl fmt::Display for Error {
         match self {
             Self::Hip(error) => fmt::Display::fmt(error, f),
             Self::DeviceLost(lost) => fmt::Display::fmt(lost, f),
-            Self::NoLibrary { report } => {
-                write!(f, "no HIP runtime (libamdhip64): {report}\n{INSTALL_HINT}\n{SIM_HINT}")
-            }
+            Self::NoLibrary { report } => write!(f, "no HIP runtime (libamdhip64): {report}"),
             Self::NoSymbol { function, asked, report } => {
                 write!(f, "{function} is not in the HIP runtime that was loaded (asked: {asked}): {report}")
             }
@@ -421,20 +439,50 @@ mod tests {
 
     #[test]
     fn no_gpu_errors_say_how_to_get_the_software_gpu() {
-        for error in [Error::NoDevice, Error::NoLibrary { report: "tried /nowhere".into() }] {
+        for error in [Error::NoDevice, Error::NoLibrary { report: no_library(&not_found()) }] {
             let text = error.to_string();
-            assert!(text.contains("HIP_RS_BACKEND=sim"), "{text}");
+            assert!(
+                text.contains("HIP_RS_BACKEND=sim") && text.contains("`hip-sim run --rocm 7.2 -- PROGRAM`"),
+                "{text}"
+            );
             assert!(error.is_no_gpu());
-        }
-    }
-
-    #[test]
-    fn the_error_without_a_library_says_how_to_have_one() {
-        let text = Error::NoLibrary { report: "tried /nowhere".into() }.to_string();
-        for part in ["tried /nowhere", "`rocm-sdk install 7.2`", "set ROCM_PATH", "`rocm-sdk doctor`"] {
-            assert!(text.contains(part), "{part} is not in {text}");
         }
         // If the runtime sees no GPU, it is already installed: no installation hint.
         assert!(!Error::NoDevice.to_string().contains("rocm-sdk"));
+    }
+
+    fn not_found() -> rocm_loader::Error {
+        rocm_loader::Search::nowhere().open(&rocm_loader::libraries::AMDHIP64).unwrap_err()
+    }
+
+    #[test]
+    fn the_error_without_a_library_has_the_reason_then_what_to_do_then_the_search() {
+        let text = Error::NoLibrary { report: no_library(&not_found()) }.to_string();
+        let place = |part: &&str| text.find(part).unwrap_or_else(|| panic!("{part} is not in {text}"));
+        let parts = [
+            "amdhip64 was not found",
+            "set ROCM_PATH",
+            "`rocm-sdk run 7.2 -- PROGRAM`",
+            "`hip-sim run",
+            "\nSearch for amdhip64:",
+        ];
+        assert!(parts.iter().map(place).is_sorted(), "{text}");
+        assert!(text.contains("`rocm-sdk doctor`"), "{text}");
+    }
+
+    #[test]
+    fn an_installed_runtime_is_not_to_be_installed() {
+        let rocm_loader::Error::NotFound { library, report } = not_found() else { panic!("not found") };
+        let unusable = |reason| {
+            let (target, report) = ("/usr/lib/libamdhip64.so.7".to_owned(), report.clone());
+            no_library(&rocm_loader::Error::Unusable { library, target, reason, report })
+        };
+        let text = unusable(Reason::NotAFile);
+        assert!(text.starts_with("/usr/lib/libamdhip64.so.7: not a regular file.\n`rocm-sdk doctor` says"), "{text}");
+        assert!(!text.contains("rocm-sdk install"), "{text}");
+        let run = Some("rocm-sdk run 7.2 -- PROGRAM".to_owned());
+        let text = unusable(Reason::SystemTooOld { needed: "glibc 2.38".to_owned(), found: None, run });
+        assert!(text.contains("with `rocm-sdk run 7.2 -- PROGRAM`.\nwithout a GPU: "), "{text}");
+        assert!(!text.contains("rocm-sdk install") && !text.contains("rocm-sdk doctor"), "{text}");
     }
 }

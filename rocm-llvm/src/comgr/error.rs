@@ -18,7 +18,8 @@ pub enum Error {
 
     /// The library with HIP's device header could not be loaded.
     #[error(
-        "HIP's device header is not available: {0}; install HIPRTC, or use Options::no_hip_header and include headers of your own"
+        "HIP's device header is not available: {}",
+        .0.with_advice("to compile without it, use Options::no_hip_header and include headers of your own")
     )]
     NoHipHeader(Box<rocm_loader::Error>),
 

@@ -119,7 +119,7 @@ impl Driver {
             _ if gpus > 0 => {}
             None if self.pci.is_empty() && !self.compute => problems.error(
                 "this machine has no AMD GPU",
-                "kernels can be compiled without one; `hip-sim run PROGRAM` runs a program on a software GPU, as does a build with hip's feature `sim`",
+                "kernels can be compiled without one; `hip-sim run --rocm 7.2 -- PROGRAM` runs a program on a software GPU, as does a build with hip's feature `sim`",
             ),
             None if !self.pci.is_empty() => problems.error(
                 format!("the AMD GPU {} is given to virtual machines (driver vfio-pci)", self.pci[0].address),
