@@ -134,7 +134,7 @@ impl Doctor {
         let mut problems = problems.0;
         problems.sort_by_key(|problem| problem.severity != Severity::Error);
 
-        let runtime = probes.iter().any(|probe| probe.library == "amdhip64" && probe.found.is_some());
+        let runtime = probes.iter().any(|probe| probe.library == "amdhip64" && probe.usable().is_some());
         Diagnosis {
             rocm_sdk: env!("CARGO_PKG_VERSION"),
             usable: runtime && !problems.iter().any(|problem| problem.severity == Severity::Error),

@@ -1,12 +1,14 @@
 //! The result of a search for one library, as plain data.
 
+use std::collections::BTreeSet;
 use std::fmt;
+use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
 use rocm_loader::LibrarySpec;
 use rocm_loader::Search;
-use rocm_loader::report::{Attempt, Reason};
+use rocm_loader::report::{Attempt, Origin, Reason};
 
 /// The result of a search for one library.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -16,6 +18,9 @@ pub struct Probe {
     pub library: String,
     /// The library, if it was opened.
     pub found: Option<Found>,
+    /// The library, if only a program that is started by a command can open it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub through: Option<Through>,
     /// A short reason why it was not opened.
     pub reason: Option<String>,
     /// Each step of the search.
@@ -38,6 +43,21 @@ pub struct Found {
     pub step: String,
     /// Whether the soname is of a release that this crate knows.
     pub known: bool,
+}
+
+/// A library of `rocm-sdk install` that needs a newer C library than this machine has. Its installation has one, and a
+/// program that is started by [`run`](Self::run) uses that.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Through {
+    /// The library.
+    pub library: Found,
+    /// The command: `rocm-sdk run 7.2 -- PROGRAM`.
+    pub run: String,
+    /// The C or C++ library that it needs: `glibc 2.38`.
+    pub needed: String,
+    /// The version that this machine has, if it is known: `2.36`.
+    pub available: Option<String>,
 }
 
 /// One step of the search.
@@ -109,8 +129,9 @@ impl Probe {
                 None => "not found".to_owned(),
             }),
         };
+        let through = if found.is_none() { Through::of(search, spec, fault) } else { None };
         let steps = attempts.iter().map(Step::from).collect();
-        Self { library: spec.name().to_owned(), found, reason, steps }
+        Self { library: spec.name().to_owned(), found, through, reason, steps }
     }
 
     /// Returns the probe of a library that could not be opened: opening it ended the process, or took too long. Its
@@ -133,12 +154,35 @@ impl Probe {
         let mut steps: Vec<Step> = found.iter().flat_map(|found| found.report().attempts()).map(Step::from).collect();
         steps.retain(|step| !step.opened);
         steps.push(step);
-        Self { library: spec.name().to_owned(), found: None, reason: Some(reason), steps }
+        Self { library: spec.name().to_owned(), found: None, through: None, reason: Some(reason), steps }
+    }
+
+    /// Returns the library that programs can open: as usual, or if they are started by the command of [`Through`].
+    pub fn usable(&self) -> Option<&Found> {
+        self.found.as_ref().or_else(|| self.through.as_ref().map(|through| &through.library))
     }
 
     /// Returns the steps that found something unusable, in the order of the search.
     pub fn faults(&self) -> impl Iterator<Item = &Step> {
         self.steps.iter().filter(|step| step.fault.is_some())
+    }
+}
+
+impl Through {
+    fn of(search: &Search, spec: &'static LibrarySpec, fault: Option<(&Attempt, &Reason)>) -> Option<Self> {
+        let (Attempt { origin: Origin::Installed, target, .. }, reason) = fault? else { return None };
+        let Reason::SystemTooOld { needed, found: available, run: Some(run) } = reason else { return None };
+        let library = search.find(spec).ok().filter(|library| library.path() == Path::new(target))?;
+        let release = library.release();
+        let found = Found {
+            path: Some(target.clone()),
+            soname: library.soname().map(str::to_owned),
+            release: release.as_ref().map(ToString::to_string),
+            version: release.map(|release| release.version.to_string()),
+            step: library.origin().to_string(),
+            known: library.is_known_release(),
+        };
+        Some(Self { library: found, run: run.clone(), needed: needed.clone(), available: available.clone() })
     }
 }
 
@@ -175,9 +219,44 @@ impl From<&Attempt> for Step {
             target: attempt.target.clone(),
             opened: attempt.failure.is_none(),
             fault: attempt.failure.as_ref().and_then(Fault::of),
-            remark: attempt.failure.as_ref().map(ToString::to_string).or_else(|| attempt.note.clone()),
+            remark: attempt
+                .failure
+                .as_ref()
+                .map(|reason| remark(attempt.origin, reason))
+                .or_else(|| attempt.note.clone()),
         }
     }
+}
+
+/// Returns the reason as text. The command that starts programs on an installation is not repeated for each library: [`Through`] has it.
+fn remark(origin: Origin, reason: &Reason) -> String {
+    match reason {
+        Reason::SystemTooOld { needed, found, run: Some(_) } if origin == Origin::Installed => {
+            Reason::SystemTooOld { needed: needed.clone(), found: found.clone(), run: None }.to_string()
+        }
+        reason => reason.to_string(),
+    }
+}
+
+/// Returns how programs use the libraries that need a newer C library than this machine has, if there are any.
+pub fn how_to_run<'a>(probes: impl IntoIterator<Item = &'a Probe>) -> Option<String> {
+    let all: Vec<&Through> = probes.into_iter().filter_map(|probe| probe.through.as_ref()).collect();
+    let numbers = |needed: &str| -> Vec<u32> {
+        needed.split(|c: char| !c.is_ascii_digit()).filter_map(|number| number.parse().ok()).collect()
+    };
+    let newest = all.iter().max_by_key(|through| numbers(&through.needed))?;
+    let needed = match all.iter().any(|through| through.needed != newest.needed) {
+        true => format!("up to {}", newest.needed),
+        false => newest.needed.clone(),
+    };
+    let available = newest.available.as_ref().map(|version| format!(", not {version}")).unwrap_or_default();
+    let commands: BTreeSet<String> = all.iter().map(|through| format!("`{}`", through.run)).collect();
+    let commands: Vec<String> = commands.into_iter().collect();
+    Some(format!(
+        "{} of these need a newer C library than this machine has ({needed}{available}). Their installation has it: start programs by {}",
+        all.len(),
+        commands.join(" or ")
+    ))
 }
 
 /// Returns a line for each library: short name, soname, release, step of the search and file, or why it was not found.
@@ -204,7 +283,7 @@ pub fn table<'a>(probes: impl IntoIterator<Item = &'a Probe>) -> String {
 impl Probe {
     /// Only the first and the last if there is no library.
     fn row(&self) -> [&str; 5] {
-        let Some(found) = &self.found else {
+        let Some(found) = self.usable() else {
             return [&self.library, "", "", "", self.reason.as_deref().unwrap_or("not found")];
         };
         let soname = match found.soname.as_deref() {

@@ -10,7 +10,7 @@ use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 
 use cli_common::{Ended, Run, json, on, rocm_sdk};
 use serde_json::Value;
-use support::Tree;
+use support::{OWN, Tree, for_a_newer_system};
 
 /// Sets the user: not the owner of any file, and in the groups with these numbers.
 fn user(tree: &Tree, gids: &str) {
@@ -285,7 +285,11 @@ fn drivers_that_are_missing() {
     );
     fs::remove_dir_all(tree.path(pci)).unwrap();
     let told = problem(&tree, doctor(&tree));
-    assert!(told.starts_with("error: this machine has no AMD GPU -> ") && told.contains("`sim`"), "{told}");
+    assert!(
+        told.starts_with("error: this machine has no AMD GPU -> ")
+            && told.contains("`hip-sim run --rocm 7.2 -- PROGRAM`"),
+        "{told}"
+    );
 }
 
 #[test]
@@ -554,6 +558,30 @@ fn a_c_library_that_is_too_old() {
     let expected = "error: the libraries in T/opt/rocm/lib go with the C library that is there too, not with this machine's: a program \
                     that is started as usual cannot load hiprtc -> start it by `T/opt/rocm/lib/ld-linux-x86-64.so.2 --library-path T/opt/rocm/lib PROGRAM`";
     assert_eq!(told, expected);
+}
+
+/// After `rocm-sdk install` on an older distribution: programs can use a GPU, and the doctor says once how they are started.
+#[test]
+#[cfg(all(target_env = "gnu", target_arch = "x86_64"))]
+fn an_installation_for_a_newer_system() {
+    let tree = machine();
+    fs::remove_dir_all(tree.path("opt")).unwrap();
+    for_a_newer_system(&tree);
+    let run = || doctor(&tree).env("ROCM_SDK_INSTALL_DIR", tree.path("own"));
+    let told = problem(&tree, run());
+    let expected = "warning: the libraries in T/own/7.2/usr/lib/x86_64-linux-gnu need a newer C library than this machine has, and have it \
+                    beside them: a program that is started as usual cannot load them -> start programs by `rocm-sdk run 7.2 -- PROGRAM`";
+    assert_eq!(told, expected);
+    let said = run().says().replace(&tree.root().display().to_string(), "T");
+    let line = "  amdhip64  libamdhip64.so.7  ROCm 7.2.4  rocm-sdk install  T/own/7.2/usr/lib/x86_64-linux-gnu/libamdhip64.so.7\n";
+    let last = "\nPrograms can use a GPU, with ROCm from T/own/7.2/usr, if they are started by `rocm-sdk run 7.2 -- PROGRAM`.\n";
+    assert!(said.contains(line) && said.ends_with(last), "{said}");
+    // The problem and the last line.
+    assert_eq!(said.matches("rocm-sdk run").count(), 2, "{said}");
+    // Something that is missing there, too, is an error.
+    fs::remove_file(tree.path(OWN).join("libamdhip64.so.7")).unwrap();
+    let (_, told) = problems(&tree, run());
+    assert!(told[0].starts_with("error: the HIP runtime (amdhip64) is not found"), "{told:#?}");
 }
 
 #[test]

@@ -10,7 +10,7 @@ use std::path::Path;
 
 use cli_common::{Ended, json, on, rocm_sdk};
 use rocm_sdk::libraries;
-use support::Tree;
+use support::{OWN, Tree, for_a_newer_system};
 
 fn libs(root: &Path, arguments: &str) -> Ended {
     rocm_sdk(&format!("libs {arguments}")).arg("--root").arg(root).end()
@@ -345,4 +345,48 @@ fn the_names_in_its_json() {
     let expected = format!("library {found} reason {steps}");
     let expected: Vec<String> = expected.split(' ').map(|name| format!("[]{name}")).collect();
     assert_eq!(cli_common::keys(&text), expected, "{text}");
+}
+
+/// After `rocm-sdk install` on an older distribution: the command that starts programs is told once.
+#[test]
+#[cfg(all(target_env = "gnu", target_arch = "x86_64"))]
+fn libraries_for_a_newer_system() {
+    let tree = Tree::new();
+    for_a_newer_system(&tree);
+    let run = |arguments: &str| on(tree.root(), arguments).env("ROCM_SDK_INSTALL_DIR", tree.path("own"));
+    let at = tree.path(OWN).display().to_string();
+    let said = run("libs amdhip64 hiprtc").says();
+    let (table, how) = said.split_once("\n\n").unwrap();
+    let expected = format!(
+        "amdhip64  libamdhip64.so.7  ROCm 7.2.4  rocm-sdk install  {at}/libamdhip64.so.7\n\
+         hiprtc    libhiprtc.so.7    ROCm 7.2.4  rocm-sdk install  {at}/libhiprtc.so.7"
+    );
+    assert_eq!(table, expected);
+    assert!(
+        how.starts_with("2 of these need a newer C library than this machine has (up to glibc 2.999, not 2."),
+        "{how}"
+    );
+    assert!(
+        how.ends_with("start programs by `rocm-sdk run 7.2 -- PROGRAM`\n") && said.matches("rocm-sdk run").count() == 1,
+        "{said}"
+    );
+    assert_eq!((run("libs").end().code, run("libs hipblas").end().code), (Some(0), Some(1)));
+    let hip = &json(&run("libs amdhip64 --json").says())[0];
+    assert_eq!(
+        (&hip["found"], &hip["through"]["run"]),
+        (&serde_json::Value::Null, &"rocm-sdk run 7.2 -- PROGRAM".into())
+    );
+    assert_eq!(
+        (&hip["through"]["library"]["version"], &hip["through"]["needed"]),
+        (&"7.2.4".into(), &"glibc 2.998".into())
+    );
+
+    // Without that C library, nothing starts programs on it.
+    std::fs::remove_file(tree.path(OWN).join("ld-linux-x86-64.so.2")).unwrap();
+    let ended = run("libs amdhip64").end();
+    assert!(
+        ended.code == Some(1) && ended.stdout.contains("needs glibc 2.998, this machine has 2."),
+        "{}",
+        ended.stdout
+    );
 }

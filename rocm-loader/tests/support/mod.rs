@@ -141,3 +141,28 @@ pub fn is_child() -> bool {
 }
 
 pub const CHILD: &str = "ROCM_SDK_TEST_CHILD";
+
+/// The folder of the libraries in the tree's installation 7.2 of `rocm-sdk install`, which is in its folder `own`.
+pub const OWN: &str = "own/7.2/usr/lib/x86_64-linux-gnu";
+
+/// Writes ROCm 7.2.4 as `rocm-sdk install` does, for a newer system than this one, with the C library of that: the HIP runtime and its
+/// compiler require a version of glibc that does not exist (a few bytes of a real one are changed).
+pub fn for_a_newer_system(tree: &Tree) {
+    let c = "#include <stdio.h>\nint stub_id(void) { return puts(\"\"); }";
+    for (name, version) in [("amdhip64", b"GLIBC_2.998"), ("hiprtc", b"GLIBC_2.999")] {
+        let soname = format!("lib{name}.so.7");
+        let library = tree.library(&format!("{OWN}/{soname}"), &soname, c);
+        let mut content = fs::read(&library).unwrap();
+        let real = b"GLIBC_2.2.5\0";
+        let at = content.windows(real.len()).position(|bytes| bytes == real).expect("puts is of GLIBC_2.2.5");
+        content[at..at + version.len()].copy_from_slice(version);
+        fs::write(&library, content).unwrap();
+    }
+    let versions = ["2.2.5", "2.998", "2.999"].map(|n| format!("GLIBC_{n} {{ global: f{}; }};\n", n.replace('.', "_")));
+    let script = format!("-Wl,--version-script,{}", tree.write("versions", versions.concat()).display());
+    let c = "int f2_2_5(void) { return 1; } int f2_998(void) { return 1; } int f2_999(void) { return 1; }";
+    tree.library_with(&format!("{OWN}/libc.so.6"), "libc.so.6", c, &["-nostdlib", &script]);
+    tree.write(&format!("{OWN}/ld-linux-x86-64.so.2"), "");
+    tree.write("own/7.2/usr/.info/version", "7.2.4");
+    tree.write("own/7.2/.packages", "Sets: hip\n");
+}

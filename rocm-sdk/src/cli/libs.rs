@@ -32,7 +32,8 @@ const AFTER: &str = "\
 Each library is opened in a separate process, as a new program would open it.
 
 Exit codes:
-  0  every named library was found; without names: no library is broken
+  0  every named library was found; without names: no library is broken. One that programs can use by `rocm-sdk run` is
+     found
   1  a named library was not found, or a library was found that cannot be used";
 
 impl Libs {
@@ -55,9 +56,11 @@ impl Libs {
                 let steps = probe.steps.iter().enumerate().filter(|_| self.verbose);
                 steps.for_each(|(n, step)| text += &format!("{:>6}. {step}\n", n + 1));
             }
+            probe::how_to_run(&probes).iter().for_each(|how| text += &format!("\n{how}\n"));
             output::bytes(text.as_bytes())?;
         }
-        let bad = |probe: &Probe| probe.found.is_none() && (!self.names.is_empty() || probe.faults().next().is_some());
+        let bad =
+            |probe: &Probe| probe.usable().is_none() && (!self.names.is_empty() || probe.faults().next().is_some());
         Ok(if probes.iter().any(bad) { ExitCode::FAILURE } else { ExitCode::SUCCESS })
     }
 }

@@ -47,7 +47,8 @@ fn judge_one(probe: &Probe, loader: &Loader, broken: &mut Broken, problems: &mut
         if matches!(step.fault, Some(Fault::DependencyMissing | Fault::Refused | Fault::SystemTooOld)) {
             if let Some(directory) = path.parent().filter(|dir| !loader.leads_to(dir) && has_c_library(dir)) {
                 let ours = step.step == Origin::Installed.to_string();
-                broken.add_foreign(probe, severity, directory, installs::how_to_run(path, ours));
+                let usable = if probe.through.is_some() { Severity::Warning } else { severity };
+                broken.add_foreign(probe, usable, directory, Foreign::of(path, ours));
                 broken.add(probe, severity, loader.with(directory).closure(path));
                 continue;
             }
@@ -91,7 +92,21 @@ struct Broken {
     /// By the outdated library and the family of the version.
     outdated: BTreeMap<(PathBuf, String), TooOld>,
     /// By the directory that has a C library of its own.
-    foreign: BTreeMap<PathBuf, (Affected, Option<String>)>,
+    foreign: BTreeMap<PathBuf, (Affected, Foreign)>,
+}
+
+/// How programs use libraries that have a C library of their own.
+#[derive(Default)]
+struct Foreign {
+    /// Whether `rocm-sdk install` has installed them.
+    ours: bool,
+    run: Option<String>,
+}
+
+impl Foreign {
+    fn of(path: &Path, ours: bool) -> Self {
+        Self { ours, run: installs::how_to_run(path, ours) }
+    }
 }
 
 #[derive(Default)]
@@ -144,14 +159,26 @@ impl Broken {
         }
     }
 
-    fn add_foreign(&mut self, probe: &Probe, severity: Severity, directory: &Path, run: Option<String>) {
+    fn add_foreign(&mut self, probe: &Probe, severity: Severity, directory: &Path, foreign: Foreign) {
         let (affected, how) = self.foreign.entry(directory.to_owned()).or_default();
         affected.add(probe, severity, directory);
-        *how = run;
+        *how = foreign;
     }
 
     fn judge(self, places: &[Place], problems: &mut Problems) {
-        for (directory, (affected, run)) in &self.foreign {
+        for (directory, (affected, Foreign { ours, run })) in &self.foreign {
+            if let Some(run) = run.as_ref().filter(|_| *ours) {
+                problems.add(
+                    affected.severity(),
+                    format!(
+                        "the libraries in {} need a newer C library than this machine has, and have it beside them: a program that is \
+                         started as usual cannot load them",
+                        directory.display()
+                    ),
+                    format!("start programs by `{run}`"),
+                );
+                continue;
+            }
             problems.add(
                 affected.severity(),
                 format!(
@@ -400,7 +427,7 @@ fn judge_absent(probes: &[Probe], problems: &mut Problems) {
             "`rocm-sdk install 7.2` (Debian's packages, without root), AMD's packages \
              (https://rocm.docs.amd.com/projects/install-on-linux), or set ROCM_PATH to an installation",
         );
-    } else if absent("hiprtc") && probes.iter().any(|p| p.library == "amdhip64" && p.found.is_some()) {
+    } else if absent("hiprtc") && probes.iter().any(|p| p.library == "amdhip64" && p.usable().is_some()) {
         problems.warning(
             "the run-time compiler (hiprtc) is not found: programs run only kernels that were compiled before",
             "install it from where the HIP runtime came: AMD's hip-runtime-amd; Debian's libhiprtc",
@@ -435,5 +462,5 @@ fn list<T: AsRef<str>>(names: &BTreeSet<T>) -> String {
 /// Returns the place of the HIP runtime.
 pub(crate) fn in_use<'a>(probes: &[Probe], places: &'a [Place]) -> Option<&'a Place> {
     let hip = probes.iter().find(|probe| probe.library == "amdhip64")?;
-    place_of(places, Path::new(hip.found.as_ref()?.path.as_deref()?))
+    place_of(places, Path::new(hip.usable()?.path.as_deref()?))
 }

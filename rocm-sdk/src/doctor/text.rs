@@ -17,7 +17,7 @@ impl fmt::Display for Diagnosis {
         writeln!(f, "{:>4}. the system loader", self.places.len() + 1)?;
 
         writeln!(f, "\nLibraries")?;
-        let (found, other): (Vec<_>, Vec<_>) = self.libraries.iter().partition(|probe| probe.found.is_some());
+        let (found, other): (Vec<_>, Vec<_>) = self.libraries.iter().partition(|probe| probe.usable().is_some());
         let (faulty, absent): (Vec<_>, Vec<_>) = other.into_iter().partition(|probe| probe.faults().next().is_some());
         for line in probe::table(found.into_iter().chain(faulty)).lines() {
             writeln!(f, "  {line}")?;
@@ -66,8 +66,14 @@ impl fmt::Display for Diagnosis {
         }
         let place = libraries::in_use(&self.libraries, &self.places);
         let place = place.map(|place| format!(", with ROCm from {}", place.path)).unwrap_or_default();
+        let hip = self.libraries.iter().find(|probe| probe.library == "amdhip64");
+        let through = hip.and_then(|probe| probe.through.as_ref());
         match self.usable {
-            true => write!(f, "\nPrograms can use a GPU{place}."),
+            true => {
+                write!(f, "\nPrograms can use a GPU{place}")?;
+                through.iter().try_for_each(|through| write!(f, ", if they are started by `{}`", through.run))?;
+                f.write_str(".")
+            }
             false => write!(f, "\nPrograms cannot use a GPU, or not all of ROCm{place}: see the errors above."),
         }
     }
