@@ -368,6 +368,16 @@ fn libraries_that_are_no_use() {
         let expected = "error: T/opt/rocm/lib/libhiprtc.so.7: built for AArch64, but this program runs on x86-64 -> install ROCm for this machine's processor";
         assert!(told.starts_with(expected), "{told}");
     }
+    fs::remove_file(tree.path("opt/rocm/lib/libhiprtc.so.7")).unwrap();
+    tree.link("libhiprtc.so", "opt/rocm/lib/libhiprtc.so.7");
+    tree.link("libhiprtc.so.7", "opt/rocm/lib/libhiprtc.so");
+    let (_, told) = problems(&tree, doctor(&tree));
+    let expected = "error: T/opt/rocm/lib/libhiprtc.so.7: cannot be read: Too many levels of symbolic links (os error 40) -> \
+                    remove the link, and reinstall its package";
+    assert!(told.iter().any(|line| line == expected), "{told:#?}");
+    ["libhiprtc.so", "libhiprtc.so.7"]
+        .iter()
+        .for_each(|name| fs::remove_file(tree.path("opt/rocm/lib").join(name)).unwrap());
     tree.library(
         "opt/rocm/lib/libhiprtc.so.7",
         "libhiprtc.so.7",

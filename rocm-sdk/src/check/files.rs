@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 use std::fs;
+use std::io;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
@@ -18,7 +19,7 @@ pub(super) struct Files {
     /// Dangling links with names of libraries.
     pub(super) dangling: Vec<PathBuf>,
     /// Directories that cannot be read, with the reasons.
-    pub(super) unreadable: Vec<(PathBuf, String)>,
+    pub(super) unreadable: Vec<(PathBuf, io::Error)>,
 }
 
 /// Finds the libraries of a package. If an installation shares its directories with other software, as in `/usr`, only
@@ -59,7 +60,7 @@ fn is_library(name: &str) -> bool {
 fn visit(directory: &Path, deep: bool, wanted: &impl Fn(&str) -> bool, found: &mut Files) {
     let entries = match fs::read_dir(directory) {
         Ok(entries) => entries,
-        Err(error) => return found.unreadable.push((directory.to_owned(), error.to_string())),
+        Err(error) => return found.unreadable.push((directory.to_owned(), error)),
     };
     for entry in entries.flatten() {
         let path = entry.path();
@@ -79,7 +80,7 @@ fn visit(directory: &Path, deep: bool, wanted: &impl Fn(&str) -> bool, found: &m
             Ok(target) if target.is_file() => found.libraries.push(path),
             Ok(_) => {}
             Err(_) if kind.is_symlink() => found.dangling.push(path),
-            Err(error) => found.unreadable.push((path, error.to_string())),
+            Err(error) => found.unreadable.push((path, error)),
         }
     }
 }

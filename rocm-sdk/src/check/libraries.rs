@@ -92,7 +92,11 @@ fn check_files(package: &Package, found: &Files, collector: &mut Collector<'_>) 
         true => Finding::Fail(format!("there is none in {}: install the package again", package.root.display())),
     });
     for (path, error) in &found.unreadable {
-        let why = format!("{}: {error}; `chmod a+rX` lets everybody read it", path.display());
+        let todo = match error.kind() {
+            std::io::ErrorKind::PermissionDenied => "`chmod a+rX` lets everybody read it",
+            _ => "install the package again that has it",
+        };
+        let why = format!("{}: {error}; {todo}", path.display());
         collector.add(group, format!("can be read: {}", relative(package, path)), Finding::Fail(why), 0.0);
     }
     for path in &found.dangling {

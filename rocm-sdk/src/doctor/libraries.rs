@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use super::loader::{Closure, Loader};
@@ -74,7 +75,13 @@ fn todo(step: &Step) -> String {
     match step.fault {
         Some(Fault::WrongArchitecture) => "install ROCm for this machine's processor, or name another place".to_owned(),
         Some(Fault::TooOld) => "install a newer ROCm: 5.7 is the oldest supported release".to_owned(),
-        Some(Fault::Unreadable) => format!("`sudo chmod a+rX {}`, and its parent directories", step.target),
+        Some(Fault::Unreadable) => match fs::File::open(&step.target).map_err(|error| error.kind()) {
+            Ok(_) | Err(ErrorKind::PermissionDenied) => {
+                format!("`sudo chmod a+rX {}`, and its parent directories", step.target)
+            }
+            Err(_) if is_link(&step.target) => "remove the link, and reinstall its package".to_owned(),
+            Err(_) => "reinstall its package; if that cannot be read either, check the disk (`sudo dmesg`)".to_owned(),
+        },
         Some(Fault::DependencyMissing) => "install the missing library".to_owned(),
         Some(Fault::OtherInstallation) => {
             "set ROCM_PATH to one installation that has all libraries, and take the other out of LD_LIBRARY_PATH"
@@ -83,6 +90,10 @@ fn todo(step: &Step) -> String {
         Some(Fault::Crashed) => "run the program under a debugger, or install that library again".to_owned(),
         _ => "reinstall its package, or remove it".to_owned(),
     }
+}
+
+fn is_link(path: &str) -> bool {
+    fs::symlink_metadata(path).is_ok_and(|data| data.is_symlink())
 }
 
 /// Dependencies that do not resolve, each reported once with everything that it breaks.

@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::bytes::Bytes;
 
@@ -74,6 +74,13 @@ pub enum Error {
         needed: u64,
         /// Bytes free.
         free: u64,
+    },
+    /// The disk became full.
+    Full {
+        /// A directory on it.
+        folder: PathBuf,
+        /// The message of the program or operation that failed.
+        said: String,
     },
     /// The caller's [`approve`](super::Progress::approve) returned `false`.
     Declined,
@@ -147,6 +154,36 @@ impl Error {
     }
 }
 
+/// What programs print on a full disk.
+const FULL: [&str; 3] = ["No space left on device", "have enough free space", "Disk quota exceeded"];
+/// With less free space than this, a program may fail without saying why. Signatures cannot be checked, for example.
+const NEARLY_FULL: u64 = 1 << 20;
+
+impl Error {
+    /// Returns [`Error::Full`] if the cause is a full disk. `free` returns the free space in `folder`.
+    pub(crate) fn or_full(self, folder: &Path, free: impl FnOnce() -> Option<u64>) -> Self {
+        let said = match &self {
+            Self::Command { said, .. } => said,
+            Self::Hostile { why, .. } | Self::Untrusted { why, .. } => why,
+            Self::Io { source, .. } => {
+                return match source.kind() {
+                    io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+                        Self::Full { folder: folder.to_owned(), said: self.to_string() }
+                    }
+                    _ => self,
+                };
+            }
+            _ => return self,
+        };
+        let signs: Vec<&str> = said.lines().filter(|line| FULL.iter().any(|sign| line.contains(sign))).collect();
+        match signs.is_empty() && free().is_none_or(|free| free >= NEARLY_FULL) {
+            true => self,
+            false if signs.is_empty() => Self::Full { folder: folder.to_owned(), said: said.clone() },
+            false => Self::Full { folder: folder.to_owned(), said: signs.join("\n") },
+        }
+    }
+}
+
 /// Adds the operation to an I/O error.
 pub(crate) trait While<T> {
     /// `doing` is a clause such as "reading /x/y".
@@ -203,6 +240,13 @@ impl fmt::Display for Error {
                 Bytes(*free),
                 rocm_loader::installs::VARIABLE,
             ),
+            Self::Full { folder, said } => write!(
+                f,
+                "the disk with {} is full: free some space, or choose another folder with {}, and run the command again; what has \
+                 been downloaded is kept:\n{said}",
+                folder.display(),
+                rocm_loader::installs::VARIABLE,
+            ),
             Self::Declined => f.write_str("not installed: declined"),
             Self::Untrusted { mirror, why } => write!(f, "{mirror} cannot be trusted: {why}"),
             Self::Hostile { package, why } => write!(f, "{package} is rejected: {why}"),
@@ -234,6 +278,51 @@ impl std::error::Error for Error {
         match self {
             Self::Io { source, .. } => Some(source),
             _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_full_disk_is_neither_the_network_nor_a_forgery() {
+        let folder = Path::new("/own");
+        let command =
+            |said: &str| Error::Command { command: "apt-get update".into(), status: "100".into(), said: said.into() };
+        let hostile =
+            || Error::Hostile { package: "a.deb".into(), why: "tar: x: Cannot write: No space left on device".into() };
+        let untrusted = || Error::Untrusted { mirror: "http://m".into(), why: "GPG error: no signatures".into() };
+        let io = |kind: io::ErrorKind| Error::Io { what: "writing x".into(), source: kind.into() };
+        for (error, free) in [
+            (
+                command("Get:1 http://m\nE: Write error - write (28: No space left on device)\n(check the network)"),
+                None,
+            ),
+            (command("E: You don't have enough free space in /own/archives/."), Some(1 << 30)),
+            (hostile(), Some(1 << 30)),
+            (untrusted(), Some(4096)),
+            (io(io::ErrorKind::StorageFull), None),
+            (io(io::ErrorKind::QuotaExceeded), None),
+        ] {
+            let text = error.or_full(folder, || free).to_string();
+            assert!(
+                text.starts_with(
+                    "the disk with /own is full: free some space, or choose another folder with ROCM_SDK_INSTALL_DIR"
+                ),
+                "{text}"
+            );
+            assert!(!text.contains("network") && !text.contains("Get:1"), "{text}");
+        }
+        for (error, free) in [
+            (command("E: Could not resolve host"), Some(1 << 30)),
+            (command("E: Could not resolve host"), None),
+            (untrusted(), Some(NEARLY_FULL)),
+            (io(io::ErrorKind::PermissionDenied), Some(0)),
+        ] {
+            let before = error.to_string();
+            assert_eq!(error.or_full(folder, || free).to_string(), before);
         }
     }
 }

@@ -6,7 +6,7 @@ use std::process::Command;
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use rocm_sdk::install::{Event, Plan, Progress, Silent};
+use rocm_sdk::install::{Error, Event, Plan, Progress, Silent};
 use rocm_sdk::{Reason, Search, libraries};
 
 use crate::http::Server;
@@ -187,4 +187,55 @@ fn two_at_once_wait_for_each_other() {
     assert_eq!(added.iter().sum::<usize>(), 3, "one of them did it: {added:?}");
     assert!(waited.into_inner() >= 1, "the others waited");
     assert_eq!(repository.installer(folder.path()).installed().unwrap().len(), 1);
+}
+
+/// The programs that write report a full disk: here, substitutes of them do.
+#[test]
+fn a_disk_that_becomes_full_is_said_so() {
+    const FOLDER: &str = "ROCM_SDK_TEST_FOLDER";
+    if let Some(folder) = std::env::var_os(FOLDER) {
+        let Some(repository) = Repository::rocm() else { return };
+        let error = repository.installer(Path::new(&folder)).release("7.2").unwrap().run(&mut Silent).unwrap_err();
+        let text = error.to_string();
+        assert!(matches!(error, Error::Full { .. }), "{text}");
+        assert!(text.contains(" is full: free some space") && text.contains("No space left on device"), "{text}");
+        assert!(!text.contains("network") && !text.contains("rejected"), "{text}");
+        // What was half unpacked is gone.
+        assert_eq!(names(Path::new(&folder)), [".apt", ".lock"]);
+        return;
+    }
+    if Repository::rocm().is_none() {
+        return;
+    }
+    for (program, argument, said) in [
+        (
+            "apt-get",
+            "update",
+            "W: GPG error: http://m sid InRelease: no signatures\nE: Write error - write (28: No space left on device)",
+        ),
+        ("dpkg-deb", "-x", "tar: ./usr/lib/x: Cannot write: No space left on device"),
+    ] {
+        let temporary = tempfile::tempdir().unwrap();
+        let real = rocm_sdk::install::command::find(program).unwrap();
+        let script = format!(
+            "#!/bin/sh\ncase \" $* \" in *\" {argument} \"*) [ {program} = apt-get ] || mkdir -p \"$3\"; echo '{said}' >&2; exit 100;; esac\nexec {} \"$@\"\n",
+            real.display()
+        );
+        let text = temporary.path().join("text");
+        fs::write(&text, script).unwrap();
+        // Copied by another process: a file that this one has open for writing cannot be started.
+        let bin = temporary.path().join("bin");
+        let copied = Command::new("install").args(["-D", "-m", "755"]).arg(&text).arg(bin.join(program)).status();
+        assert!(copied.unwrap().success());
+        let path =
+            std::env::join_paths([bin].into_iter().chain(std::env::split_paths(&std::env::var_os("PATH").unwrap())));
+        let output = Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", "interrupted::a_disk_that_becomes_full_is_said_so", "--nocapture"])
+            .env(FOLDER, temporary.path().join("own"))
+            .env("PATH", path.unwrap())
+            .output()
+            .unwrap();
+        let said = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success() && said.contains("1 passed"), "{program}: {said}");
+    }
 }

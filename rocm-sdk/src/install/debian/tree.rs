@@ -160,6 +160,26 @@ impl Tree {
     /// # Errors
     /// Any of [`Error`]; the tree is then unchanged.
     pub fn fetch(&self, fetch: &Fetch<'_>, recipe: &dyn Recipe, progress: &mut dyn Progress) -> Result<Vec<Package>> {
+        self.fetch_missing(fetch, recipe, progress).map_err(|error| {
+            let space = |folder: &Path| host::free_space(folder).ok();
+            // The lists and downloads can be on another disk than the tree.
+            let folders = [Some(fetch.state), self.folder.parent()].into_iter().flatten();
+            let fullest = folders.min_by_key(|folder| space(folder).unwrap_or(u64::MAX)).unwrap_or(fetch.state);
+            let error = error.or_full(fullest, || space(fullest));
+            if matches!(error, Error::Full { .. }) {
+                // They are of no use to the next run, and take space.
+                let _ = self.clear_leftovers();
+            }
+            error
+        })
+    }
+
+    fn fetch_missing(
+        &self,
+        fetch: &Fetch<'_>,
+        recipe: &dyn Recipe,
+        progress: &mut dyn Progress,
+    ) -> Result<Vec<Package>> {
         self.check_ours()?;
         self.clear_leftovers()?;
         let mut contents = if fetch.afresh { Contents::default() } else { self.contents()? };
