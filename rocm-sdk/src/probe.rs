@@ -228,7 +228,8 @@ impl From<&Attempt> for Step {
     }
 }
 
-/// Returns the reason as text. The command that starts programs on an installation is not repeated for each library: [`Through`] has it.
+/// Returns the reason as text. The command that starts programs on an installation is not repeated for each library:
+/// [`Through`] has it.
 fn remark(origin: Origin, reason: &Reason) -> String {
     match reason {
         Reason::SystemTooOld { needed, found, run: Some(_) } if origin == Origin::Installed => {

@@ -570,7 +570,8 @@ fn a_c_library_that_is_too_old() {
     assert_eq!(told, expected);
 }
 
-/// After `rocm-sdk install` on an older distribution: programs can use a GPU, and the doctor says once how they are started.
+/// After `rocm-sdk install` on an older distribution: programs can use a GPU, and the doctor says once how they are
+/// started.
 #[test]
 #[cfg(all(target_env = "gnu", target_arch = "x86_64"))]
 fn an_installation_for_a_newer_system() {

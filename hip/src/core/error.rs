@@ -19,17 +19,18 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// How to run without an AMD GPU, for errors on machines that have none.
 #[cfg(feature = "sim")]
-const SIM_HINT: &str = "without a GPU: set HIP_RS_BACKEND=sim or call hip::sim_if_no_gpu() to run on the embedded software GPU; or run the program \
-    by `hip-sim run --rocm 7.2 -- PROGRAM`, on AMD's HIP runtime over a software GPU";
+const SIM_HINT: &str = "without a GPU: set HIP_RS_BACKEND=sim or call hip::sim_if_no_gpu() to run on the embedded \
+    software GPU; or run the program by `hip-sim run --rocm 7.2 -- PROGRAM`, on AMD's HIP runtime over a software GPU";
 /// How to run without an AMD GPU, for errors on machines that have none.
 #[cfg(not(feature = "sim"))]
-const SIM_HINT: &str = "without a GPU: `hip-sim run --rocm 7.2 -- PROGRAM` runs the program on AMD's HIP runtime over a software GPU (get the command \
-    by `cargo install --locked --path sim/hsa-sim --features cli` in a checkout); or build with the feature `sim` of `hip`, and set \
-    HIP_RS_BACKEND=sim or call hip::sim_if_no_gpu()";
+const SIM_HINT: &str = "without a GPU: `hip-sim run --rocm 7.2 -- PROGRAM` runs the program on AMD's HIP runtime over a \
+    software GPU (get the command by `cargo install --locked --path sim/hsa-sim --features cli` in a checkout); or build with \
+    the feature `sim` of `hip`, and set HIP_RS_BACKEND=sim or call hip::sim_if_no_gpu()";
 
 /// How to install a HIP runtime, for errors on machines that have none.
-const INSTALL_HINT: &str = "`rocm-sdk install 7.2` installs Debian's packages, without root (get the command by `cargo install --locked --path \
-    rocm-sdk --features cli` in a checkout), and `rocm-sdk run 7.2 -- PROGRAM` runs a program on them; `rocm-sdk doctor` checks the installation";
+const INSTALL_HINT: &str = "`rocm-sdk install 7.2` installs Debian's packages, without root (get the command by `cargo \
+    install --locked --path rocm-sdk --features cli` in a checkout), and `rocm-sdk run 7.2 -- PROGRAM` runs a program on \
+    them; `rocm-sdk doctor` checks the installation";
 
 /// What to do about a HIP runtime that is installed and cannot be used.
 const DOCTOR_HINT: &str = "`rocm-sdk doctor` says what is wrong with it, and what to do";

@@ -456,7 +456,8 @@ impl Drop for Temporary {
     }
 }
 
-/// Returns the command that runs a program on the installed ROCm, if HIPRTC needs a newer C library than this machine has.
+/// Returns the command that runs a program on the installed ROCm, if HIPRTC needs a newer C library than this machine
+/// has.
 fn how_to_run(error: &Error) -> Option<String> {
     let (Error::NoHiprtc(error) | Error::NoComgr { reason: error, .. }) = error else { return None };
     match &**error {

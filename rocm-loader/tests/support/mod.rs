@@ -145,8 +145,8 @@ pub const CHILD: &str = "ROCM_SDK_TEST_CHILD";
 /// The folder of the libraries in the tree's installation 7.2 of `rocm-sdk install`, which is in its folder `own`.
 pub const OWN: &str = "own/7.2/usr/lib/x86_64-linux-gnu";
 
-/// Writes ROCm 7.2.4 as `rocm-sdk install` does, for a newer system than this one, with the C library of that: the HIP runtime and its
-/// compiler require a version of glibc that does not exist (a few bytes of a real one are changed).
+/// Writes ROCm 7.2.4 as `rocm-sdk install` does, for a newer system than this one, with the C library of that: the HIP
+/// runtime and its compiler require a version of glibc that does not exist (a few bytes of a real one are changed).
 pub fn for_a_newer_system(tree: &Tree) {
     let c = "#include <stdio.h>\nint stub_id(void) { return puts(\"\"); }";
     for (name, version) in [("amdhip64", b"GLIBC_2.998"), ("hiprtc", b"GLIBC_2.999")] {
