@@ -166,3 +166,22 @@ fn captures_of_other_threads_that_other_code_spoils_leave_their_streams_usable()
         assert_eq!(data.to_vec().unwrap(), [round; 16]);
     }
 }
+
+#[test]
+fn a_stream_that_other_code_captures_is_not_captured_again() {
+    let Some((_alone, device)) = alone() else { return };
+    let stream = Stream::new(&device).unwrap();
+    // SAFETY: the stream is alive, and its capture ends below.
+    let begun = unsafe { sys::hipStreamBeginCapture(stream.as_raw(), sys::hipStreamCaptureModeRelaxed) };
+    assert_eq!(begun, sys::hipSuccess);
+    let again = stream.capture(|_| Ok(())).map(drop);
+    let mut graph = std::ptr::null_mut();
+    // SAFETY: the capture from above; the graph, which nothing else has, is destroyed.
+    unsafe {
+        assert_eq!(sys::hipStreamEndCapture(stream.as_raw(), &mut graph), sys::hipSuccess);
+        assert_eq!(sys::hipGraphDestroy(graph), sys::hipSuccess);
+    }
+    let error = again.unwrap_err();
+    assert!(error.to_string().contains("is already being captured by other code"), "{error}");
+    stream.capture(|_| Ok(())).unwrap();
+}

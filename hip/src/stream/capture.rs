@@ -3,7 +3,7 @@
 use std::ptr;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, OnceLock};
-use std::thread::{self, ThreadId};
+use std::thread::{self, Thread};
 
 use hip_sys::{hipGraph_t, hipStream_t};
 
@@ -21,7 +21,7 @@ use crate::core::lost;
 
 /// The state of a capture.
 pub(crate) struct Capture {
-    thread: ThreadId,
+    thread: Thread,
     state: Mutex<State>,
     /// The cell in which kernels of the graph find the record for their panics, if a kernel that may panic was
     /// launched.
@@ -56,7 +56,21 @@ pub(crate) fn keep(kept: &mut Vec<Kept>, access: &Access<'_>) -> Result<()> {
 
 impl Capture {
     pub(crate) fn new() -> Arc<Self> {
-        Arc::new(Self { thread: thread::current().id(), state: Mutex::default(), panic_cell: OnceLock::new() })
+        Arc::new(Self { thread: thread::current(), state: Mutex::default(), panic_cell: OnceLock::new() })
+    }
+
+    /// Returns whether this thread captures.
+    fn is_own(&self) -> bool {
+        self.thread.id() == thread::current().id()
+    }
+
+    /// Returns who captures, for errors.
+    fn captor(&self) -> String {
+        match self.thread.name() {
+            _ if self.is_own() => "this thread".to_owned(),
+            Some(name) => format!("another thread ({name:?})"),
+            None => "another thread".to_owned(),
+        }
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -141,15 +155,47 @@ impl StreamInner {
     pub(super) fn own_capture(&self) -> Result<Option<Arc<Capture>>> {
         let capture = self.capture();
         match &capture {
-            Some(capture) if capture.thread != thread::current().id() => Err(self.captured_elsewhere()),
+            Some(capture) if !capture.is_own() => Err(self.captured_elsewhere(capture)),
             _ => Ok(capture),
         }
     }
 
-    fn captured_elsewhere(&self) -> Error {
+    fn captured_elsewhere(&self, capture: &Capture) -> Error {
         Error::Capture {
-            reason: format!("{} is captured by another thread: use a stream of your own", self.describe()),
+            reason: format!("{} is captured by {}: use a stream of your own", self.describe(), capture.captor()),
         }
+    }
+
+    /// Returns an error while the stream is captured. For operations that are not possible then.
+    pub(crate) fn refuse_captured(&self, what: &str) -> Result<()> {
+        match self.capture() {
+            Some(capture) => {
+                let (stream, captor) = (self.describe(), capture.captor());
+                Err(Error::Capture { reason: format!("{what} while {stream} is captured by {captor}") })
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Returns an error if the stream is being captured, by this crate or by other code.
+    fn refuse_second_capture(&self) -> Result<()> {
+        let _named = self.named()?;
+        self.device.activate()?;
+        let captor = match self.capture() {
+            Some(capture) => capture.captor(),
+            None if self.runtime_captures() => "other code".to_owned(),
+            None => return Ok(()),
+        };
+        let reason = format!("{} is already being captured by {captor}: end that capture first", self.describe());
+        Err(Error::Capture { reason })
+    }
+
+    /// Returns whether the runtime captures the stream.
+    fn runtime_captures(&self) -> bool {
+        let mut state = hip_sys::hipStreamCaptureStatusNone;
+        // SAFETY: the stream is alive; `state` is valid for a write.
+        let status = unsafe { hip_sys::hipStreamIsCapturing(self.raw(), &mut state) };
+        status.0 == 0 && state == hip_sys::hipStreamCaptureStatusActive
     }
 
     /// Waits until the stream has no work, and runs `body` while no work can be queued and no other call uses the
@@ -245,8 +291,8 @@ impl StreamInner {
         let Some(capture) = self.capture() else {
             return Err(Error::Capture { reason: format!("that of {} ended meanwhile", self.describe()) });
         };
-        if capture.thread != thread::current().id() {
-            return Err(self.captured_elsewhere());
+        if !capture.is_own() {
+            return Err(self.captured_elsewhere(&capture));
         }
         self.device.activate()?;
         let mut state = capture.lock();
@@ -287,6 +333,7 @@ impl StreamInner {
 
     /// Begins a capture.
     pub(crate) fn begin_capture(&self, capture: &Arc<Capture>) -> Result<()> {
+        self.refuse_second_capture()?;
         loop {
             let mut begun = false;
             self.while_empty(|| {

@@ -11,7 +11,6 @@ use super::launches::Launches;
 use super::report::Report;
 use super::watched::Watched;
 use crate::core::device::Device;
-use crate::core::error::{Error, Result};
 use crate::core::lock::{Mutex, MutexGuard, RwLock};
 
 /// A C stream and the record of its work. Shared by every allocation that it works on.
@@ -134,14 +133,6 @@ impl StreamInner {
     #[inline]
     pub(crate) fn is_captured(&self) -> bool {
         self.captured.load(Ordering::Acquire)
-    }
-
-    /// Returns an error while the stream is captured. For operations that are not possible then.
-    pub(crate) fn refuse_captured(&self, what: &str) -> Result<()> {
-        if self.is_captured() {
-            return Err(Error::Capture { reason: format!("{what} while {} is captured", self.describe()) });
-        }
-        Ok(())
     }
 
     pub(crate) fn device(&self) -> Device {

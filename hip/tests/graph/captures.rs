@@ -39,6 +39,37 @@ fn a_captured_stream_runs_when_its_graph_is_launched() {
     }
 }
 
+/// A capture of a stream that is being captured says which thread captures it, and the first capture goes on.
+#[test]
+fn a_capture_in_a_capture_names_the_thread_that_captures() {
+    let Some(device) = graph_device() else { return };
+    let stream = Stream::new(&device).unwrap();
+    let mut data = DeviceBuffer::<u32>::zeroed(&device, 64).unwrap();
+    let again = || match stream.capture(|_| Ok(())) {
+        Err(Error::Capture { reason }) => reason,
+        other => panic!("{other:?}"),
+    };
+    let (mut own, mut other, mut call) = (String::new(), String::new(), String::new());
+    let captured = thread::scope(|scope| {
+        let captor = thread::Builder::new().name("captor".to_owned()).spawn_scoped(scope, || {
+            stream.capture(|stream| {
+                own = again();
+                thread::scope(|scope| {
+                    let refused = scope.spawn(|| (again(), stream.synchronize().unwrap_err().to_string()));
+                    (other, call) = refused.join().unwrap();
+                });
+                data.fill_async(stream, 7)
+            })
+        });
+        captor.unwrap().join().unwrap()
+    });
+    assert!(own.ends_with("is already being captured by this thread: end that capture first"), "{own}");
+    assert!(other.contains("is already being captured by another thread (\"captor\")"), "{other}");
+    assert!(call.contains("is captured by another thread (\"captor\")"), "{call}");
+    captured.unwrap().instantiate().unwrap().launch(&stream).unwrap();
+    assert_eq!(data.to_vec().unwrap(), [7; 64]);
+}
+
 #[test]
 fn a_capture_that_fails_leaves_the_stream_well() {
     let Some(device) = graph_device() else { return };

@@ -8,6 +8,7 @@ mod trusted;
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread;
 
 use hip::graph::{GraphCopy, GraphCopy3d, GraphFill, InstantiateOptions, NodeKind};
 use hip::memory::array::{Array, ArrayShape};
