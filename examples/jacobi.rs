@@ -22,9 +22,7 @@ fn main() -> Result {
     let mut next = DeviceBuffer::from_slice(&device, &plate)?;
     let mut change = DeviceBuffer::<f64>::zeroed(&device, N * N)?;
 
-    let block = 16;
-    let grid = (N as u32).div_ceil(block);
-    let config = LaunchConfig::new((grid, grid), (block, block));
+    let config = LaunchConfig::for_elements_2d((N, N), (16, 16));
     let mut residual = f64::INFINITY;
     for sweep in 1..=SWEEPS {
         // SAFETY: all three grids are N x N, and the kernel leaves the border alone.

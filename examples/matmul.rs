@@ -20,14 +20,13 @@ fn main() -> Result {
     let b_dev = DeviceBuffer::from_slice(&device, &b)?;
     let mut c_dev = DeviceBuffer::<f32>::zeroed(&device, m * n)?;
 
-    let grid = ((n as u32).div_ceil(TILE), (m as u32).div_ceil(TILE));
     let (start, stop) = (Event::new(&device)?, Event::new(&device)?);
     start.record(&stream)?;
     // SAFETY: a is m x k, b is k x n, c is m x n, and the kernel checks its row and column against them.
     unsafe {
         matmul.launch(
             &stream,
-            LaunchConfig::new(grid, (TILE, TILE)),
+            LaunchConfig::for_elements_2d((n, m), (TILE, TILE)),
             (&a_dev, &b_dev, &mut c_dev, m as u32, n as u32, k as u32),
         )?;
     }

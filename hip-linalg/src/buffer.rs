@@ -1,6 +1,7 @@
 //! Matrices that own their memory.
 
-use hip::{Device, DeviceBuffer, Pod, Result};
+use hip::module::{Arguments, KernelArg};
+use hip::{Device, DeviceBuffer, DeviceSlice, DeviceSliceMut, Pod, Result};
 
 use crate::matrix::{Matrix, MatrixMut, MatrixRef};
 use crate::place::{Mut, Ref, invalid};
@@ -107,6 +108,18 @@ impl<T> MatrixBuffer<T> {
 }
 
 impl<T: Pod> MatrixBuffer<T> {
+    /// Returns all elements, column after column, as a slice to read from.
+    #[must_use]
+    pub fn as_slice(&self) -> DeviceSlice<'_, T> {
+        self.memory.as_slice()
+    }
+
+    /// Returns all elements, column after column, as a slice to write to.
+    #[must_use]
+    pub fn as_slice_mut(&mut self) -> DeviceSliceMut<'_, T> {
+        self.memory.as_slice_mut()
+    }
+
     /// Returns a view to read from.
     #[must_use]
     pub fn view(&self) -> MatrixRef<'_, T> {
@@ -129,6 +142,35 @@ impl<T: Pod> MatrixBuffer<T> {
     #[must_use]
     pub fn h(&self) -> MatrixRef<'_, T> {
         self.view().h()
+    }
+}
+
+/// All elements, column after column.
+impl<'a, T: Pod> From<&'a MatrixBuffer<T>> for DeviceSlice<'a, T> {
+    fn from(matrix: &'a MatrixBuffer<T>) -> Self {
+        matrix.as_slice()
+    }
+}
+
+/// All elements, column after column.
+impl<'a, T: Pod> From<&'a mut MatrixBuffer<T>> for DeviceSliceMut<'a, T> {
+    fn from(matrix: &'a mut MatrixBuffer<T>) -> Self {
+        matrix.as_slice_mut()
+    }
+}
+
+/// A `const T*` to the elements, column after column. Pass the number of rows as the leading dimension.
+impl<T: Pod> KernelArg for &MatrixBuffer<T> {
+    fn bind<'a>(&'a self, arguments: &mut Arguments<'a>) -> Result<()> {
+        arguments.read(&self.memory)
+    }
+}
+
+/// A `T*` to the elements, column after column. Pass the number of rows as the leading dimension.
+impl<T: Pod> KernelArg for &mut MatrixBuffer<T> {
+    fn bind<'a>(&'a self, arguments: &mut Arguments<'a>) -> Result<()> {
+        // SAFETY: the argument is the mutable borrow of the matrix.
+        unsafe { arguments.write(&self.memory) }
     }
 }
 
@@ -186,5 +228,38 @@ impl<T: Pod> MatrixBuffer<T> {
     pub fn to_array(&self) -> Result<ndarray::Array2<T>> {
         let columns = self.memory.as_slice().to_array(ndarray::Ix2(self.cols, self.rows))?;
         Ok(columns.reversed_axes())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use hip::{Device, LaunchConfig, Module, Stream};
+
+    use super::*;
+
+    hip::kernel! {
+        struct VectorAdd: fn vector_add(a: *const f32, b: *const f32, c: *mut f32, n: u32);
+    }
+
+    #[test]
+    fn a_matrix_is_an_argument_of_kernels_and_a_slice() {
+        let Some(device) = hip::sim_if_no_gpu().ok().and_then(|_| Device::get(0).ok()) else { return };
+        let arch = device.properties().unwrap().arch;
+        let path = format!("{}/../hip/tests/kernels/kernels.{}.co", env!("CARGO_MANIFEST_DIR"), arch.name());
+        let Ok(code) = std::fs::read(path) else { return eprintln!("SKIPPED: no code for {arch}") };
+        let module = Module::load(&device, &code).unwrap();
+        let (add, kernel) = (VectorAdd::load(&module).unwrap(), module.kernel("vector_add").unwrap());
+        let stream = Stream::new(&device).unwrap();
+        let a = MatrixBuffer::from_rows(&device, [[1.0_f32, 2.0], [3.0, 4.0]]).unwrap();
+        let (mut c, mut d) =
+            (MatrixBuffer::zeroed(&device, 2, 2).unwrap(), MatrixBuffer::<f32>::zeroed(&device, 2, 2).unwrap());
+        let config = LaunchConfig::for_elements(4, 64);
+        // SAFETY: the kernel reads two inputs and writes one output of 4 elements.
+        unsafe {
+            kernel.launch(&stream, config, (&a, &a.as_slice(), &mut c, 4_u32)).unwrap();
+            add.launch(&stream, config, &a, &c, &mut d, 4).unwrap();
+        }
+        assert_eq!(c.to_vec().unwrap(), [2.0, 6.0, 4.0, 8.0]);
+        assert_eq!(d.as_slice_mut().to_vec().unwrap(), [3.0, 9.0, 6.0, 12.0]);
     }
 }

@@ -65,6 +65,13 @@ impl Loaded {
     }
 }
 
+/// The `load` of [`hip::kernel!`] takes it.
+impl AsRef<Module> for Loaded {
+    fn as_ref(&self) -> &Module {
+        &self.module
+    }
+}
+
 impl fmt::Debug for Loaded {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.module.fmt(f)

@@ -2,7 +2,9 @@
 
 use std::fmt;
 
-/// Extents in x, y and z. Can be made from a number, or from a tuple or an array of up to three. Missing extents are 1.
+/// Extents in x, y and z. Can be made from a number (`u32`, `usize` or `i32`), or from a tuple or an array of up to
+/// three. Missing extents are 1. A number that does not fit in a `u32` becomes [`u32::MAX`], which no device supports:
+/// a launch with it is [`Error::Geometry`](crate::Error::Geometry).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Dim3 {
     /// Extent in x, the fastest.
@@ -37,29 +39,41 @@ impl fmt::Display for Dim3 {
     }
 }
 
-impl From<u32> for Dim3 {
-    fn from(x: u32) -> Self {
-        Self::new(x, 1, 1)
-    }
+/// Returns the number, or one that every launch rejects if it does not fit.
+fn extent(number: impl TryInto<u32>) -> u32 {
+    number.try_into().unwrap_or(u32::MAX)
 }
 
-impl From<(u32, u32)> for Dim3 {
-    fn from((x, y): (u32, u32)) -> Self {
-        Self::new(x, y, 1)
-    }
+// `i32` is the type of a literal that may be several types.
+macro_rules! extents {
+    ($($number:ty)*) => {$(
+        impl From<$number> for Dim3 {
+            fn from(x: $number) -> Self {
+                Self::new(extent(x), 1, 1)
+            }
+        }
+
+        impl From<($number, $number)> for Dim3 {
+            fn from((x, y): ($number, $number)) -> Self {
+                Self::new(extent(x), extent(y), 1)
+            }
+        }
+
+        impl From<($number, $number, $number)> for Dim3 {
+            fn from((x, y, z): ($number, $number, $number)) -> Self {
+                Self::new(extent(x), extent(y), extent(z))
+            }
+        }
+
+        impl From<[$number; 3]> for Dim3 {
+            fn from([x, y, z]: [$number; 3]) -> Self {
+                Self::new(extent(x), extent(y), extent(z))
+            }
+        }
+    )*};
 }
 
-impl From<(u32, u32, u32)> for Dim3 {
-    fn from((x, y, z): (u32, u32, u32)) -> Self {
-        Self::new(x, y, z)
-    }
-}
-
-impl From<[u32; 3]> for Dim3 {
-    fn from([x, y, z]: [u32; 3]) -> Self {
-        Self::new(x, y, z)
-    }
-}
+extents!(u32 usize i32);
 
 /// Size of a launch: a grid of blocks (not of threads), a block of threads, and the dynamic shared memory of each
 /// block, in addition to what the kernel declares.
@@ -90,17 +104,35 @@ impl LaunchConfig {
     /// ```
     #[must_use]
     pub fn for_elements(elements: usize, block: u32) -> Self {
-        let blocks = elements.div_ceil((block as usize).max(1));
-        // If the grid does not fit, use one that no device can run: the launch then returns the error.
-        Self::new(u32::try_from(blocks).unwrap_or(u32::MAX), block)
+        // If the grid does not fit, it is one that no device can run: the launch then returns the error.
+        Self::new(blocks_for(elements, block), block)
     }
 
-    /// Sets the dynamic shared memory of each block, in bytes.
+    /// Configures as many blocks as a matrix or an image of `(width, height)` elements needs, with one thread for each
+    /// element: `x` is the column, `y` the row. The blocks at the edges may have surplus threads: the kernel must check
+    /// both indices.
+    ///
+    /// ```
+    /// let config = hip::LaunchConfig::for_elements_2d((1920, 1080), (32, 8));
+    /// assert_eq!((config.grid.x, config.grid.y, config.grid.z), (60, 135, 1));
+    /// ```
     #[must_use]
-    pub fn with_shared_bytes(mut self, bytes: u32) -> Self {
-        self.shared_bytes = bytes;
+    pub fn for_elements_2d((width, height): (usize, usize), block: (u32, u32)) -> Self {
+        Self::new((blocks_for(width, block.0), blocks_for(height, block.1)), block)
+    }
+
+    /// Sets the dynamic shared memory of each block, in bytes, as a `u32`, a `usize` or another integer. A number that
+    /// does not fit in a `u32` becomes [`u32::MAX`], which a launch rejects.
+    #[must_use]
+    pub fn with_shared_bytes(mut self, bytes: impl TryInto<u32>) -> Self {
+        self.shared_bytes = extent(bytes);
         self
     }
+}
+
+/// Returns the number of blocks of `block` threads that `elements` elements need.
+fn blocks_for(elements: usize, block: u32) -> usize {
+    elements.div_ceil((block as usize).max(1))
 }
 
 #[cfg(test)]
@@ -113,6 +145,24 @@ mod tests {
         assert_eq!([blocks(0, 64), blocks(1, 64), blocks(64, 64), blocks(65, 64)], [0, 1, 1, 2]);
         assert_eq!(blocks(5, 0), 5, "a block of nothing is refused by the launch, not by a division");
         assert_eq!(blocks(usize::MAX, 1), u32::MAX);
+        let config = LaunchConfig::for_elements_2d((33, 0), (16, 8));
+        assert_eq!((config.grid, config.block), (Dim3::new(3, 0, 1), Dim3::new(16, 8, 1)));
+        assert_eq!(LaunchConfig::for_elements_2d((5, usize::MAX), (0, 1)).grid, Dim3::new(5, u32::MAX, 1));
+    }
+
+    #[test]
+    fn sizes_are_of_any_integer_and_those_that_do_not_fit_are_the_largest() {
+        let (two, three): (usize, u32) = (2, 3);
+        assert_eq!(LaunchConfig::new(two, 64).grid, Dim3::new(2, 1, 1));
+        assert_eq!(LaunchConfig::new((three, 1), (two, two)).block, Dim3::new(2, 2, 1));
+        assert_eq!(Dim3::from([1, 2, 3]), Dim3::from((1_usize, 2, 3)));
+        assert_eq!(Dim3::from(1_usize << 40), Dim3::new(u32::MAX, 1, 1));
+        assert_eq!(Dim3::from((-1, 2)), Dim3::new(u32::MAX, 2, 1));
+        let shared = |config: LaunchConfig| config.shared_bytes;
+        let config = LaunchConfig::new(1, 64);
+        assert_eq!(shared(config.with_shared_bytes(64 * size_of::<f32>())), 256);
+        assert_eq!(shared(config.with_shared_bytes(three)), 3);
+        assert_eq!(shared(config.with_shared_bytes(usize::MAX)), u32::MAX);
     }
 
     #[test]

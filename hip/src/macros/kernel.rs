@@ -9,7 +9,8 @@
 /// types without a path). The name is the kernel's, in quotes if it is mangled. The type has these methods, with the
 /// parameters `a`, `b`, ... of the declaration:
 ///
-/// - `fn load(module: &Module) -> Result<Self>` finds the kernel and compares the signature with the code object: the
+/// - `fn load(module: &impl AsRef<Module>) -> Result<Self>` finds the kernel in a module, or in the `Loaded` of
+///   `hiprtc`, and compares the signature with the code object: the
 ///   number of parameters, which are pointers, and the size and the offset of each. If `hiprtc` compiled the kernel, it
 ///   compares with the source too: `*const T` for a `float *`, another `T` and another number are errors;
 /// - `unsafe fn launch(&self, stream: &Stream, config: LaunchConfig, a, b, ...) -> Result<()>` is
@@ -111,9 +112,9 @@ macro_rules! kernel {
             ///
             /// # Errors
             /// `Error::KernelNotFound`; `Error::ArgumentCount` and `Error::Argument` if the signatures differ.
-            $visibility fn load(module: &$crate::Module) -> $crate::Result<Self> {
+            $visibility fn load(module: &(impl ::core::convert::AsRef<$crate::Module> + ?::core::marker::Sized)) -> $crate::Result<Self> {
                 let parameters = [$(<$kind as $crate::typed::Parameter>::SHAPE),*];
-                ::core::result::Result::Ok(Self { kernel: $crate::typed::TypedKernel::load(module, $name, &parameters)? })
+                ::core::result::Result::Ok(Self { kernel: $crate::typed::TypedKernel::load(::core::convert::AsRef::as_ref(module), $name, &parameters)? })
             }
 
             /// Queues a launch and returns at once: like `Kernel::launch`, without checking the arguments again.

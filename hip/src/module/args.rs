@@ -107,6 +107,31 @@ impl<'a> Arguments<'a> {
         point_to_hidden(pointers, *late_hidden);
     }
 
+    /// Adds a buffer as an input of the kernel. For `&W`, where `W` is a type that contains the buffer.
+    ///
+    /// # Errors
+    /// [`Error::WrongDevice`]; [`Error::Argument`] if the kernel does not take a pointer here.
+    #[inline]
+    pub fn read<T: Pod>(&mut self, buffer: &'a DeviceBuffer<T>) -> Result<()> {
+        let memory = buffer.allocation();
+        self.hold(memory.admit(self.device, AccessKind::Read, ARGUMENT))?;
+        self.buffer(memory.pointer, Access::read(&memory.usage), Given::of::<T>())
+    }
+
+    /// Adds a buffer as an output of the kernel. For `&mut W`, where `W` is a type that contains the buffer.
+    ///
+    /// # Errors
+    /// As [`read`](Self::read).
+    ///
+    /// # Safety
+    /// The argument that is bound must borrow the buffer mutably.
+    #[inline]
+    pub unsafe fn write<T: Pod>(&mut self, buffer: &'a DeviceBuffer<T>) -> Result<()> {
+        let memory = buffer.allocation();
+        self.hold(memory.admit(self.device, AccessKind::Write, ARGUMENT))?;
+        self.buffer(memory.pointer, Access::write(&memory.usage), Given::of::<T>())
+    }
+
     #[inline]
     fn buffer(&mut self, pointer: *mut c_void, access: Access<'a>, element: Given) -> Result<()> {
         self.packed.pointer(pointer as u64, "a buffer", element, Some(access.kind))?;
@@ -244,7 +269,7 @@ impl<'a> Packed<'a> {
 /// |---|---|
 /// | `int`, `float`, `double`, `bool`, ... | `i32`, `f32`, `f64`, `bool`, ... |
 /// | a structure by value | a `#[repr(C)]` structure that is [`Pod`] (or [`NoUninit`]) |
-/// | `const T*` | `&DeviceBuffer<T>`, `DeviceSlice<T>`, `&ManagedBuffer<T>` |
+/// | `const T*` | `&DeviceBuffer<T>`, `DeviceSlice<T>` or `&` one, `&ManagedBuffer<T>` |
 /// | `T*` | `&mut DeviceBuffer<T>`, `DeviceSliceMut<T>` or `&mut` one, `&mut ManagedBuffer<T>` |
 /// | `hipTextureObject_t` | [`&Texture`](crate::texture::Texture) |
 /// | `hipSurfaceObject_t` | [`&mut Surface`](crate::texture::Surface), or `&Surface` if it is only read |
@@ -260,7 +285,8 @@ impl<'a> Packed<'a> {
     note = "memory is passed as `&DeviceBuffer<T>`, `&mut DeviceBuffer<T>`, a slice of one, or a `DevicePtr<T>`; a plain address is rejected"
 )]
 pub trait KernelArg {
-    /// Adds the argument. Types outside of this crate implement this by binding the arguments that they consist of.
+    /// Adds the argument. Types outside of this crate implement this by binding the arguments that they consist of, or
+    /// with [`Arguments::read`] and [`Arguments::write`].
     fn bind<'a>(&'a self, arguments: &mut Arguments<'a>) -> Result<()>;
 }
 
@@ -280,17 +306,14 @@ impl<T: Pod> KernelArg for DevicePtr<T> {
 
 impl<T: Pod> KernelArg for &DeviceBuffer<T> {
     fn bind<'a>(&'a self, arguments: &mut Arguments<'a>) -> Result<()> {
-        let memory = self.allocation();
-        arguments.hold(memory.admit(arguments.device, AccessKind::Read, ARGUMENT))?;
-        arguments.buffer(memory.pointer, Access::read(&memory.usage), Given::of::<T>())
+        arguments.read(self)
     }
 }
 
 impl<T: Pod> KernelArg for &mut DeviceBuffer<T> {
     fn bind<'a>(&'a self, arguments: &mut Arguments<'a>) -> Result<()> {
-        let memory = self.allocation();
-        arguments.hold(memory.admit(arguments.device, AccessKind::Write, ARGUMENT))?;
-        arguments.buffer(memory.pointer, Access::write(&memory.usage), Given::of::<T>())
+        // SAFETY: the argument is the mutable borrow.
+        unsafe { arguments.write(self) }
     }
 }
 
@@ -366,6 +389,12 @@ impl<'s, T: Pod> DeviceSlice<'s, T> {
 }
 
 impl<T: Pod> KernelArg for DeviceSlice<'_, T> {
+    fn bind<'a>(&'a self, arguments: &mut Arguments<'a>) -> Result<()> {
+        self.bind_to(arguments)
+    }
+}
+
+impl<T: Pod> KernelArg for &DeviceSlice<'_, T> {
     fn bind<'a>(&'a self, arguments: &mut Arguments<'a>) -> Result<()> {
         self.bind_to(arguments)
     }

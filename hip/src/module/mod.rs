@@ -68,6 +68,13 @@ pub struct Module {
     inner: Arc<ModuleInner>,
 }
 
+/// The `load` of [`kernel!`](crate::kernel) takes it.
+impl AsRef<Self> for Module {
+    fn as_ref(&self) -> &Self {
+        self
+    }
+}
+
 impl Module {
     /// Loads a code object, or the part of an offload bundle that fits the device (`hipModuleLoadData`). The bytes are
     /// copied.

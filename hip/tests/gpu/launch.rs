@@ -170,6 +170,11 @@ fn launches_out_of_bounds_of_device_or_kernel_are_refused() {
     let shared = p.shared_memory_per_block as u32;
     refused(LaunchConfig::new(1, 64).with_shared_bytes(shared + 1), "shared memory");
     refused(LaunchConfig::new(1, 64).with_shared_bytes(u32::MAX), "shared memory");
+    // Numbers that do not fit in 32 bits.
+    refused(LaunchConfig::new(1, 64).with_shared_bytes(usize::MAX), "shared memory");
+    refused(LaunchConfig::new(1_usize << 32, 64), "a grid of");
+    refused(LaunchConfig::new((1, -1), 64), "a grid of");
+    refused(LaunchConfig::new(1, 1_usize << 32), "a block of");
 
     // __launch_bounds__(64)
     // SAFETY: refused, so nothing runs.

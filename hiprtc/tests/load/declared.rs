@@ -165,6 +165,10 @@ fn signatures_in_rust_are_held_to_the_source_when_they_are_loaded() {
     assert_parts(&refused(Wide::load(&module).map(drop)), &["float *x, memory of f32", "given was *mut f64"]);
     assert_parts(&refused(Real::load(&module).map(drop)), &["count n", "u32", "given was f32"]);
     Moved::load(&module).unwrap();
+    // What `Program::load` returns is loaded from as the module is.
+    let loaded = Program::new("m.hip", SOURCE).load(&device).unwrap();
+    assert_parts(&refused(ReadOnly::load(&loaded).map(drop)), &["may write"]);
+    Moved::load(&loaded).unwrap();
     let (twice, stream) = (Twice::load(&module).unwrap(), Stream::new(&device).unwrap());
     let mut x = DeviceBuffer::from_slice(&device, &[1.5_f32; 4]).unwrap();
     // SAFETY: `x` has four elements.
