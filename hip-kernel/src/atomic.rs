@@ -238,12 +238,16 @@ impl<T: AtomicElement> Atomic<T> {
         /// Writes a value.
         store store_in = store(value) -> ();
         /// Writes a value, and returns the previous one: `atomicExch`.
+        #[doc(alias("atomicExch"))]
         swap swap_in = swap(value) -> T;
         /// Adds, and returns the previous value: `atomicAdd`.
+        #[doc(alias("atomicAdd"))]
         fetch_add fetch_add_in = add(value) -> T;
         /// Writes the larger value, and returns the previous one: `atomicMax`.
+        #[doc(alias("atomicMax"))]
         fetch_max fetch_max_in = max(value) -> T;
         /// Writes the smaller value, and returns the previous one: `atomicMin`.
+        #[doc(alias("atomicMin"))]
         fetch_min fetch_min_in = min(value) -> T;
     }
 
@@ -252,6 +256,7 @@ impl<T: AtomicElement> Atomic<T> {
     /// # Errors
     /// The value found, if it differs from `old`.
     #[inline(always)]
+    #[doc(alias("atomicCAS"))]
     pub fn compare_exchange(&self, old: T, new: T) -> Result<T, T> {
         self.compare_exchange_in(old, new, Scope::Device)
     }

@@ -4,6 +4,7 @@ use crate::raw;
 
 /// Three extents or indices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[doc(alias("dim3", "uint3"))]
 pub struct Dim3 {
     /// The first, which varies fastest.
     pub x: u32,
@@ -33,14 +34,18 @@ macro_rules! dim3 {
 
 dim3! {
     /// Returns the thread's index in its block: `threadIdx`.
+    #[doc(alias("threadIdx"))]
     thread_idx: raw::thread_x(), raw::thread_y(), raw::thread_z();
     /// Returns the block's index in the grid: `blockIdx`.
+    #[doc(alias("blockIdx"))]
     block_idx: raw::block_x(), raw::block_y(), raw::block_z();
     /// Returns the number of threads of a block: `blockDim`.
+    #[doc(alias("blockDim"))]
     block_dim: raw::block_dim_x(), raw::block_dim_y(), raw::block_dim_z();
     /// Returns the number of threads of the grid, in each direction: `gridDim * blockDim`.
     global_dim: raw::grid_threads_x(), raw::grid_threads_y(), raw::grid_threads_z();
     /// Returns the number of blocks of the grid: `gridDim`.
+    #[doc(alias("gridDim"))]
     grid_dim:
         blocks(raw::grid_threads_x(), raw::block_dim_x()),
         blocks(raw::grid_threads_y(), raw::block_dim_y()),

@@ -51,6 +51,7 @@ pub fn dynamic<T>(end: usize, count: usize) -> Result<usize, usize> {
 ///
 /// Atomic types can be used like any shared reference: `Shared<[Atomic<u32>; 256]>`. Everything else requires `unsafe`.
 #[derive(Debug)]
+#[doc(alias("__shared__"))]
 pub struct Shared<'a, T> {
     pointer: *mut T,
     marker: PhantomData<&'a T>,
@@ -193,6 +194,7 @@ impl<T: AtomicElement, const N: usize> Deref for Shared<'_, [Atomic<T>; N]> {
 
 /// Elements in shared memory, whose number the launch determines.
 #[derive(Debug)]
+#[doc(alias("__shared__"))]
 pub struct SharedSlice<'a, T> {
     pointer: *mut T,
     len: usize,

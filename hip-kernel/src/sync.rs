@@ -7,6 +7,7 @@ use crate::raw;
 ///
 /// All threads of the block must reach the same barrier, or have ended.
 #[inline(always)]
+#[doc(alias("__syncthreads"))]
 pub fn barrier() {
     // SAFETY: it accesses no memory. Code that relies on its order is unsafe itself.
     unsafe { raw::barrier() };
@@ -14,6 +15,7 @@ pub fn barrier() {
 
 /// Orders earlier writes of a wave's lanes before their later reads: `__syncwarp()`.
 #[inline(always)]
+#[doc(alias("__syncwarp"))]
 pub fn wave_barrier() {
     // SAFETY: as above.
     unsafe { raw::wave_barrier() };
@@ -35,6 +37,7 @@ pub enum Order {
 /// Orders memory accesses for the threads of a scope: `__threadfence_block()` is `fence(Scope::Block, Order::SeqCst)`,
 /// `__threadfence()` has `Scope::Device`, `__threadfence_system()` has `Scope::System`.
 #[inline(always)]
+#[doc(alias("__threadfence", "__threadfence_block", "__threadfence_system"))]
 pub fn fence(scope: Scope, order: Order) {
     macro_rules! by_order {
         ($module:ident) => {

@@ -9,6 +9,7 @@ use crate::raw;
 /// Returns the number of lanes of a wave: 64 or 32.
 #[inline(always)]
 #[must_use]
+#[doc(alias("warpSize", "warp_size"))]
 pub fn size() -> u32 {
     // SAFETY: a constant of the architecture.
     unsafe { raw::wave_size() }
@@ -17,6 +18,7 @@ pub fn size() -> u32 {
 /// Returns this thread's lane.
 #[inline(always)]
 #[must_use]
+#[doc(alias("laneid", "__lane_id"))]
 pub fn lane() -> u32 {
     // SAFETY: they count bits.
     unsafe { raw::mbcnt_hi(u32::MAX, raw::mbcnt_lo(u32::MAX, 0)) }
@@ -25,6 +27,7 @@ pub fn lane() -> u32 {
 /// Returns a bit for each active lane for which `condition` holds: `__ballot`.
 #[inline(always)]
 #[must_use]
+#[doc(alias("__ballot", "__ballot_sync"))]
 pub fn ballot(condition: bool) -> u64 {
     // SAFETY: it reads other lanes' registers.
     unsafe { raw::ballot(condition.into()) }
@@ -33,6 +36,7 @@ pub fn ballot(condition: bool) -> u64 {
 /// Returns a bit for each active lane: `__activemask`.
 #[inline(always)]
 #[must_use]
+#[doc(alias("__activemask"))]
 pub fn active() -> u64 {
     ballot(true)
 }
@@ -40,6 +44,7 @@ pub fn active() -> u64 {
 /// Returns whether `condition` holds for any active lane: `__any`.
 #[inline(always)]
 #[must_use]
+#[doc(alias("__any", "__any_sync"))]
 pub fn any(condition: bool) -> bool {
     ballot(condition) != 0
 }
@@ -47,6 +52,7 @@ pub fn any(condition: bool) -> bool {
 /// Returns whether `condition` holds for all active lanes: `__all`.
 #[inline(always)]
 #[must_use]
+#[doc(alias("__all", "__all_sync"))]
 pub fn all(condition: bool) -> bool {
     ballot(condition) == active()
 }
@@ -54,6 +60,7 @@ pub fn all(condition: bool) -> bool {
 /// Returns how many lanes below this one have their bit in `mask`: `__lanemask_lt` and a count.
 #[inline(always)]
 #[must_use]
+#[doc(alias("__lanemask_lt"))]
 pub fn count_below(mask: u64) -> u32 {
     // SAFETY: they count bits.
     unsafe { raw::mbcnt_hi((mask >> 32) as u32, raw::mbcnt_lo(mask as u32, 0)) }
@@ -104,6 +111,7 @@ lanes! {
 /// Returns the value of lane `from`, modulo the wave's size: `__shfl`.
 #[inline(always)]
 #[must_use]
+#[doc(alias("__shfl", "__shfl_sync"))]
 pub fn shuffle<T: Lane>(value: T, from: u32) -> T {
     // SAFETY: it reads other lanes' registers.
     value.words(|word| unsafe { raw::bpermute(from * 4, word) })
@@ -112,6 +120,7 @@ pub fn shuffle<T: Lane>(value: T, from: u32) -> T {
 /// Returns the value of the lane whose number differs by `mask`: `__shfl_xor`.
 #[inline(always)]
 #[must_use]
+#[doc(alias("__shfl_xor", "__shfl_xor_sync"))]
 pub fn shuffle_xor<T: Lane>(value: T, mask: u32) -> T {
     shuffle(value, lane() ^ mask)
 }
@@ -119,6 +128,7 @@ pub fn shuffle_xor<T: Lane>(value: T, mask: u32) -> T {
 /// Returns the value of the lane `by` lanes above; the last lanes keep their own: `__shfl_down`.
 #[inline(always)]
 #[must_use]
+#[doc(alias("__shfl_down", "__shfl_down_sync"))]
 pub fn shuffle_down<T: Lane>(value: T, by: u32) -> T {
     let from = lane() + by;
     shuffle(value, if from < size() { from } else { lane() })
@@ -127,6 +137,7 @@ pub fn shuffle_down<T: Lane>(value: T, by: u32) -> T {
 /// Returns the value of the lane `by` lanes below; the first lanes keep their own: `__shfl_up`.
 #[inline(always)]
 #[must_use]
+#[doc(alias("__shfl_up", "__shfl_up_sync"))]
 pub fn shuffle_up<T: Lane>(value: T, by: u32) -> T {
     let lane = lane();
     shuffle(value, if lane >= by { lane - by } else { lane })
@@ -135,6 +146,7 @@ pub fn shuffle_up<T: Lane>(value: T, by: u32) -> T {
 /// Returns the value of the first active lane, the same for all: `__builtin_amdgcn_readfirstlane`.
 #[inline(always)]
 #[must_use]
+#[doc(alias("__builtin_amdgcn_readfirstlane"))]
 pub fn first<T: Lane>(value: T) -> T {
     // SAFETY: it reads another lane's register.
     value.words(|word| unsafe { raw::first_lane(word) })
@@ -145,6 +157,7 @@ pub fn first<T: Lane>(value: T) -> T {
 /// All lanes of the wave must be active.
 #[inline(always)]
 #[must_use]
+#[doc(alias("__reduce_sync", "__reduce_add_sync", "__reduce_max_sync", "__reduce_min_sync"))]
 pub fn reduce<T: Lane>(value: T, combine: impl Fn(T, T) -> T) -> T {
     let mut value = value;
     let mut mask = size() / 2;
@@ -198,6 +211,7 @@ pub fn scan<T: Lane>(value: T, combine: impl Fn(T, T) -> T) -> T {
 /// (`v_perm_b32`).
 #[inline(always)]
 #[must_use]
+#[doc(alias("__byte_perm"))]
 pub fn byte_perm(a: u32, b: u32, selector: u32) -> u32 {
     // SAFETY: it moves bits.
     unsafe { raw::byte_perm(a, b, selector) }

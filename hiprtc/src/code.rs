@@ -36,6 +36,14 @@ pub struct Code {
 
 impl Code {
     /// Returns the code object: an ELF file.
+    #[doc(alias(
+        "hiprtcGetCode",
+        "hiprtcGetCodeSize",
+        "nvrtcGetPTX",
+        "nvrtcGetPTXSize",
+        "nvrtcGetCUBIN",
+        "nvrtcGetCUBINSize"
+    ))]
     pub fn as_bytes(&self) -> &[u8] {
         &self.bytes
     }
@@ -51,6 +59,7 @@ impl Code {
     }
 
     /// Returns the compiler's messages. They are warnings, because the code compiled.
+    #[doc(alias("hiprtcGetProgramLog", "hiprtcGetProgramLogSize", "nvrtcGetProgramLog", "nvrtcGetProgramLogSize"))]
     pub fn log(&self) -> &str {
         &self.log
     }
@@ -70,6 +79,7 @@ impl Code {
     /// # Errors
     /// [`Error::UnknownName`] if the expression was not requested, or if the code is from a bundle, which has no
     /// lowered names: declare its kernels `extern "C"`.
+    #[doc(alias("hiprtcGetLoweredName", "nvrtcGetLoweredName"))]
     pub fn lowered_name(&self, expression: &str) -> Result<&str> {
         let found = self.lowered.iter().find(|(known, _)| known == expression);
         found.map(|(_, name)| name.as_str()).ok_or_else(|| Error::UnknownName {

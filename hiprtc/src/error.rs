@@ -18,6 +18,7 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 /// An error of this crate. Input is checked before the C call.
 #[derive(Clone)]
 #[non_exhaustive]
+#[doc(alias("hiprtcResult", "nvrtcResult", "hiprtcGetErrorString", "nvrtcGetErrorString"))]
 pub enum Error {
     /// No HIPRTC library could be loaded.
     NoHiprtc(Box<rocm_loader::Error>),

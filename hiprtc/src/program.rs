@@ -49,6 +49,7 @@ const BUILT_IN: [&str; 2] = ["hip/hip_runtime.h", "hip/hip_fp16.h"];
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[must_use]
+#[doc(alias("hiprtcProgram", "nvrtcProgram"))]
 pub struct Program {
     name: String,
     source: String,
@@ -61,6 +62,7 @@ pub struct Program {
 
 impl Program {
     /// Creates a program from one source. `name` is its file name in the compiler's messages.
+    #[doc(alias("hiprtcCreateProgram", "nvrtcCreateProgram", "hiprtcDestroyProgram", "nvrtcDestroyProgram"))]
     pub fn new(name: impl Into<String>, source: impl Into<String>) -> Self {
         Self {
             name: name.into(),
@@ -98,6 +100,7 @@ impl Program {
 
     /// Requests an instance of a template, or any kernel by its C++ name: `"scale<float>"`, `"my::kernel"`. The code
     /// then contains it, under the name that [`Code::lowered_name`] returns.
+    #[doc(alias("hiprtcAddNameExpression", "nvrtcAddNameExpression"))]
     pub fn name_expression(mut self, expression: impl Into<String>) -> Self {
         self.expressions.push(expression.into());
         self
@@ -117,6 +120,7 @@ impl Program {
     /// - [`Error::NoHiprtc`] and [`Error::NoComgr`] if no compiler is available ([`available`](crate::available)).
     /// - [`Error::NoArch`] if no architecture is set and no device is available.
     /// - [`Error::InvalidArch`], [`Error::Nul`], [`Error::Empty`] and [`Error::InvalidOption`] for invalid input.
+    #[doc(alias("hiprtcCompileProgram", "nvrtcCompileProgram"))]
     pub fn compile(&self) -> Result<Code> {
         self.check()?;
         let given = self.given_arch()?;

@@ -120,6 +120,7 @@ impl Graph {
     }
 
     /// Instantiates the graph (`hipGraphInstantiateWithFlags`). Later additions to the graph do not affect the result.
+    #[doc(alias("hipGraphInstantiate", "cuGraphInstantiate", "cudaGraphInstantiate"))]
     #[doc(alias("hipGraphInstantiateWithFlags", "cuGraphInstantiateWithFlags", "cudaGraphInstantiateWithFlags"))]
     pub fn instantiate_with(&self, options: InstantiateOptions) -> Result<GraphExec> {
         self.inner.device.activate()?;

@@ -74,6 +74,7 @@ impl Kernel {
     /// # Errors
     /// The runtime's status if it does not know the attribute.
     #[doc(alias("hipFuncGetAttribute", "cuFuncGetAttribute"))]
+    #[doc(alias("hipFuncGetAttributes", "cudaFuncGetAttributes"))]
     pub fn attribute(&self, attribute: FunctionAttribute) -> Result<i32> {
         self.device().activate()?;
         let mut value: c_int = 0;
@@ -90,6 +91,7 @@ impl Kernel {
     /// # Errors
     /// [`Error::Geometry`] for a block that cannot be launched.
     #[doc(alias("hipModuleOccupancyMaxActiveBlocksPerMultiprocessor", "cuOccupancyMaxActiveBlocksPerMultiprocessor"))]
+    #[doc(alias("hipOccupancyMaxActiveBlocksPerMultiprocessor", "cudaOccupancyMaxActiveBlocksPerMultiprocessor"))]
     pub fn active_blocks_per_compute_unit(&self, block: u32, shared_bytes: u32) -> Result<u32> {
         LaunchConfig::new(1, block).with_shared_bytes(shared_bytes).check_block(&self.info, &self.device())?;
         self.device().activate()?;
@@ -112,6 +114,7 @@ impl Kernel {
     /// Returns the block size with the highest occupancy, for `shared_bytes` of dynamic shared memory per block
     /// (`hipModuleOccupancyMaxPotentialBlockSize`).
     #[doc(alias("hipModuleOccupancyMaxPotentialBlockSize", "cuOccupancyMaxPotentialBlockSize"))]
+    #[doc(alias("hipOccupancyMaxPotentialBlockSize", "cudaOccupancyMaxPotentialBlockSize"))]
     pub fn max_potential_block_size(&self, shared_bytes: u32) -> Result<Occupancy> {
         self.device().activate()?;
         let (mut grid, mut block): (c_int, c_int) = (0, 0);
@@ -126,6 +129,7 @@ impl Kernel {
     }
 
     /// Like [`max_potential_block_size`](Self::max_potential_block_size), with at most `limit` threads per block.
+    #[doc(alias("cudaOccupancyMaxPotentialBlockSizeVariableSMem", "cudaOccupancyMaxPotentialBlockSizeWithFlags"))]
     pub fn max_potential_block_size_with_limit(&self, shared_bytes: u32, limit: u32) -> Result<Occupancy> {
         self.device().activate()?;
         let (mut grid, mut block): (c_int, c_int) = (0, 0);
@@ -208,6 +212,7 @@ impl Kernel {
     ///   and not in conflicting use: a launch does not track such memory, so keep it until the stream is done;
     /// - leaves bytes in the buffers that are valid for their element types ([`Pod`](crate::Pod) types take any).
     #[doc(alias("hipModuleLaunchKernel", "cuLaunchKernel"))]
+    #[doc(alias("cudaLaunchKernel", "hipLaunchKernel", "hipLaunchKernelGGL"))]
     pub unsafe fn launch<A: KernelArgs>(&self, stream: &Stream, config: LaunchConfig, args: A) -> Result<()> {
         let device = self.device();
         device.expect(stream.device(), "the stream")?;

@@ -46,6 +46,7 @@ impl Kernel {
     /// # Safety
     /// That of [`launch`](Self::launch).
     #[doc(alias("hipModuleLaunchCooperativeKernel", "cuLaunchCooperativeKernel"))]
+    #[doc(alias("hipLaunchCooperativeKernel", "cudaLaunchCooperativeKernel"))]
     pub unsafe fn launch_cooperative<A: KernelArgs>(
         &self,
         stream: &Stream,
@@ -217,6 +218,7 @@ impl Kernel {
     /// That of [`launch`](Self::launch).
     #[doc(alias("hipDrvLaunchKernelEx", "cuLaunchKernelEx"))]
     #[cfg(feature = "rocm-7-0")]
+    #[doc(alias("hipLaunchKernelExC", "cudaLaunchKernelExC", "cudaLaunchKernelEx"))]
     pub unsafe fn launch_with<A: KernelArgs>(
         &self,
         stream: &Stream,

@@ -18,6 +18,7 @@ impl Device {
     ///
     /// While a stream of any device is [captured](Stream::capture), HIP cannot wait for a device. Then this waits for
     /// each stream of this crate that is not captured, but not for streams of other code.
+    #[doc(alias("cuCtxSynchronize", "hipCtxSynchronize"))]
     #[doc(alias("hipDeviceSynchronize", "cudaDeviceSynchronize", "cudaThreadSynchronize"))]
     pub fn synchronize(&self) -> Result<()> {
         self.activate()?;
