@@ -10,5 +10,5 @@ hip::kernel! {
 }
 
 fn main() {
-    let _ = Scale::load;
+    let _ = |module: &hip::Module| Scale::load(module);
 }
