@@ -6,7 +6,7 @@ use std::ffi::c_void;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, LazyLock, mpsc};
 
-use hip::interop::{Tracked, Uses, wait_for_device};
+use hip::interop::{ForeignCapture, Tracked, Uses, wait_for_device};
 use hip::{Device, DeviceBuffer, Error, Stream, sys};
 
 use crate::common::{device, supported};
@@ -240,4 +240,44 @@ fn who_captures_cannot_wait() {
     });
     graph.unwrap();
     call_on(&other).unwrap();
+}
+
+/// A capture that another crate makes, of a stream of its own.
+#[test]
+fn a_call_waits_for_captures_of_other_crates() {
+    let _alone = alone();
+    let Some(device) = device() else { return };
+    let mut raw = std::ptr::null_mut();
+    // SAFETY: `raw` is valid for the write.
+    assert_eq!(unsafe { sys::hipStreamCreateWithFlags(&mut raw, sys::hipStreamNonBlocking) }, sys::hipSuccess);
+    // SAFETY: the stream is alive.
+    let begin = || unsafe { sys::hipStreamBeginCapture(raw, sys::hipStreamCaptureModeRelaxed) };
+    let mut capture = ForeignCapture::begin(|| {
+        assert_eq!(begin(), sys::hipSuccess);
+        Ok::<_, Error>(())
+    })
+    .unwrap();
+    let own = wait_for_device(&device, wait_in_runtime).unwrap_err();
+    assert!(matches!(own, Error::Capture { .. }), "{own}");
+    let (over, other) = (AtomicBool::new(false), Sleeper::default());
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            other.calls();
+            let waited = wait_for_device(&device, || {
+                assert!(over.load(Ordering::Acquire), "the capture goes on");
+                wait_in_runtime()
+            });
+            waited.unwrap();
+        });
+        other.until_asleep();
+        let mut graph = std::ptr::null_mut();
+        // SAFETY: the stream is alive and captured, and `graph` is valid for the write.
+        let status = capture.end(|| unsafe { sys::hipStreamEndCapture(raw, &mut graph) });
+        assert_eq!(status, sys::hipSuccess, "no wait has ended the capture");
+        over.store(true, Ordering::Release);
+        drop(capture);
+        // SAFETY: nothing else has them.
+        let destroyed = unsafe { [sys::hipGraphDestroy(graph), sys::hipStreamDestroy(raw)] };
+        assert_eq!(destroyed, [sys::hipSuccess; 2]);
+    });
 }
