@@ -34,7 +34,7 @@ impl Blas {
     /// and device memory.
     ///
     /// # Errors
-    /// [`Error::NoLibrary`], with every path that was tried.
+    /// [`Error::NoLibrary`](crate::Error::NoLibrary), with every path that was tried.
     #[doc(alias("hipblasCreate", "cublasCreate"))]
     pub fn new(stream: &Stream) -> Result<Self> {
         let handle = Handle::new(stream)?;
@@ -52,7 +52,7 @@ impl Blas {
     /// Makes later calls queue their work on another stream of the device.
     ///
     /// # Errors
-    /// [`Error::Hip`] for a stream of another device.
+    /// [`Error::Hip`](crate::Error::Hip) for a stream of another device.
     #[doc(alias("hipblasSetStream", "cublasSetStream"))]
     pub fn set_stream(&mut self, stream: &Stream) -> Result<()> {
         Ok(self.handle.set_stream(stream)?)
@@ -90,7 +90,7 @@ impl Blas {
     /// Sets how later calls may compute 32-bit products. Since ROCm 6.2.
     ///
     /// # Errors
-    /// [`Error::NoSymbol`] before ROCm 6.2.
+    /// [`Error::NoSymbol`](crate::Error::NoSymbol) before ROCm 6.2.
     #[doc(alias("hipblasSetMathMode", "cublasSetMathMode"))]
     pub fn set_math_mode(&self, mode: MathMode) -> Result<()> {
         self.handle.configure(|raw| {

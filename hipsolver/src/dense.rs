@@ -72,7 +72,8 @@ impl Solver {
     /// 6.3.
     ///
     /// # Errors
-    /// [`CallError::Invalid`] for a strided batch. The outcome is [`Cause::NotPositiveDefinite`] if the matrix is not.
+    /// [`CallError::Invalid`](crate::CallError::Invalid) for a strided batch. The outcome is
+    /// [`Cause::NotPositiveDefinite`] if the matrix is not.
     #[doc(alias("hipsolverSpotrf", "hipsolverDpotrf", "hipsolverCpotrf", "hipsolverZpotrf", "hipsolverDnSpotrf"))]
     #[doc(alias("hipsolverSpotrfBatched", "hipsolverDpotrfBatched", "cusolverDnSpotrf", "cusolverDnSpotrfBatched"))]
     #[doc(alias("hipsolverDnXpotrf", "cusolverDnXpotrf"))]
@@ -108,7 +109,8 @@ impl Solver {
     /// each B has one column.
     ///
     /// # Errors
-    /// [`CallError::Invalid`] if the shapes do not fit, B is row-major, or for strided batches.
+    /// [`CallError::Invalid`](crate::CallError::Invalid) if the shapes do not fit, B is row-major, or for strided
+    /// batches.
     #[doc(alias("hipsolverSpotrs", "hipsolverDpotrs", "hipsolverCpotrs", "hipsolverZpotrs", "hipsolverDnSpotrs"))]
     #[doc(alias("hipsolverSpotrsBatched", "hipsolverDpotrsBatched", "cusolverDnSpotrs", "cusolverDnSpotrsBatched"))]
     pub fn potrs<'a, T: Potrs + PotrsBatched>(
@@ -143,7 +145,8 @@ impl Solver {
     /// Overwrites the factor from [`potrf`](Self::potrf) with the same triangle of A⁻¹.
     ///
     /// # Errors
-    /// [`CallError::Invalid`] for a batch. The outcome is [`Cause::Singular`] if the factor has a zero on its diagonal.
+    /// [`CallError::Invalid`](crate::CallError::Invalid) for a batch. The outcome is [`Cause::Singular`] if the factor
+    /// has a zero on its diagonal.
     #[doc(alias("hipsolverSpotri", "hipsolverDpotri", "hipsolverCpotri", "hipsolverZpotri", "cusolverDnSpotri"))]
     pub fn potri<T: Potri>(&self, a: TriangleMut<'_, T>) -> Result<Outcome<'_>> {
         let uplo = stored::<T>("A", a.matrix().op(), a.stored().code())?;
@@ -162,8 +165,8 @@ impl Solver {
     /// With [`Pivots<i64>`](Pivots::new_64), sizes have 64 bits: ROCm 6.2 and newer.
     ///
     /// # Errors
-    /// [`CallError::Invalid`] for pivots of another shape, a row-major A, or a batch. The outcome is
-    /// [`Cause::Singular`] if U has a zero on its diagonal; the factors are still correct.
+    /// [`CallError::Invalid`](crate::CallError::Invalid) for pivots of another shape, a row-major A, or a batch. The
+    /// outcome is [`Cause::Singular`] if U has a zero on its diagonal; the factors are still correct.
     #[doc(alias("hipsolverSgetrf", "hipsolverDgetrf", "hipsolverCgetrf", "hipsolverZgetrf", "cusolverDnSgetrf"))]
     #[doc(alias("hipsolverDnXgetrf", "cusolverDnXgetrf"))]
     pub fn getrf<'a, T: Getrf, I: PivotIndex>(
@@ -204,7 +207,7 @@ impl Solver {
     /// is overwritten with X.
     ///
     /// # Errors
-    /// [`CallError::Invalid`] if the shapes do not fit, B is row-major, or for batches.
+    /// [`CallError::Invalid`](crate::CallError::Invalid) if the shapes do not fit, B is row-major, or for batches.
     #[doc(alias("hipsolverSgetrs", "hipsolverDgetrs", "hipsolverCgetrs", "hipsolverZgetrs", "cusolverDnSgetrs"))]
     #[doc(alias("hipsolverDnXgetrs", "cusolverDnXgetrs"))]
     pub fn getrs<'a, T: Getrs, I: PivotIndex>(
@@ -255,8 +258,8 @@ impl Solver {
     /// Otherwise the factors may be wrong. Scale other matrices before the call, and R after it.
     ///
     /// # Errors
-    /// [`CallError::Invalid`] unless `tau` has as many contiguous elements as the smaller dimension of A; for a
-    /// row-major A, and for a batch.
+    /// [`CallError::Invalid`](crate::CallError::Invalid) unless `tau` has as many contiguous elements as the smaller
+    /// dimension of A; for a row-major A, and for a batch.
     #[doc(alias("hipsolverSgeqrf", "hipsolverDgeqrf", "hipsolverCgeqrf", "hipsolverZgeqrf", "cusolverDnSgeqrf"))]
     #[doc(alias("hipsolverDnXgeqrf", "cusolverDnXgeqrf"))]
     pub fn geqrf<'a, T: Geqrf>(
@@ -292,7 +295,8 @@ impl Solver {
     /// Overwrites the result of [`geqrf`](Self::geqrf) with the first columns of Q, as many as A has.
     ///
     /// # Errors
-    /// [`CallError::Invalid`] if A has fewer rows than columns or than `tau` elements, is row-major, or a batch.
+    /// [`CallError::Invalid`](crate::CallError::Invalid) if A has fewer rows than columns or than `tau` elements, is
+    /// row-major, or a batch.
     #[doc(alias("hipsolverSorgqr", "hipsolverDorgqr", "hipsolverCungqr", "hipsolverZungqr", "cusolverDnSorgqr"))]
     pub fn orgqr<'a, T: Orgqr>(
         &self,
@@ -320,7 +324,7 @@ impl Solver {
     /// with `a.h()` (or `a.t()` for real numbers), its conjugate transpose.
     ///
     /// # Errors
-    /// [`CallError::Invalid`] if the shapes do not fit, C is row-major, or for a batch.
+    /// [`CallError::Invalid`](crate::CallError::Invalid) if the shapes do not fit, C is row-major, or for a batch.
     #[doc(alias("hipsolverSormqr", "hipsolverDormqr", "hipsolverCunmqr", "hipsolverZunmqr", "cusolverDnSormqr"))]
     pub fn ormqr<'a, T: Ormqr>(
         &self,
@@ -359,9 +363,9 @@ impl Solver {
     /// large, A is scaled by a power of two, as in [`syevd`](Self::syevd).
     ///
     /// # Errors
-    /// [`CallError::Invalid`] if the shapes do not fit, a matrix is row-major, or for a batch. The outcome is
-    /// [`Cause::Singular`] if the columns of A are linearly dependent, and [`Cause::NotFinite`] if an element of A is
-    /// NaN or infinite.
+    /// [`CallError::Invalid`](crate::CallError::Invalid) if the shapes do not fit, a matrix is row-major, or for a
+    /// batch. The outcome is [`Cause::Singular`] if the columns of A are linearly dependent, and [`Cause::NotFinite`]
+    /// if an element of A is NaN or infinite.
     #[doc(alias("hipsolverSSgels", "hipsolverDDgels", "hipsolverCCgels", "hipsolverZZgels", "cusolverDnSSgels"))]
     pub fn gels<'a, T: Gels>(
         &self,

@@ -19,8 +19,9 @@ impl Group<'_> {
     /// within [`Config::timeout`](crate::Config::timeout).
     ///
     /// # Errors
-    /// [`Error::Timeout`] and [`Error::Asynchronous`], after which the communicators are aborted; [`Error::Mismatch`];
-    /// an error from the library; [`Error::Hip`] while a stream is captured, or if a device cannot access a buffer.
+    /// [`Error::Timeout`](crate::Error::Timeout) and [`Error::Asynchronous`](crate::Error::Asynchronous), after which
+    /// the communicators are aborted; [`Error::Mismatch`](crate::Error::Mismatch); an error from the library;
+    /// [`Error::Hip`](crate::Error::Hip) while a stream is captured, or if a device cannot access a buffer.
     pub fn end(self) -> Result<()> {
         let parts: Vec<_> = self.parts().collect();
         if parts.iter().any(|(communicator, _)| communicator.checks.is_some()) {

@@ -30,10 +30,10 @@ impl Search {
         }
     }
 
-    /// Finds several libraries without opening them; see [`find_libraries`].
+    /// Finds several libraries without opening them; see [`find_libraries`](crate::find_libraries).
     ///
     /// # Errors
-    /// The same as [`find_libraries`].
+    /// The same as [`find_libraries`](crate::find_libraries).
     pub fn find_libraries<N: LibraryName>(&self, names: impl IntoIterator<Item = N>) -> Result<FoundLibraries, Error> {
         let specs = names.into_iter().map(|name| name.library()).collect::<Result<Vec<_>, _>>()?;
         let mut all = FoundLibraries::default();

@@ -67,7 +67,7 @@ impl Data {
     /// Returns the symbols of an object file or a code object: see [`symbols`](crate::comgr::symbols()).
     ///
     /// # Errors
-    /// [`Error::Call`] for other kinds of data.
+    /// [`Error::Call`](crate::comgr::Error::Call) for other kinds of data.
     #[doc(alias = "amd_comgr_iterate_symbols")]
     pub fn symbols(&self) -> Result<Vec<Symbol>> {
         of_data(self)
@@ -77,7 +77,8 @@ impl Data {
     /// the dynamic symbols are searched.
     ///
     /// # Errors
-    /// [`Error::Input`] if the name contains a NUL, [`Error::Call`] for data other than object files and code objects.
+    /// [`Error::Input`](crate::comgr::Error::Input) if the name contains a NUL,
+    /// [`Error::Call`](crate::comgr::Error::Call) for data other than object files and code objects.
     #[doc(alias = "amd_comgr_symbol_lookup")]
     pub fn symbol(&self, name: &str) -> Result<Option<Symbol>> {
         lookup(self, name)

@@ -16,7 +16,7 @@ impl Lock {
     /// Waits until no other process holds the lock `file`, which is created with its folder if it is missing.
     ///
     /// # Errors
-    /// [`Error::Io`].
+    /// [`Error::Io`](crate::install::Error::Io).
     pub fn hold(file: &Path, progress: &mut dyn Progress) -> Result<Self> {
         let folder = file.parent().unwrap_or(file);
         fs::create_dir_all(folder).while_(|| format!("creating {}", folder.display()))?;
