@@ -55,6 +55,8 @@ fn each_function_has_the_parameters_that_c_has() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut files = Vec::new();
     rust_files(&root.join("../rccl-sys/src/generated"), &mut files);
+    // CUDA's names have methods of enums, too.
+    files.retain(|file| !file.ends_with("cuda.rs"));
     let theirs = declarations(&files);
     let ours = declarations(&[root.join("src/raw.rs")]);
     let mut compared = 0;

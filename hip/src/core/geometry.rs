@@ -6,7 +6,7 @@ use std::fmt;
 /// three. Missing extents are 1. A number that does not fit in a `u32` becomes [`u32::MAX`], which no device supports:
 /// a launch with it is [`Error::Geometry`](crate::Error::Geometry).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[doc(alias("dim3"))]
+#[doc(alias = "dim3")]
 pub struct Dim3 {
     /// Extent in x, the fastest.
     pub x: u32,

@@ -47,14 +47,12 @@ impl Module {
     /// [`Error::InvalidValue`] if the variable does not exist, if its size is not a multiple of `T`'s or it is not
     /// aligned for `T`, and while another buffer has any of its bytes; [`Error::ZeroSizedType`].
     #[doc(alias("hipModuleGetGlobal", "cuModuleGetGlobal"))]
-    #[doc(alias(
-        "hipMemcpyToSymbol",
-        "hipMemcpyFromSymbol",
-        "hipGetSymbolAddress",
-        "cudaMemcpyToSymbol",
-        "cudaMemcpyFromSymbol",
-        "cudaGetSymbolAddress"
-    ))]
+    #[doc(alias = "hipMemcpyToSymbol")]
+    #[doc(alias = "hipMemcpyFromSymbol")]
+    #[doc(alias = "hipGetSymbolAddress")]
+    #[doc(alias = "cudaMemcpyToSymbol")]
+    #[doc(alias = "cudaMemcpyFromSymbol")]
+    #[doc(alias = "cudaGetSymbolAddress")]
     pub fn global<T: Pod>(&self, name: &str) -> Result<DeviceBuffer<T>> {
         self.inner.device.activate()?;
         variable(&self.inner, name, "hipModuleGetGlobal", |pointer, bytes, name| {

@@ -129,7 +129,8 @@ impl Kernel {
     }
 
     /// Like [`max_potential_block_size`](Self::max_potential_block_size), with at most `limit` threads per block.
-    #[doc(alias("cudaOccupancyMaxPotentialBlockSizeVariableSMem", "cudaOccupancyMaxPotentialBlockSizeWithFlags"))]
+    #[doc(alias = "cudaOccupancyMaxPotentialBlockSizeVariableSMem")]
+    #[doc(alias = "cudaOccupancyMaxPotentialBlockSizeWithFlags")]
     pub fn max_potential_block_size_with_limit(&self, shared_bytes: u32, limit: u32) -> Result<Occupancy> {
         self.device().activate()?;
         let (mut grid, mut block): (c_int, c_int) = (0, 0);
@@ -212,7 +213,9 @@ impl Kernel {
     ///   and not in conflicting use: a launch does not track such memory, so keep it until the stream is done;
     /// - leaves bytes in the buffers that are valid for their element types ([`Pod`](crate::Pod) types take any).
     #[doc(alias("hipModuleLaunchKernel", "cuLaunchKernel"))]
-    #[doc(alias("cudaLaunchKernel", "hipLaunchKernel", "hipLaunchKernelGGL"))]
+    #[doc(alias = "cudaLaunchKernel")]
+    #[doc(alias = "hipLaunchKernel")]
+    #[doc(alias = "hipLaunchKernelGGL")]
     pub unsafe fn launch<A: KernelArgs>(&self, stream: &Stream, config: LaunchConfig, args: A) -> Result<()> {
         let device = self.device();
         device.expect(stream.device(), "the stream")?;

@@ -218,7 +218,9 @@ impl Kernel {
     /// That of [`launch`](Self::launch).
     #[doc(alias("hipDrvLaunchKernelEx", "cuLaunchKernelEx"))]
     #[cfg(feature = "rocm-7-0")]
-    #[doc(alias("hipLaunchKernelExC", "cudaLaunchKernelExC", "cudaLaunchKernelEx"))]
+    #[doc(alias = "hipLaunchKernelExC")]
+    #[doc(alias = "cudaLaunchKernelExC")]
+    #[doc(alias = "cudaLaunchKernelEx")]
     pub unsafe fn launch_with<A: KernelArgs>(
         &self,
         stream: &Stream,

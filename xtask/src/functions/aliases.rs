@@ -1,5 +1,5 @@
 //! Search aliases of the items of `hip` and `hip-gl`: `#[doc(alias(...))]` with the HIP functions that an item wraps
-//! and their CUDA counterparts.
+//! and their CUDA counterparts. Other names that a search must find have the form `#[doc(alias = "...")]`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
