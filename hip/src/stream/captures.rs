@@ -57,7 +57,7 @@ pub(super) fn blocker() -> Option<Blocker> {
 /// HIP keeps a set of the streams that are being captured. Calls that wait for the device or use its default stream
 /// read that set without a lock: they invalidate all captures in it, or crash if another thread inserts one at the same
 /// time. This crate makes such calls only through this function.
-pub(super) fn apart_from_captures<R>(call: impl FnOnce() -> R) -> Option<R> {
+pub(crate) fn apart_from_captures<R>(call: impl FnOnce() -> R) -> Option<R> {
     // `call` may drop objects whose destructors call this again. Locking again would deadlock with a thread that waits for this one.
     if APART.get() {
         return Some(call());

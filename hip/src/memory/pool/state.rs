@@ -9,6 +9,7 @@ use crate::core::device::Device;
 use crate::core::error::Result;
 use crate::core::lock::RwLock;
 use crate::core::per_device::PerDevice;
+use crate::stream::captures::apart_from_captures;
 use crate::stream::usage::AccessKind;
 
 /// The pools of a device: the default pool, and the current one.
@@ -62,9 +63,10 @@ impl Device {
         if known.0 != 0 || capturing != hip_sys::hipStreamCaptureStatusNone {
             return Ok(());
         }
+        // The captures of this crate are of streams that HIP's answer leaves out, and none begins meanwhile.
         // SAFETY: the default stream of the current device. Its state does not matter.
-        unsafe { hip_sys::hipStreamQuery(ptr::null_mut()) };
-        self.pools().prepared.store(true, Ordering::Release);
+        let asked = apart_from_captures(|| unsafe { hip_sys::hipStreamQuery(ptr::null_mut()) });
+        self.pools().prepared.store(asked.is_some(), Ordering::Release);
         Ok(())
     }
 
