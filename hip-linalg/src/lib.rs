@@ -51,6 +51,7 @@ mod operands;
 mod pivots;
 mod place;
 mod scalar;
+mod shapes;
 mod shipped;
 mod vector;
 
@@ -67,6 +68,7 @@ pub use operands::{Form, Lowered, Operands, misfit};
 pub use pivots::{PivotIndex, Pivots};
 pub use place::{Batch, Mut, Place, Pointers, PointersMut, Ref};
 pub use scalar::{Scalar, ScalarRef};
+pub use shapes::{Misfit, Shape, Shapes};
 pub use shipped::Shipped;
 pub use vector::{Vector, VectorMut, VectorRef};
 

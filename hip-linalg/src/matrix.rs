@@ -540,6 +540,11 @@ impl<P: Place> Packed<P> {
     pub fn into_place(self) -> P {
         self.place
     }
+
+    /// Returns the location of the elements.
+    pub(crate) fn place(&self) -> &P {
+        &self.place
+    }
 }
 
 macro_rules! packed {

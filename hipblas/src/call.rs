@@ -1,16 +1,14 @@
 //! One call: its operands, its form, its errors.
 
 use std::ffi::c_void;
-use std::fmt::Write as _;
 use std::ptr::NonNull;
 
 use hip::{Status, sys};
 use hip_linalg::{
-    BandRef, Batch, Factor, Form, Forms, Lowered, MatrixMut, MatrixRef, Operands, PackedMut, PackedRef, Scalar,
-    ScalarRef, VectorMut, VectorRef,
+    BandRef, Batch, Factor, Form, Forms, Lowered, MatrixMut, MatrixRef, Misfit, Operands, PackedMut, PackedRef, Scalar,
+    ScalarRef, Shape, Shapes, VectorMut, VectorRef,
 };
 use hipblas_sys::MissingValue;
-use smallvec::SmallVec;
 
 use crate::raw::{BINDING, hipblasStatus_t};
 use crate::workspace::Growth;
@@ -21,21 +19,11 @@ pub(crate) fn invalid(what: &'static str, value: impl Into<String>, allowed: imp
     Error::Invalid { what, value: value.into(), allowed: allowed.into() }
 }
 
-/// Returns an error unless the lengths or orders are the same.
-pub(crate) fn fits(what: &'static str, found: usize, needed: usize, of: &str) -> Result<()> {
-    if found == needed { Ok(()) } else { Err(invalid(what, found.to_string(), format!("{needed}, {of}"))) }
-}
-
-/// Returns an error unless the shapes are the same.
-pub(crate) fn fits_shape(what: &'static str, found: (usize, usize), needed: (usize, usize), of: &str) -> Result<()> {
-    if found == needed {
-        return Ok(());
+impl From<Misfit> for Error {
+    fn from(Misfit { what, value, allowed }: Misfit) -> Self {
+        invalid(what, value, allowed)
     }
-    let needed = format!("{} x {}, {of}", needed.0, needed.1);
-    Err(invalid(what, format!("{} x {}", found.0, found.1), needed))
 }
-
-type Shapes = SmallVec<[(&'static str, usize, usize); 4]>;
 
 pub(crate) struct Call<'a> {
     blas: &'a Blas,
@@ -51,12 +39,39 @@ pub(crate) struct Found {
 }
 
 impl Blas {
-    pub(crate) fn start(&self) -> Call<'_> {
-        Call { blas: self, operands: Operands::on(self.stream()), shapes: SmallVec::new() }
+    /// Starts a call with the name and the shapes that its errors state.
+    pub(crate) fn start<const N: usize>(&self, name: &'static str, shapes: [(&'static str, Shape); N]) -> Call<'_> {
+        Call { blas: self, operands: Operands::on(self.stream()), shapes: Shapes::of(name, shapes) }
     }
 }
 
 impl<'a> Call<'a> {
+    /// Returns an error unless the lengths or orders are the same.
+    pub(crate) fn fits(&self, what: &'static str, found: usize, needed: usize, of: &str) -> Result<()> {
+        Ok(self.shapes.fits(what, found, needed, of)?)
+    }
+
+    /// Returns an error unless the shapes are the same.
+    pub(crate) fn fits_shape(
+        &self,
+        what: &'static str,
+        found: (usize, usize),
+        needed: (usize, usize),
+        of: &str,
+    ) -> Result<()> {
+        Ok(self.shapes.fits_shape(what, found, needed, of)?)
+    }
+
+    /// Returns the error for an operand of a wrong size.
+    pub(crate) fn misfit(&self, what: &'static str, value: impl Into<String>, allowed: impl Into<String>) -> Error {
+        self.shapes.misfit(what, value, allowed.into()).into()
+    }
+
+    /// Adds the call and its shapes to an error about operands.
+    fn explain<R>(&self, result: hip::Result<R>) -> Result<R> {
+        result.map_err(|error| self.shapes.explain(error).into())
+    }
+
     pub(crate) fn size(&mut self, size: usize) -> i64 {
         self.operands.size(size)
     }
@@ -70,38 +85,38 @@ impl<'a> Call<'a> {
     }
 
     pub(crate) fn vector<T>(&mut self, what: &'static str, vector: &VectorRef<'a, T>) -> Result<Lowered> {
-        self.shapes.push((what, vector.len(), 1));
-        Ok(self.operands.vector(what, vector)?)
+        let result = self.operands.vector(what, vector);
+        self.explain(result)
     }
 
     pub(crate) fn vector_mut<T>(&mut self, what: &'static str, vector: VectorMut<'a, T>) -> Result<Lowered> {
-        self.shapes.push((what, vector.len(), 1));
-        Ok(self.operands.vector_mut(what, vector)?)
+        let result = self.operands.vector_mut(what, vector);
+        self.explain(result)
     }
 
     pub(crate) fn matrix<T>(&mut self, what: &'static str, matrix: &MatrixRef<'a, T>) -> Result<Lowered> {
-        self.shapes.push((what, matrix.rows(), matrix.cols()));
-        Ok(self.operands.matrix(what, matrix)?)
+        let result = self.operands.matrix(what, matrix);
+        self.explain(result)
     }
 
     pub(crate) fn matrix_mut<T>(&mut self, what: &'static str, matrix: MatrixMut<'a, T>) -> Result<Lowered> {
-        self.shapes.push((what, matrix.rows(), matrix.cols()));
-        Ok(self.operands.matrix_mut(what, matrix)?)
+        let result = self.operands.matrix_mut(what, matrix);
+        self.explain(result)
     }
 
     pub(crate) fn packed<T>(&mut self, what: &'static str, triangle: &PackedRef<'a, T>) -> Result<Lowered> {
-        self.shapes.push((what, triangle.order(), triangle.order()));
-        Ok(self.operands.packed(what, triangle)?)
+        let result = self.operands.packed(what, triangle);
+        self.explain(result)
     }
 
     pub(crate) fn packed_mut<T>(&mut self, what: &'static str, triangle: PackedMut<'a, T>) -> Result<Lowered> {
-        self.shapes.push((what, triangle.order(), triangle.order()));
-        Ok(self.operands.packed_mut(what, triangle)?)
+        let result = self.operands.packed_mut(what, triangle);
+        self.explain(result)
     }
 
     pub(crate) fn band<T>(&mut self, what: &'static str, band: &BandRef<'a, T>) -> Result<Lowered> {
-        self.shapes.push((what, band.rows_cols().0, band.rows_cols().1));
-        Ok(self.operands.band(what, band)?)
+        let result = self.operands.band(what, band);
+        self.explain(result)
     }
 
     pub(crate) fn operands(&mut self) -> &mut Operands<'a> {
@@ -110,12 +125,12 @@ impl<'a> Call<'a> {
 
     /// Returns the form for these operands, and the function.
     pub(crate) fn find(&self, forms: &'static Forms) -> Result<Found> {
-        let form = self.operands.form()?;
+        let form = self.explain(self.operands.form())?;
         let name = forms.name(form);
         match forms.get(form, &BINDING) {
             Ok(function) => Ok(Found { function, form, name }),
             Err(why) => {
-                check(hipblasStatus_t::missing(why), name, || asked(&self.shapes, form))?;
+                check(hipblasStatus_t::missing(why), name, || self.shapes.operands())?;
                 Err(invalid("the function", name, "in the library"))
             }
         }
@@ -145,7 +160,7 @@ impl<'a> Call<'a> {
         let done = unsafe {
             blas.handle.call(operands, &factors, |handle, factors| {
                 let status = growth.call(handle, stream, bytes, || make(factors)(function, form, handle));
-                check(status, name, || asked(&shapes, form))
+                check(status, name, || shapes.operands())
             })
         };
         growth.settle(blas.stream(), name, &mut workspace)?;
@@ -170,7 +185,7 @@ impl<'a> Call<'a> {
         let done = unsafe {
             blas.handle.call_with_device_result(operands, |handle| {
                 let status = growth.call(handle, stream, bytes, || call.clone()(function, form, handle));
-                check(status, name, || asked(&shapes, form))
+                check(status, name, || shapes.operands())
             })
         };
         growth.settle(blas.stream(), name, &mut workspace)?;
@@ -200,7 +215,7 @@ impl<'a> Call<'a> {
         let done = unsafe {
             blas.handle.call_for_number(operands, |handle, number| {
                 let call = || make(number.cast_const())(function, form, handle);
-                check(growth.call(handle, stream, bytes, call), name, || asked(&shapes, form))
+                check(growth.call(handle, stream, bytes, call), name, || shapes.operands())
             })
         };
         growth.settle(blas.stream(), name, &mut workspace)?;
@@ -256,19 +271,7 @@ impl<'a> Call<'a> {
         // SAFETY: as in `run`; the host memory that the call writes belongs to the caller, which waits.
         unsafe {
             blas.handle
-                .call_blocking(operands, |handle| check(call(function, form, handle), name, || asked(&shapes, form)))
+                .call_blocking(operands, |handle| check(call(function, form, handle), name, || shapes.operands()))
         }
     }
-}
-
-/// Describes the request, for errors.
-fn asked(shapes: &Shapes, form: Form) -> String {
-    let mut text = String::new();
-    for (index, (what, rows, cols)) in shapes.iter().enumerate() {
-        let _ = write!(text, "{}{what} {rows} x {cols}", if index == 0 { "" } else { ", " });
-    }
-    if form.batch != Batch::One {
-        let _ = write!(text, ", {:?}", form.batch);
-    }
-    text
 }

@@ -8,7 +8,7 @@ use hip::interop::Element;
 use hip_linalg::{Batch, Lowered, MatrixMut, MatrixRef, Scalar, ScalarRef, VectorMut, VectorRef};
 use num_complex::{Complex32, Complex64};
 
-use crate::call::{fits, invalid};
+use crate::call::{Call, invalid};
 use crate::level2::output;
 use crate::level3::product_fits;
 use crate::raw::{self, Api};
@@ -157,12 +157,12 @@ impl Blas {
         c: impl Into<MatrixMut<'a, C>>,
     ) -> Result<()> {
         let (a, b, c) = (a.into(), b.into(), c.into());
-        product_fits(&a, &b, &c)?;
+        let mut call = self.start("gemm_ex", [("A", (&a).into()), ("B", (&b).into()), ("C", (&c).into())]);
+        product_fits(&call, &a, &b, &c)?;
         let (a, b, c) = if output(&c)? { (b.t(), a.t(), c.t()) } else { (a, b, c) };
         let (ta, tb) = (a.op().code::<C>("A")?, b.op().code::<C>("B")?);
         let compute = compute_code::<S>(compute)?;
         let (input, out) = (type_code::<A>(), type_code::<C>());
-        let mut call = self.start();
         let (m, n, k) = (call.size(c.rows()), call.size(c.cols()), call.size(a.cols()));
         let factors = [call.factor("alpha", alpha)?, call.factor("beta", beta)?];
         let (a, b, c) = (call.matrix("A", &a)?, call.matrix("B", &b)?, call.matrix_mut("C", c)?);
@@ -185,9 +185,9 @@ impl Blas {
         y: impl Into<VectorMut<'a, T>>,
     ) -> Result<()> {
         let (x, y) = (x.into(), y.into());
-        fits("the length of y", y.len(), x.len(), "as x")?;
+        let mut call = self.start("axpy_ex", [("x", (&x).into()), ("y", (&y).into())]);
+        call.fits("the length of y", y.len(), x.len(), "as x")?;
         let (element, execution) = (type_code::<T>(), type_code::<E>());
-        let mut call = self.start();
         let n = call.size(x.len());
         let alpha = call.factor("alpha", alpha)?;
         let (x, y) = (call.vector("x", &x)?, call.vector_mut("y", y)?);
@@ -208,7 +208,7 @@ impl Blas {
     ) -> Result<()> {
         let x = x.into().forward();
         let (element, factor, execution) = (type_code::<T>(), type_code::<A>(), type_code::<T::Execution>());
-        let mut call = self.start();
+        let mut call = self.start("scal_ex", [("x", (&x).into())]);
         let n = call.size(x.len());
         let alpha = call.factor("alpha", alpha)?;
         let x = call.vector_mut("x", x)?;
@@ -250,11 +250,12 @@ impl Blas {
         out: DeviceSliceMut<'a, T>,
         conjugated: bool,
     ) -> Result<()> {
-        fits("the length of y", y.len(), x.len(), "as x")?;
+        let mut call =
+            self.start(if conjugated { "dotc_ex" } else { "dot_ex" }, [("x", (&x).into()), ("y", (&y).into())]);
+        call.fits("the length of y", y.len(), x.len(), "as x")?;
         let batch = if x.batch_size() == Batch::One { y.batch_size() } else { x.batch_size() };
-        long_enough(out.len(), batch)?;
+        long_enough(&call, out.len(), batch)?;
         let (element, execution) = (type_code::<T>(), type_code::<E>());
-        let mut call = self.start();
         let n = call.size(x.len());
         let (x, y) = (call.vector("x", &x)?, call.vector("y", &y)?);
         let out = call.operands().slice_mut("the results", out)?.cast_const();
@@ -279,9 +280,9 @@ impl Blas {
         out: impl Into<DeviceSliceMut<'a, T::Real>>,
     ) -> Result<()> {
         let (x, out) = (x.into().forward(), out.into());
-        long_enough(out.len(), x.batch_size())?;
+        let mut call = self.start("nrm2_ex", [("x", (&x).into())]);
+        long_enough(&call, out.len(), x.batch_size())?;
         let (element, real, execution) = (type_code::<T>(), type_code::<T::Real>(), type_code::<E::Real>());
-        let mut call = self.start();
         let n = call.size(x.len());
         let x = call.vector("x", &x)?;
         let out = call.operands().slice_mut("the results", out)?.cast_const();
@@ -301,9 +302,9 @@ impl Blas {
         s: impl Into<ScalarRef<'a, T>>,
     ) -> Result<()> {
         let (x, y) = (x.into(), y.into());
-        fits("the length of y", y.len(), x.len(), "as x")?;
+        let mut call = self.start("rot_ex", [("x", (&x).into()), ("y", (&y).into())]);
+        call.fits("the length of y", y.len(), x.len(), "as x")?;
         let (element, execution) = (type_code::<T>(), type_code::<E>());
-        let mut call = self.start();
         let n = call.size(x.len());
         let factors = [call.factor("c", c)?, call.factor("s", s)?];
         let (x, y) = (call.vector_mut("x", x)?, call.vector_mut("y", y)?);
@@ -326,13 +327,13 @@ fn rot(
     raw::rot_ex(n, x, y, c, s, element, execution)
 }
 
-fn long_enough(len: usize, batch: Batch) -> Result<()> {
+fn long_enough(call: &Call<'_>, len: usize, batch: Batch) -> Result<()> {
     let needed = match batch {
         Batch::One => 1,
         Batch::Strided(count) | Batch::Pointers(count) => count,
     };
     if len < needed {
-        return Err(invalid("the memory of the results", len.to_string(), format!("at least {needed} elements")));
+        return Err(call.misfit("the memory of the results", len.to_string(), format!("at least {needed} elements")));
     }
     Ok(())
 }

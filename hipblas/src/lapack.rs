@@ -5,7 +5,7 @@ use std::ffi::c_int;
 use hip::DeviceSliceMut;
 use hip_linalg::{Batch, Lowered, MatrixMut, MatrixRef, Pivots, Scalar, VectorMut};
 
-use crate::call::{Call, fits, invalid};
+use crate::call::{Call, invalid};
 use crate::raw::{self, *};
 use crate::{Blas, Result};
 
@@ -26,20 +26,20 @@ fn count(batch: Batch) -> usize {
 
 /// Names the pivots of matrices of this order: the pivots of each matrix follow those of the previous one.
 fn pivots_of<'a>(call: &mut Call<'a>, pivots: &'a Pivots, order: usize, members: usize) -> Result<Lowered> {
-    check_pivots(pivots, order, members)?;
+    check_pivots(call, pivots, order, members)?;
     let pointer = call.operands().slice("the pivots", pivots.as_slice())?.cast_mut();
     Ok(Lowered { pointer, step: 1, stride: order as i64 })
 }
 
-fn check_pivots(pivots: &Pivots, order: usize, members: usize) -> Result<()> {
-    fits("the members of the pivots", pivots.members(), members, "as A")?;
-    fits("the pivots", pivots.len(), order, "the order of A")?;
-    fits("the rows of the pivots", pivots.rows(), order, "the order of A")
+fn check_pivots(call: &Call<'_>, pivots: &Pivots, order: usize, members: usize) -> Result<()> {
+    call.fits("the members of the pivots", pivots.members(), members, "as A")?;
+    call.fits("the pivots", pivots.len(), order, "the order of A")?;
+    call.fits("the rows of the pivots", pivots.rows(), order, "the order of A")
 }
 
 fn info<'a>(call: &mut Call<'a>, info: DeviceSliceMut<'a, c_int>, members: usize) -> Result<*const std::ffi::c_void> {
     if info.len() < members {
-        return Err(invalid("the length of info", info.len().to_string(), format!("at least {members}")));
+        return Err(call.misfit("the length of info", info.len().to_string(), format!("at least {members}")));
     }
     Ok(call.operands().slice_mut("info", info)?.cast_const())
 }
@@ -69,11 +69,11 @@ impl Blas {
         info: impl Into<DeviceSliceMut<'a, c_int>>,
     ) -> Result<()> {
         let a = a.into();
+        let mut call = self.start("getrf", [("A", (&a).into())]);
         as_stored("A", &a)?;
-        fits("the columns of A", a.cols(), a.rows(), "its rows")?;
+        call.fits("the columns of A", a.cols(), a.rows(), "its rows")?;
         let (order, members) = (a.rows(), count(a.batch_size()));
-        check_pivots(pivots, order, members)?;
-        let mut call = self.start();
+        check_pivots(&call, pivots, order, members)?;
         let n = call.size(order);
         let a = call.matrix_mut("A", a)?;
         // SAFETY: the library writes row indices of A there.
@@ -105,12 +105,12 @@ impl Blas {
         b: impl Into<MatrixMut<'a, T>>,
     ) -> Result<()> {
         let (a, b) = (a.into(), b.into());
+        let mut call = self.start("getrs", [("A", (&a).into()), ("B", (&b).into())]);
         as_stored("B", &b)?;
-        fits("the columns of A", a.cols(), a.rows(), "its rows")?;
-        fits("the rows of B", b.rows(), a.rows(), "the order of A")?;
+        call.fits("the columns of A", a.cols(), a.rows(), "its rows")?;
+        call.fits("the rows of B", b.rows(), a.rows(), "the order of A")?;
         let op = a.op().code::<T>("A")?;
         let (order, members) = (a.rows(), count(b.batch_size()));
-        let mut call = self.start();
         let (n, nrhs) = (call.size(order), call.size(b.cols()));
         let pivots = pivots_of(&mut call, pivots, order, members)?;
         let (a, b) = (call.matrix("A", &a)?, call.matrix_mut("B", b)?);
@@ -143,6 +143,7 @@ impl Blas {
         info: impl Into<DeviceSliceMut<'a, c_int>>,
     ) -> Result<()> {
         let (a, inverse) = (a.into(), inverse.into());
+        let mut call = self.start("getri", [("A", (&a).into()), ("the inverse", (&inverse).into())]);
         as_stored("the inverse", &inverse)?;
         if a.op().code::<T>("A")? != 111 {
             return Err(invalid("A", format!("{:?} in memory", a.op()), "as it is in memory, column-major"));
@@ -151,10 +152,9 @@ impl Blas {
             return Err(invalid("A", format!("{:?}", a.batch_size()), "a batch of pointers: the library has no other"));
         };
         let order = a.rows();
-        fits("the columns of A", a.cols(), order, "its rows")?;
-        fits("the rows of the inverse", inverse.rows(), order, "as A")?;
-        fits("the columns of the inverse", inverse.cols(), order, "as A")?;
-        let mut call = self.start();
+        call.fits("the columns of A", a.cols(), order, "its rows")?;
+        call.fits("the rows of the inverse", inverse.rows(), order, "as A")?;
+        call.fits("the columns of the inverse", inverse.cols(), order, "as A")?;
         let n = call.size(order);
         let pivots = pivots_of(&mut call, pivots, order, members)?;
         let (a, inverse) = (call.matrix("A", &a)?, call.matrix_mut("the inverse", inverse)?);
@@ -187,12 +187,12 @@ impl Blas {
         tau: impl Into<VectorMut<'a, T>>,
     ) -> Result<()> {
         let (a, tau) = (a.into(), tau.into());
+        let mut call = self.start("geqrf", [("A", (&a).into()), ("tau", (&tau).into())]);
         as_stored("A", &a)?;
-        fits("the length of tau", tau.len(), a.rows().min(a.cols()), "the smaller side of A")?;
+        call.fits("the length of tau", tau.len(), a.rows().min(a.cols()), "the smaller side of A")?;
         if tau.increment() != 1 {
             return Err(invalid("the increment of tau", tau.increment().to_string(), "1"));
         }
-        let mut call = self.start();
         let (m, n) = (call.size(a.rows()), call.size(a.cols()));
         let (a, tau) = (call.matrix_mut("A", a)?, call.vector_mut("tau", tau)?);
         let mut info: c_int = 0;
@@ -227,16 +227,16 @@ impl Blas {
         info: impl Into<DeviceSliceMut<'a, c_int>>,
     ) -> Result<()> {
         let (a, b) = (a.into(), b.into());
+        let mut call = self.start("gels", [("A", (&a).into()), ("B", (&b).into())]);
         as_stored("A", &a)?;
         as_stored("B", &b)?;
-        fits("the rows of B", b.rows(), a.rows().max(a.cols()), "the longer side of A")?;
+        call.fits("the rows of B", b.rows(), a.rows().max(a.cols()), "the longer side of A")?;
         let members = count(a.batch_size());
         let op = match (transposed, T::COMPLEX) {
             (false, _) => 111,
             (true, false) => 112,
             (true, true) => 113,
         };
-        let mut call = self.start();
         let (m, n, nrhs) = (call.size(a.rows()), call.size(a.cols()), call.size(b.cols()));
         let (a, b) = (call.matrix_mut("A", a)?, call.matrix_mut("B", b)?);
         let on_device = self::info(&mut call, info.into(), members)?;

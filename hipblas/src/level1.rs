@@ -5,7 +5,7 @@ use std::ffi::c_int;
 use hip::DeviceSliceMut;
 use hip_linalg::{Batch, Scalar, ScalarRef, VectorMut, VectorRef};
 
-use crate::call::{Call, fits, invalid};
+use crate::call::{Call, invalid};
 use crate::raw::{self, *};
 use crate::{Blas, Result, range};
 
@@ -33,7 +33,8 @@ fn result_into<'a, T: Scalar>(
         Batch::Strided(count) | Batch::Pointers(count) => count,
     };
     if out.len() < needed {
-        return Err(invalid("the memory of the results", out.len().to_string(), format!("at least {needed} elements")));
+        let found = out.len().to_string();
+        return Err(call.misfit("the memory of the results", found, format!("at least {needed} elements")));
     }
     Ok(call.operands().slice_mut("the results", out)?)
 }
@@ -49,7 +50,7 @@ macro_rules! reductions {
         pub fn $name<'a, T: $trait>(&'a self, x: impl Into<VectorRef<'a, T>>) -> Result<T::Real> {
             // BLAS treats a vector with a negative increment as empty here; the order makes no difference.
             let x = x.into().forward();
-            let mut call = self.start();
+            let mut call = self.start(stringify!($name), [("x", (&x).into())]);
             let n = call.size(x.len());
             let lowered = call.vector("x", &x)?;
             let found = call.run_for_number(T::forms(), |result| raw::$name(n, lowered, result))?;
@@ -68,7 +69,7 @@ macro_rules! reductions {
         ) -> Result<()> {
             // BLAS treats a vector with a negative increment as empty here; the order makes no difference.
             let x = x.into().forward();
-            let mut call = self.start();
+            let mut call = self.start(stringify!($into), [("x", (&x).into())]);
             let n = call.size(x.len());
             let batch = x.batch_size();
             let x = call.vector("x", &x)?;
@@ -89,7 +90,7 @@ macro_rules! indices {
         #[doc(alias($($alias),*))]
         pub fn $name<'a, T: $trait>(&'a self, x: impl Into<VectorRef<'a, T>>) -> Result<Option<usize>> {
             let x = forwards(x.into())?;
-            let mut call = self.start();
+            let mut call = self.start(stringify!($name), [("x", (&x).into())]);
             let n = call.size(x.len());
             let x = call.vector("x", &x)?;
             let wide = call.find(T::forms())?.form.wide;
@@ -111,7 +112,7 @@ macro_rules! indices {
             out: impl Into<DeviceSliceMut<'a, c_int>>,
         ) -> Result<()> {
             let x = forwards(x.into())?;
-            let mut call = self.start();
+            let mut call = self.start(stringify!($into), [("x", (&x).into())]);
             let n = call.size(x.len());
             let batch = x.batch_size();
             let x = call.vector("x", &x)?;
@@ -151,8 +152,8 @@ macro_rules! inner_products {
             y: impl Into<VectorRef<'a, T>>,
         ) -> Result<T> {
             let (x, y) = (x.into(), y.into());
-            fits("the length of y", y.len(), x.len(), "as x")?;
-            let mut call = self.start();
+            let mut call = self.start(stringify!($name), [("x", (&x).into()), ("y", (&y).into())]);
+            call.fits("the length of y", y.len(), x.len(), "as x")?;
             let n = call.size(x.len());
             let (x, y) = (call.vector("x", &x)?, call.vector("y", &y)?);
             call.run_for_number(T::forms(), |result| raw::$name(n, x, y, result))
@@ -169,8 +170,8 @@ macro_rules! inner_products {
             out: impl Into<DeviceSliceMut<'a, T>>,
         ) -> Result<()> {
             let (x, y) = (x.into(), y.into());
-            fits("the length of y", y.len(), x.len(), "as x")?;
-            let mut call = self.start();
+            let mut call = self.start(stringify!($into), [("x", (&x).into()), ("y", (&y).into())]);
+            call.fits("the length of y", y.len(), x.len(), "as x")?;
             let n = call.size(x.len());
             let batch = if x.batch_size() == Batch::One { y.batch_size() } else { x.batch_size() };
             let (x, y) = (call.vector("x", &x)?, call.vector("y", &y)?);
@@ -187,7 +188,7 @@ impl Blas {
         if x.is_empty() || range::is_norm(found, x.len()) {
             return Ok(found);
         }
-        let mut call = self.start();
+        let mut call = self.start("nrm2", [("x", (&x).into())]);
         let lowered = call.vector("x", &x)?;
         let mut norm = range::Norm::default();
         call.read_blocking(lowered, x.len(), |elements: &[T]| norm.add(elements))?;
@@ -224,8 +225,8 @@ impl Blas {
         y: impl Into<VectorMut<'a, T>>,
     ) -> Result<()> {
         let (x, y) = (x.into(), y.into());
-        fits("the length of y", y.len(), x.len(), "as x")?;
-        let mut call = self.start();
+        let mut call = self.start("axpy", [("x", (&x).into()), ("y", (&y).into())]);
+        call.fits("the length of y", y.len(), x.len(), "as x")?;
         let n = call.size(x.len());
         let alpha = call.factor("alpha", alpha)?;
         let (x, y) = (call.vector("x", &x)?, call.vector_mut("y", y)?);
@@ -256,7 +257,7 @@ impl Blas {
         x: impl Into<VectorMut<'a, T>>,
     ) -> Result<()> {
         let x = x.into().forward();
-        let mut call = self.start();
+        let mut call = self.start("scal", [("x", (&x).into())]);
         let n = call.size(x.len());
         let alpha = call.factor("alpha", alpha)?;
         let x = call.vector_mut("x", x)?;
@@ -279,8 +280,8 @@ impl Blas {
     ))]
     pub fn copy<'a, T: Copy>(&'a self, x: impl Into<VectorRef<'a, T>>, y: impl Into<VectorMut<'a, T>>) -> Result<()> {
         let (x, y) = (x.into(), y.into());
-        fits("the length of y", y.len(), x.len(), "as x")?;
-        let mut call = self.start();
+        let mut call = self.start("copy", [("x", (&x).into()), ("y", (&y).into())]);
+        call.fits("the length of y", y.len(), x.len(), "as x")?;
         let n = call.size(x.len());
         let (x, y) = (call.vector("x", &x)?, call.vector_mut("y", y)?);
         call.run(T::forms(), [], |[]| raw::copy(n, x, y))
@@ -302,8 +303,8 @@ impl Blas {
     ))]
     pub fn swap<'a, T: Swap>(&'a self, x: impl Into<VectorMut<'a, T>>, y: impl Into<VectorMut<'a, T>>) -> Result<()> {
         let (x, y) = (x.into(), y.into());
-        fits("the length of y", y.len(), x.len(), "as x")?;
-        let mut call = self.start();
+        let mut call = self.start("swap", [("x", (&x).into()), ("y", (&y).into())]);
+        call.fits("the length of y", y.len(), x.len(), "as x")?;
         let n = call.size(x.len());
         let (x, y) = (call.vector_mut("x", x)?, call.vector_mut("y", y)?);
         call.run(T::forms(), [], |[]| raw::swap(n, x, y))
@@ -352,8 +353,8 @@ impl Blas {
         s: impl Into<ScalarRef<'a, S>>,
     ) -> Result<()> {
         let (x, y) = (x.into(), y.into());
-        fits("the length of y", y.len(), x.len(), "as x")?;
-        let mut call = self.start();
+        let mut call = self.start("rot", [("x", (&x).into()), ("y", (&y).into())]);
+        call.fits("the length of y", y.len(), x.len(), "as x")?;
         let n = call.size(x.len());
         let factors = [call.factor("c", c)?, call.factor("s", s)?];
         let (x, y) = (call.vector_mut("x", x)?, call.vector_mut("y", y)?);
@@ -379,7 +380,7 @@ impl Blas {
         let power = range::power(&[a, b]);
         let scaled = |x| range::times_power(x, power);
         let (mut a, mut b, mut c, mut s) = (scaled(a), scaled(b), T::Real::ZERO, T::ZERO);
-        let call = self.start();
+        let call = self.start("rotg", []);
         let on_host = |pointer: *mut std::ffi::c_void| hip_linalg::Lowered { pointer, step: 0, stride: 0 };
         let operands = [(&raw mut a).cast(), (&raw mut b).cast(), (&raw mut c).cast(), (&raw mut s).cast()];
         let [a_, b_, c_, s_] = operands.map(on_host);
@@ -403,10 +404,17 @@ impl Blas {
         s: impl Into<VectorMut<'a, T>>,
     ) -> Result<()> {
         let (a, b, c, s) = (a.into(), b.into(), c.into(), s.into());
-        for len in [a.len(), b.len(), c.len(), s.len()] {
-            fits("the length of a vector", len, 1, "a number")?;
+        let mut call = self
+            .start("rotg_in_place", [("a", (&a).into()), ("b", (&b).into()), ("c", (&c).into()), ("s", (&s).into())]);
+        let lengths = [
+            ("the length of a", a.len()),
+            ("the length of b", b.len()),
+            ("the length of c", c.len()),
+            ("the length of s", s.len()),
+        ];
+        for (what, len) in lengths {
+            call.fits(what, len, 1, "a number")?;
         }
-        let mut call = self.start();
         let (a, b) = (call.vector_mut("a", a)?, call.vector_mut("b", b)?);
         let (c, s) = (call.vector_mut("c", c)?, call.vector_mut("s", s)?);
         call.run_into(T::forms(), raw::rotg(a, b, c, s))
@@ -425,9 +433,9 @@ impl Blas {
         param: impl Into<VectorRef<'a, T>>,
     ) -> Result<()> {
         let (x, y, param) = (x.into(), y.into(), param.into());
-        fits("the length of y", y.len(), x.len(), "as x")?;
-        five(param.len(), param.increment())?;
-        let mut call = self.start();
+        let mut call = self.start("rotm", [("x", (&x).into()), ("y", (&y).into()), ("param", (&param).into())]);
+        call.fits("the length of y", y.len(), x.len(), "as x")?;
+        five(&call, param.len(), param.increment())?;
         let n = call.size(x.len());
         let (x, y, param) = (call.vector_mut("x", x)?, call.vector_mut("y", y)?, call.vector("param", &param)?);
         call.run_into(T::forms(), raw::rotm(n, x, y, param))
@@ -448,18 +456,33 @@ impl Blas {
         param: impl Into<VectorMut<'a, T>>,
     ) -> Result<()> {
         let (d1, d2, x1, y1, param) = (d1.into(), d2.into(), x1.into(), y1.into(), param.into());
-        for len in [d1.len(), d2.len(), x1.len(), y1.len()] {
-            fits("the length of a vector", len, 1, "a number")?;
+        let mut call = self.start(
+            "rotmg",
+            [
+                ("d1", (&d1).into()),
+                ("d2", (&d2).into()),
+                ("x1", (&x1).into()),
+                ("y1", (&y1).into()),
+                ("param", (&param).into()),
+            ],
+        );
+        let lengths = [
+            ("the length of d1", d1.len()),
+            ("the length of d2", d2.len()),
+            ("the length of x1", x1.len()),
+            ("the length of y1", y1.len()),
+        ];
+        for (what, len) in lengths {
+            call.fits(what, len, 1, "a number")?;
         }
-        five(param.len(), param.increment())?;
-        let mut call = self.start();
+        five(&call, param.len(), param.increment())?;
         let (d1, d2) = (call.vector_mut("d1", d1)?, call.vector_mut("d2", d2)?);
         let (x1, y1, param) = (call.vector_mut("x1", x1)?, call.vector("y1", &y1)?, call.vector_mut("param", param)?);
         call.run_into(T::forms(), raw::rotmg(d1, d2, x1, y1, param))
     }
 }
 
-fn five(len: usize, increment: isize) -> Result<()> {
-    fits("the length of param", len, 5, "the parameters of a modified rotation")?;
+fn five(call: &Call<'_>, len: usize, increment: isize) -> Result<()> {
+    call.fits("the length of param", len, 5, "the parameters of a modified rotation")?;
     if increment == 1 { Ok(()) } else { Err(invalid("the increment of param", increment.to_string(), "1")) }
 }

@@ -5,7 +5,7 @@ use hip_linalg::{
     VectorRef,
 };
 
-use crate::call::{fits, invalid};
+use crate::call::invalid;
 use crate::raw::{self, *};
 use crate::{Blas, Result};
 
@@ -66,11 +66,11 @@ macro_rules! symmetric_products {
         ) -> Result<()> {
             let (x, y) = (x.into(), y.into());
             let order = OrderOf::order_of(&a);
-            fits("the length of x", x.len(), order, "the order of the matrix")?;
-            fits("the length of y", y.len(), order, "the order of the matrix")?;
+            let mut call = self.start(stringify!($name), [("A", (&a).into()), ("x", (&x).into()), ("y", (&y).into())]);
+            call.fits("the length of x", x.len(), order, "the order of the matrix")?;
+            call.fits("the length of y", y.len(), order, "the order of the matrix")?;
             let uplo: fn(&$type<'_, T>) -> Result<u32> = $uplo;
             let uplo = uplo(&a)?;
-            let mut call = self.start();
             let n = call.size(order);
             $(let $k = call.size(a.diagonals().0 + a.diagonals().1);)?
             let factors = [call.factor("alpha", alpha)?, call.factor("beta", beta)?];
@@ -153,11 +153,11 @@ macro_rules! triangular {
         pub fn $name<'a, T: $trait>(&'a self, a: $type<'a, T>, x: impl Into<VectorMut<'a, T>>) -> Result<()> {
             let x = x.into();
             let order = OrderOf::order_of(&a);
-            fits("the length of x", x.len(), order, "the order of the matrix")?;
+            let mut call = self.start(stringify!($name), [("A", (&a).into()), ("x", (&x).into())]);
+            call.fits("the length of x", x.len(), order, "the order of the matrix")?;
             let uplo: fn(&$type<'_, T>) -> Result<Uplo> = $uplo;
             let op: fn(&$type<'_, T>) -> hip_linalg::Op = $op;
             let (uplo, op, diag) = (uplo(&a)?.code(), op(&a).code::<T>("a triangular matrix")?, a.diag_code());
-            let mut call = self.start();
             let n = call.size(order);
             $(let $k = call.size(a.diagonals().0 + a.diagonals().1);)?
             let (a, x) = (call.$lower("A", matrix_of(&a))?, call.vector_mut("x", x)?);
@@ -184,13 +184,11 @@ macro_rules! updates {
         ) -> Result<()> {
             let x = x.into();
             let order = a.order();
-            fits("the length of x", x.len(), order, "the order of the matrix")?;
-            $(
-                let $y = $y.into();
-                fits("the length of y", $y.len(), order, "the order of the matrix")?;
-            )?
+            $(let $y = $y.into();)?
+            let mut call = self.start(stringify!($name), [("x", (&x).into()), $(("y", (&$y).into()),)? ("A", (&a).into())]);
+            call.fits("the length of x", x.len(), order, "the order of the matrix")?;
+            $(call.fits("the length of y", $y.len(), order, "the order of the matrix")?;)?
             let uplo = Updated::uplo(&a, $hermitian)?;
-            let mut call = self.start();
             let n = call.size(order);
             let alpha = call.factor("alpha", alpha)?;
             let x = call.vector("x", &x)?;
@@ -258,11 +256,11 @@ impl Blas {
         y: impl Into<VectorMut<'a, T>>,
     ) -> Result<()> {
         let (a, x, y) = (a.into(), x.into(), y.into());
-        fits("the length of x", x.len(), a.cols(), "the columns of A")?;
-        fits("the length of y", y.len(), a.rows(), "the rows of A")?;
+        let mut call = self.start("gemv", [("A", (&a).into()), ("x", (&x).into()), ("y", (&y).into())]);
+        call.fits("the length of x", x.len(), a.cols(), "the columns of A")?;
+        call.fits("the length of y", y.len(), a.rows(), "the rows of A")?;
         let op = a.op().code::<T>("A")?;
         let stored = if a.op().transposed { (a.cols(), a.rows()) } else { (a.rows(), a.cols()) };
-        let mut call = self.start();
         let (m, n) = (call.size(stored.0), call.size(stored.1));
         let factors = [call.factor("alpha", alpha)?, call.factor("beta", beta)?];
         let (a, x, y) = (call.matrix("A", &a)?, call.vector("x", &x)?, call.vector_mut("y", y)?);
@@ -293,10 +291,10 @@ impl Blas {
     ) -> Result<()> {
         let (x, y) = (x.into(), y.into());
         let (rows, cols) = a.rows_cols();
-        fits("the length of x", x.len(), cols, "the columns of A")?;
-        fits("the length of y", y.len(), rows, "the rows of A")?;
+        let mut call = self.start("gbmv", [("A", (&a).into()), ("x", (&x).into()), ("y", (&y).into())]);
+        call.fits("the length of x", x.len(), cols, "the columns of A")?;
+        call.fits("the length of y", y.len(), rows, "the rows of A")?;
         let op = a.matrix().op().code::<T>("A")?;
-        let mut call = self.start();
         let (m, n) = (call.size(a.shape().0), call.size(a.shape().1));
         let (kl, ku) = (call.size(a.diagonals().0), call.size(a.diagonals().1));
         let factors = [call.factor("alpha", alpha)?, call.factor("beta", beta)?];
@@ -326,11 +324,11 @@ impl Blas {
         a: impl Into<MatrixMut<'a, T>>,
     ) -> Result<()> {
         let (x, y, a) = (x.into(), y.into(), a.into());
-        fits("the length of x", x.len(), a.rows(), "the rows of A")?;
-        fits("the length of y", y.len(), a.cols(), "the columns of A")?;
+        let mut call = self.start("ger", [("x", (&x).into()), ("y", (&y).into()), ("A", (&a).into())]);
+        call.fits("the length of x", x.len(), a.rows(), "the rows of A")?;
+        call.fits("the length of y", y.len(), a.cols(), "the columns of A")?;
         // For a matrix that is transposed in memory, the vectors change places.
         let (x, y, a) = if output(&a)? { (y, x, a.t()) } else { (x, y, a) };
-        let mut call = self.start();
         let (m, n) = (call.size(x.len()), call.size(y.len()));
         let alpha = call.factor("alpha", alpha)?;
         let (x, y, a) = (call.vector("x", &x)?, call.vector("y", &y)?, call.matrix_mut("A", a)?);
@@ -350,12 +348,12 @@ impl Blas {
         a: impl Into<MatrixMut<'a, T>>,
     ) -> Result<()> {
         let (x, y, a) = (x.into(), y.into(), a.into());
-        fits("the length of x", x.len(), a.rows(), "the rows of A")?;
-        fits("the length of y", y.len(), a.cols(), "the columns of A")?;
+        let mut call = self.start("gerc", [("x", (&x).into()), ("y", (&y).into()), ("A", (&a).into())]);
+        call.fits("the length of x", x.len(), a.rows(), "the rows of A")?;
+        call.fits("the length of y", y.len(), a.cols(), "the columns of A")?;
         if output(&a)? {
             return Err(invalid("A", "row-major", "column-major: BLAS does not conjugate the first vector"));
         }
-        let mut call = self.start();
         let (m, n) = (call.size(x.len()), call.size(y.len()));
         let alpha = call.factor("alpha", alpha)?;
         let (x, y, a) = (call.vector("x", &x)?, call.vector("y", &y)?, call.matrix_mut("A", a)?);

@@ -2,7 +2,7 @@
 
 use hip_linalg::{MatrixMut, MatrixRef, Scalar, ScalarRef, Side, TriangleMut, TriangleRef, VectorRef};
 
-use crate::call::{fits, fits_shape, invalid};
+use crate::call::{Call, invalid};
 use crate::level2::{hermitian, output, symmetric, written};
 use crate::raw::{self, *};
 use crate::{Blas, Error, Result};
@@ -26,8 +26,9 @@ macro_rules! symmetric_products {
             c: impl Into<MatrixMut<'a, T>>,
         ) -> Result<()> {
             let (b, c) = (b.into(), c.into());
-            fits_shape("B", (b.rows(), b.cols()), (c.rows(), c.cols()), "as C")?;
-            fits("the order of A", a.order(), if side == Side::Left { c.rows() } else { c.cols() }, "as C has it")?;
+            let mut call = self.start(stringify!($name), [("A", (&a).into()), ("B", (&b).into()), ("C", (&c).into())]);
+            order_fits(&call, side, a.order(), (b.rows(), b.cols()))?;
+            call.fits_shape("C", (c.rows(), c.cols()), (b.rows(), b.cols()), "as B")?;
             let turned = output(&c)?;
             // The transpose of the whole equation: for a Hermitian matrix, that is the conjugate.
             let a = if turned { a.t() } else { a };
@@ -36,7 +37,6 @@ macro_rules! symmetric_products {
                 return Err(invalid("B", format!("{:?} in memory", b.op()), "as C is in memory"));
             }
             let (side, uplo) = (side.flipped_if(turned).code(), $uplo(&a)?);
-            let mut call = self.start();
             let (m, n) = (call.size(c.rows()), call.size(c.cols()));
             let factors = [call.factor("alpha", alpha)?, call.factor("beta", beta)?];
             let (a, b) = (call.matrix("A", a.matrix())?, call.matrix("B", &b)?);
@@ -77,14 +77,15 @@ macro_rules! rank_updates {
             c: TriangleMut<'a, T>,
         ) -> Result<()> {
             let a = a.into();
-            fits("the rows of A", a.rows(), c.order(), "as C")?;
+            $(let $b = $b.into();)?
+            let mut call = self.start(stringify!($name), [("A", (&a).into()), $(("B", (&$b).into()),)? ("C", (&c).into())]);
+            $(call.fits_shape("B", ($b.rows(), $b.cols()), (a.rows(), a.cols()), "as A")?;)?
+            call.fits("the order of C", c.order(), a.rows(), "the rows of A")?;
             // A Hermitian matrix that is transposed in memory is stored as its conjugate.
             let turned = $hermitian && T::COMPLEX && c.matrix().op().transposed && !c.matrix().op().conjugated;
             let (a, c) = if turned { (a.conj(), c.t()) } else { (a, c) };
             $(
-                let $b = $b.into();
                 let $b = if turned { $b.conj() } else { $b };
-                fits_shape("B", ($b.rows(), $b.cols()), (a.rows(), a.cols()), "as A")?;
                 if rank_op("B", &$b, $hermitian)? != rank_op("A", &a, $hermitian)? {
                     return Err(invalid("B", format!("{:?} in memory", $b.op()), "as A is in memory"));
                 }
@@ -93,7 +94,6 @@ macro_rules! rank_updates {
             )?
             let op = rank_op("A", &a, $hermitian)?;
             let uplo = written(&c, $hermitian)?;
-            let mut call = self.start();
             let (n, k) = (call.size(c.order()), call.size(a.cols()));
             let factors = [call.factor("alpha", alpha)?, call.factor("beta", beta)?];
             let a = call.matrix("A", &a)?;
@@ -151,11 +151,11 @@ impl Blas {
         c: impl Into<MatrixMut<'a, T>>,
     ) -> Result<()> {
         let (a, b, c) = (a.into(), b.into(), c.into());
-        product_fits(&a, &b, &c)?;
+        let mut call = self.start("gemm", [("A", (&a).into()), ("B", (&b).into()), ("C", (&c).into())]);
+        product_fits(&call, &a, &b, &c)?;
         // The transpose of a product is the product of the transposes in the other order.
         let (a, b, c) = if output(&c)? { (b.t(), a.t(), c.t()) } else { (a, b, c) };
         let (ta, tb) = (a.op().code::<T>("A")?, b.op().code::<T>("B")?);
-        let mut call = self.start();
         let (m, n, k) = (call.size(c.rows()), call.size(c.cols()), call.size(a.cols()));
         let factors = [call.factor("alpha", alpha)?, call.factor("beta", beta)?];
         let (a, b, c) = (call.matrix("A", &a)?, call.matrix("B", &b)?, call.matrix_mut("C", c)?);
@@ -198,9 +198,9 @@ impl Blas {
         b: impl Into<MatrixMut<'a, T>>,
     ) -> Result<()> {
         let b = b.into();
-        let (turned, codes) = triangular(side, &a, (b.rows(), b.cols()), output(&b)?)?;
+        let mut call = self.start("trmm", [("A", (&a).into()), ("B", (&b).into())]);
+        let (turned, codes) = triangular(&call, side, &a, (b.rows(), b.cols()), output(&b)?)?;
         let b = if turned { b.t() } else { b };
-        let mut call = self.start();
         let (m, n) = (call.size(b.rows()), call.size(b.cols()));
         let alpha = call.factor("alpha", alpha)?;
         let (a, b) = (call.matrix("A", a.matrix())?, call.matrix_mut("B", b)?);
@@ -225,13 +225,14 @@ impl Blas {
         c: impl Into<MatrixMut<'a, T>>,
     ) -> Result<()> {
         let (b, c) = (b.into(), c.into());
-        fits_shape("B", (b.rows(), b.cols()), (c.rows(), c.cols()), "as C")?;
-        let (turned, [side, uplo, op, diag]) = triangular(side, &a, (c.rows(), c.cols()), output(&c)?)?;
+        let mut call = self.start("trmm_to", [("A", (&a).into()), ("B", (&b).into()), ("C", (&c).into())]);
+        let shape = (b.rows(), b.cols());
+        let (turned, [side, uplo, op, diag]) = triangular(&call, side, &a, shape, output(&c)?)?;
+        call.fits_shape("C", (c.rows(), c.cols()), shape, "as B")?;
         let (b, c) = if turned { (b.t(), c.t()) } else { (b, c) };
         if b.op().code::<T>("B")? != 111 {
             return Err(invalid("B", format!("{:?} in memory", b.op()), "as C is in memory"));
         }
-        let mut call = self.start();
         let (m, n) = (call.size(c.rows()), call.size(c.cols()));
         let alpha = call.factor("alpha", alpha)?;
         let (a, b, c) = (call.matrix("A", a.matrix())?, call.matrix("B", &b)?, call.matrix_mut("C", c)?);
@@ -269,9 +270,9 @@ impl Blas {
         b: impl Into<MatrixMut<'a, T>>,
     ) -> Result<()> {
         let b = b.into();
-        let (turned, [side, uplo, op, diag]) = triangular(side, &a, (b.rows(), b.cols()), output(&b)?)?;
+        let mut call = self.start("trsm", [("A", (&a).into()), ("B", (&b).into())]);
+        let (turned, [side, uplo, op, diag]) = triangular(&call, side, &a, (b.rows(), b.cols()), output(&b)?)?;
         let b = if turned { b.t() } else { b };
-        let mut call = self.start();
         let (m, n) = (call.size(b.rows()), call.size(b.cols()));
         let alpha = call.factor("alpha", alpha)?;
         let (a, b) = (call.matrix("A", a.matrix())?, call.matrix_mut("B", b)?);
@@ -294,12 +295,12 @@ impl Blas {
         "cublasZtrtri"
     ))]
     pub fn trtri<'a, T: Trtri>(&'a self, a: TriangleRef<'a, T>, inverse: TriangleMut<'a, T>) -> Result<()> {
-        fits("the order of the inverse", inverse.order(), a.order(), "as A")?;
+        let mut call = self.start("trtri", [("A", (&a).into()), ("the inverse", (&inverse).into())]);
+        call.fits("the order of the inverse", inverse.order(), a.order(), "as A")?;
         if a.matrix().op() != inverse.matrix().op() || a.stored() != inverse.stored() {
             return Err(invalid("the triangle of the inverse", "another than that of A in memory", "the same"));
         }
         let (uplo, diag) = (a.stored().code(), a.diag_code());
-        let mut call = self.start();
         let n = call.size(a.order());
         let (a, inverse) = (call.matrix("A", a.matrix())?, call.matrix_mut("the inverse", inverse.into_matrix())?);
         call.run(T::forms(), [], |[]| raw::trtri(uplo, diag, n, a, inverse))
@@ -328,11 +329,11 @@ impl Blas {
         c: impl Into<MatrixMut<'a, T>>,
     ) -> Result<()> {
         let (a, b, c) = (a.into(), b.into(), c.into());
-        fits_shape("A", (a.rows(), a.cols()), (c.rows(), c.cols()), "as C")?;
-        fits_shape("B", (b.rows(), b.cols()), (c.rows(), c.cols()), "as C")?;
+        let mut call = self.start("geam", [("A", (&a).into()), ("B", (&b).into()), ("C", (&c).into())]);
+        call.fits_shape("B", (b.rows(), b.cols()), (a.rows(), a.cols()), "as A")?;
+        call.fits_shape("C", (c.rows(), c.cols()), (a.rows(), a.cols()), "as A")?;
         let (a, b, c) = if output(&c)? { (a.t(), b.t(), c.t()) } else { (a, b, c) };
         let (ta, tb) = (a.op().code::<T>("A")?, b.op().code::<T>("B")?);
-        let mut call = self.start();
         let (m, n) = (call.size(c.rows()), call.size(c.cols()));
         let factors = [call.factor("alpha", alpha)?, call.factor("beta", beta)?];
         let (a, b, c) = (call.matrix("A", &a)?, call.matrix("B", &b)?, call.matrix_mut("C", c)?);
@@ -361,40 +362,50 @@ impl Blas {
         c: impl Into<MatrixMut<'a, T>>,
     ) -> Result<()> {
         let (a, x, c) = (a.into(), x.into(), c.into());
-        fits_shape("A", (a.rows(), a.cols()), (c.rows(), c.cols()), "as C")?;
-        fits("the length of x", x.len(), if side == Side::Left { c.rows() } else { c.cols() }, "as C has it")?;
+        let mut call = self.start("dgmm", [("A", (&a).into()), ("x", (&x).into()), ("C", (&c).into())]);
+        let (needed, of) =
+            if side == Side::Left { (a.rows(), "the rows of A") } else { (a.cols(), "the columns of A") };
+        call.fits("the length of x", x.len(), needed, of)?;
+        call.fits_shape("C", (c.rows(), c.cols()), (a.rows(), a.cols()), "as A")?;
         let turned = output(&c)?;
         let (a, c) = if turned { (a.t(), c.t()) } else { (a, c) };
         if a.op().code::<T>("A")? != 111 {
             return Err(invalid("A", format!("{:?} in memory", a.op()), "as C is in memory"));
         }
         let side = side.flipped_if(turned).code();
-        let mut call = self.start();
         let (m, n) = (call.size(c.rows()), call.size(c.cols()));
         let (a, x, c) = (call.matrix("A", &a)?, call.vector("x", &x)?, call.matrix_mut("C", c)?);
         call.run(T::forms(), [], |[]| raw::dgmm(side, m, n, a, x, c))
     }
 }
 
-/// Returns an error unless C has the shape of A B.
+/// Returns an error unless the product A B exists and C has its shape.
 pub(crate) fn product_fits<A, B, C>(
+    call: &Call<'_>,
     a: &MatrixRef<'_, A>,
     b: &MatrixRef<'_, B>,
     c: &MatrixMut<'_, C>,
 ) -> Result<(), Error> {
-    fits("the rows of A", a.rows(), c.rows(), "as C")?;
-    fits("the columns of B", b.cols(), c.cols(), "as C")?;
-    fits("the rows of B", b.rows(), a.cols(), "the columns of A")
+    call.fits("the rows of B", b.rows(), a.cols(), "the columns of A")?;
+    call.fits("the rows of C", c.rows(), a.rows(), "the rows of A")?;
+    call.fits("the columns of C", c.cols(), b.cols(), "the columns of B")
+}
+
+/// Returns an error unless a square A fits the side of B that it is multiplied with.
+fn order_fits(call: &Call<'_>, side: Side, order: usize, (rows, cols): (usize, usize)) -> Result<()> {
+    let (needed, of) = if side == Side::Left { (rows, "the rows of B") } else { (cols, "the columns of B") };
+    call.fits("the order of A", order, needed, of)
 }
 
 /// Returns whether the call is made for the transposes, and the side, triangle, operation and diagonal for it.
 fn triangular<T: Scalar>(
+    call: &Call<'_>,
     side: Side,
     a: &TriangleRef<'_, T>,
-    (rows, cols): (usize, usize),
+    shape: (usize, usize),
     turned: bool,
 ) -> Result<(bool, [u32; 4])> {
-    fits("the order of A", a.order(), if side == Side::Left { rows } else { cols }, "as B has it")?;
+    order_fits(call, side, a.order(), shape)?;
     let mut op = a.matrix().op();
     op.transposed ^= turned;
     let op = op.code::<T>("A")?;

@@ -1,6 +1,6 @@
 //! Checks of operands.
 
-use hip_linalg::Batch;
+use hip_linalg::{Batch, Misfit};
 
 use crate::{Error, Result};
 
@@ -8,8 +8,10 @@ pub(crate) fn invalid(what: &'static str, value: impl Into<String>, allowed: imp
     Error::Invalid { what, value: value.into(), allowed: allowed.into() }
 }
 
-pub(crate) fn fits(what: &'static str, found: usize, needed: usize, of: &str) -> Result<()> {
-    if found == needed { Ok(()) } else { Err(invalid(what, found.to_string(), format!("{needed}, {of}"))) }
+impl From<Misfit> for Error {
+    fn from(Misfit { what, value, allowed }: Misfit) -> Self {
+        invalid(what, value, allowed)
+    }
 }
 
 /// The number of matrices in a batch.

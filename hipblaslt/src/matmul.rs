@@ -8,11 +8,11 @@ use std::sync::{Mutex, PoisonError};
 use hip::interop::Element;
 use hip::sys::hipStream_t;
 use hip::{DeviceBuffer, DeviceSlice, DeviceSliceMut, Stream};
-use hip_linalg::{Batch, Handle, Library, MatrixMut, MatrixRef, Operands, ScalarRef};
+use hip_linalg::{Batch, Handle, Library, MatrixMut, MatrixRef, Operands, ScalarRef, Shapes};
 
 use smallvec::SmallVec;
 
-use crate::checks::{fits, invalid, members};
+use crate::checks::{invalid, members};
 use crate::descriptors::{Descriptors, Object, PREFERENCE};
 use crate::problem::Problem;
 use crate::raw::{self, Algo, NO_RESULT};
@@ -473,9 +473,14 @@ impl BlasLt {
         beta: ScalarRef<'a, A::Scale>,
         d: MatrixMut<'a, D>,
     ) -> Result<Ready<'a>> {
-        fits("the rows of A", a.rows(), d.rows(), "as D")?;
-        fits("the columns of B", b.cols(), d.cols(), "as D")?;
+        let mut shapes = Shapes::of("matmul", [("A", (&a).into()), ("B", (&b).into()), ("D", (&d).into())]);
+        if let Some(c) = &how.c {
+            shapes = shapes.and("C", c.into());
+        }
+        let fits = |what, found, needed, of| -> Result<()> { Ok(shapes.fits(what, found, needed, of)?) };
         fits("the rows of B", b.rows(), a.cols(), "the columns of A")?;
+        fits("the rows of D", d.rows(), a.rows(), "the rows of A")?;
+        fits("the columns of D", d.cols(), b.cols(), "the columns of B")?;
         let scale = <A::Scale as Element>::HIP_DATA_TYPE.0;
         let Matmul { compute, epilogue, scale_a, scale_b, scale_d, amax_d, c, workspace_limit, .. } = how;
         let compute = compute_code(scale, compute)?;
@@ -543,7 +548,7 @@ impl BlasLt {
         };
         let shape_of_aux = |found: (usize, usize), op: hip_linalg::Op, members_: Batch| -> Result<()> {
             fits("the rows of the auxiliary matrix", found.0, rows, "as D")?;
-            fits("its columns", found.1, cols, "as D")?;
+            fits("the columns of the auxiliary matrix", found.1, cols, "as D")?;
             fits("the batch of the auxiliary matrix", members(members_)?, batch, "as D")?;
             if op.transposed == turned {
                 Ok(())
@@ -600,7 +605,7 @@ impl BlasLt {
         let (a_type, b_type, d_type) = (A::HIP_DATA_TYPE.0, B::HIP_DATA_TYPE.0, D::HIP_DATA_TYPE.0);
         let (a, b) = (operands.matrix("A", &a)?.pointer, operands.matrix("B", &b)?.pointer);
         let d = operands.matrix_mut("D", d)?.pointer;
-        let _ = operands.form()?; // for overlaps
+        let _ = operands.form().map_err(|error| shapes.explain(error))?; // for overlaps
         let (types, ops, layouts, inputs) = if turned {
             ([b_type, a_type, d_type, d_type], [b_op, a_op], [b_layout, a_layout, c_layout, d_layout], [b, a])
         } else {

@@ -3,9 +3,9 @@
 use std::ptr;
 
 use hip::interop::Element;
-use hip_linalg::{MatrixMut, MatrixRef, Operands, ScalarRef};
+use hip_linalg::{MatrixMut, MatrixRef, Operands, ScalarRef, Shapes};
 
-use crate::checks::{fits, members};
+use crate::checks::members;
 use crate::descriptors::{Object, TRANSFORM, layout};
 use crate::{BlasLt, Result, check, raw};
 
@@ -24,8 +24,13 @@ impl BlasLt {
         c: impl Into<MatrixMut<'a, T>>,
     ) -> Result<()> {
         let (a, c) = (a.into(), c.into());
-        fits("the rows of A", a.rows(), c.rows(), "as C")?;
-        fits("the columns of A", a.cols(), c.cols(), "as C")?;
+        let mut shapes = Shapes::of("transform", [("A", (&a).into()), ("C", (&c).into())]);
+        if let Some((_, b)) = &b {
+            shapes = shapes.and("B", b.into());
+        }
+        let fits = |what, found, needed, of| -> Result<()> { Ok(shapes.fits(what, found, needed, of)?) };
+        fits("the rows of C", c.rows(), a.rows(), "as A")?;
+        fits("the columns of C", c.cols(), a.cols(), "as A")?;
         let batch = members(c.batch_size())?;
         fits("the batch of A", members(a.batch_size())?, batch, "as C")?;
         // The library's kernels use one stride for all matrices: with different strides they access memory out of bounds.
@@ -52,8 +57,8 @@ impl BlasLt {
         let (beta, b_layout, b_op, b) = match b {
             None => (operands.factor("beta", 0.0_f32)?, None, 111, ptr::null_mut()),
             Some((beta, b)) => {
-                fits("the rows of B", b.rows(), c.rows(), "as C")?;
-                fits("the columns of B", b.cols(), c.cols(), "as C")?;
+                fits("the rows of B", b.rows(), a.rows(), "as A")?;
+                fits("the columns of B", b.cols(), a.cols(), "as A")?;
                 fits("the batch of B", members(b.batch_size())?, batch, "as C")?;
                 let (description, op) = (describe(&b)?, code(b.op().transposed));
                 (operands.factor("beta", beta)?, Some(description), op, operands.matrix("B", &b)?.pointer)
@@ -61,7 +66,7 @@ impl BlasLt {
         };
         let a = operands.matrix("A", &a)?.pointer;
         let c = operands.matrix_mut("C", c)?.pointer;
-        let _ = operands.form()?; // for overlaps
+        let _ = operands.form().map_err(|error| shapes.explain(error))?; // for overlaps
         if batch == 0 || rows == 0 || cols == 0 {
             return Ok(());
         }

@@ -365,7 +365,8 @@ fn matrices_are_added_and_transposed() {
     assert!(matches!(refused, Err(Error::Invalid { what: "the stride of A", .. })), "{refused:?}");
     let a = MatrixBuffer::<f32>::zeroed(&device, 2, 3).unwrap();
     let mut c = MatrixBuffer::<f32>::zeroed(&device, 2, 2).unwrap();
-    assert!(matches!(lt.transform(1.0, &a, None, &mut c), Err(Error::Invalid { .. })));
+    let refused = lt.transform(1.0, &a, None, &mut c).unwrap_err().to_string();
+    assert_eq!(refused, "the columns of C is 2, but must be 3, as A, in transform(A 2 x 3, C 2 x 2)");
 }
 
 #[test]
@@ -378,11 +379,17 @@ fn what_does_not_fit_is_refused() {
         Err(error @ Error::Invalid { .. }) => assert!(error.to_string().contains(words), "{error}"),
         other => panic!("{other:?}"),
     };
-    refused(lt.matmul(Matmul::default(), 1.0, &a, &a, 0.0, &mut d), "columns of B");
+    refused(
+        lt.matmul(Matmul::default(), 1.0, &a, &a, 0.0, &mut d),
+        "the rows of B is 2, but must be 3, the columns of A, in matmul(A 2 x 3, B 2 x 3, D 2 x 2)",
+    );
     let how = Matmul { epilogue: Epilogue::Bias(bias.as_slice()), ..Matmul::default() };
     refused(lt.matmul(how, 1.0, &a, a.t(), 0.0, &mut d), "length of the bias is 3, but must be 2");
     let how = Matmul { c: Some(a.view()), ..Matmul::default() };
-    refused(lt.matmul(how, 1.0, &a, a.t(), 0.0, &mut d), "columns of C");
+    refused(
+        lt.matmul(how, 1.0, &a, a.t(), 0.0, &mut d),
+        "the columns of C is 3, but must be 2, as D, in matmul(A 2 x 3, B 3 x 2, D 2 x 2, C 2 x 3)",
+    );
     let how = Matmul { scale_a: Some(bias.as_slice()), ..Matmul::default() };
     refused(lt.matmul(how, 1.0, &a, a.t(), 0.0, &mut d), "scale of A");
     let memory = DeviceBuffer::<f32>::zeroed(&device, 12).unwrap();

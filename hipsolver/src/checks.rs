@@ -1,6 +1,6 @@
 //! Checks of operands, and their errors.
 
-use hip_linalg::{Batch, Op, VectorMut};
+use hip_linalg::{Batch, Misfit, Op, Shapes, VectorMut};
 
 use crate::{CallError, Error, Result};
 
@@ -8,8 +8,10 @@ pub(crate) fn invalid(what: &'static str, value: impl Into<String>, allowed: imp
     Error::Call(CallError::Invalid { what, value: value.into(), allowed: allowed.into() })
 }
 
-pub(crate) fn fits(what: &'static str, found: usize, needed: usize, of: &str) -> Result<()> {
-    if found == needed { Ok(()) } else { Err(invalid(what, found.to_string(), format!("{needed}, {of}"))) }
+impl From<Misfit> for Error {
+    fn from(Misfit { what, value, allowed }: Misfit) -> Self {
+        invalid(what, value, allowed)
+    }
 }
 
 /// Converts a size to C's `int`.
@@ -44,12 +46,18 @@ pub(crate) fn pointers(what: &'static str, batch: Batch) -> Result<usize> {
     }
 }
 
-pub(crate) fn side_by_side(len: usize, increment: isize, needed: usize) -> Result<()> {
-    fits("the length of a vector", len, needed, "as the matrix needs")?;
+pub(crate) fn side_by_side(
+    shapes: &Shapes,
+    what: &'static str,
+    len: usize,
+    increment: isize,
+    needed: usize,
+) -> Result<()> {
+    shapes.fits(what, len, needed, "as the matrix needs")?;
     if increment == 1 { Ok(()) } else { Err(invalid("the increment of a vector", increment.to_string(), "1")) }
 }
 
 /// Checks a device vector for the eigenvalues or singular values of a matrix.
-pub(crate) fn values<T>(values: &VectorMut<'_, T>, needed: usize) -> Result<()> {
-    side_by_side(values.len(), values.increment(), needed)
+pub(crate) fn values<T>(shapes: &Shapes, what: &'static str, values: &VectorMut<'_, T>, needed: usize) -> Result<()> {
+    side_by_side(shapes, what, values.len(), values.increment(), needed)
 }

@@ -3,11 +3,11 @@
 use std::ffi::c_void;
 
 use hip_linalg::{
-    MatrixMut, MatrixRef, Op, Operands, PivotIndex, Pivots, Scalar, Side, TriangleMut, TriangleRef, VectorMut,
+    MatrixMut, MatrixRef, Op, Operands, PivotIndex, Pivots, Scalar, Shapes, Side, TriangleMut, TriangleRef, VectorMut,
     VectorRef,
 };
 
-use crate::checks::{alone, as_stored, fits, int, invalid, long, pointers, side_by_side};
+use crate::checks::{alone, as_stored, int, invalid, long, pointers, side_by_side};
 use crate::raw::{self, *};
 use crate::scaling::{Array, Part, Scaling};
 use crate::solver::{Outcome, Plan};
@@ -121,11 +121,12 @@ impl Solver {
         let b = b.into();
         let uplo = stored::<T>("A", a.matrix().op(), a.stored().code())?;
         as_stored("B", b.op(), T::COMPLEX)?;
-        fits("the rows of B", b.rows(), a.order(), "the order of A")?;
+        let shapes = Shapes::of("potrs", [("A", (&a).into()), ("B", (&b).into())]);
+        shapes.fits("the rows of B", b.rows(), a.order(), "the order of A")?;
         let (n, nrhs) = (int("the order of A", a.order())?, int("the columns of B", b.cols())?);
         let count = pointers("A", a.matrix().batch_size())?;
         if count != 0 {
-            fits("the columns of B in a batch", b.cols(), 1, "all that the library has")?;
+            shapes.fits("the columns of B in a batch", b.cols(), 1, "all that the library has")?;
         }
         let asked = move || format!("A {n} x {n}, B {n} x {nrhs}");
         let mut operands = Operands::on(self.stream());
@@ -177,8 +178,9 @@ impl Solver {
         let a = a.into();
         as_stored("A", a.op(), T::COMPLEX)?;
         alone("A", a.batch_size())?;
-        fits("the members of the pivots", pivots.members(), 1, "as A")?;
-        fits("the pivots", pivots.len(), a.rows().min(a.cols()), "the smaller side of A")?;
+        let shapes = Shapes::of("getrf", [("A", (&a).into())]);
+        shapes.fits("the members of the pivots", pivots.members(), 1, "as A")?;
+        shapes.fits("the pivots", pivots.len(), a.rows().min(a.cols()), "the smaller side of A")?;
         if pivots.rows() < a.rows() {
             return Err(invalid("the rows of the pivots", pivots.rows().to_string(), format!("at least {}", a.rows())));
         }
@@ -220,11 +222,12 @@ impl Solver {
         as_stored("B", b.op(), T::COMPLEX)?;
         alone("A", a.batch_size())?;
         alone("B", b.batch_size())?;
-        fits("the columns of A", a.cols(), a.rows(), "its rows")?;
-        fits("the rows of B", b.rows(), a.rows(), "the order of A")?;
-        fits("the members of the pivots", pivots.members(), 1, "as A")?;
-        fits("the pivots", pivots.len(), a.rows(), "the order of A")?;
-        fits("the rows of the pivots", pivots.rows(), a.rows(), "the order of A")?;
+        let shapes = Shapes::of("getrs", [("A", (&a).into()), ("B", (&b).into())]);
+        shapes.fits("the columns of A", a.cols(), a.rows(), "its rows")?;
+        shapes.fits("the rows of B", b.rows(), a.rows(), "the order of A")?;
+        shapes.fits("the members of the pivots", pivots.members(), 1, "as A")?;
+        shapes.fits("the pivots", pivots.len(), a.rows(), "the order of A")?;
+        shapes.fits("the rows of the pivots", pivots.rows(), a.rows(), "the order of A")?;
         let op = a.op().code::<T>("A")?;
         let (order, cols) = (a.rows(), b.cols());
         let asked = move || format!("A {order} x {order}, B {order} x {cols}");
@@ -271,7 +274,8 @@ impl Solver {
         as_stored("A", a.op(), T::COMPLEX)?;
         alone("A", a.batch_size())?;
         alone("tau", tau.batch_size())?;
-        side_by_side(tau.len(), tau.increment(), a.rows().min(a.cols()))?;
+        let shapes = Shapes::of("geqrf", [("A", (&a).into()), ("tau", (&tau).into())]);
+        side_by_side(&shapes, "the length of tau", tau.len(), tau.increment(), a.rows().min(a.cols()))?;
         let (rows, cols) = (a.rows(), a.cols());
         let wide = self.wide(&[rows, cols, a.leading_dimension()]);
         let asked = move || format!("A {rows} x {cols}");
@@ -311,7 +315,8 @@ impl Solver {
             let found = format!("of {} x {}, with {} reflections", a.rows(), a.cols(), tau.len());
             return Err(invalid("Q", found, "not wider than high, with no more reflections than columns"));
         }
-        side_by_side(tau.len(), tau.increment(), tau.len())?;
+        let shapes = Shapes::of("orgqr", [("A", (&a).into()), ("tau", (&tau).into())]);
+        side_by_side(&shapes, "the length of tau", tau.len(), tau.increment(), tau.len())?;
         let (m, n, k) = (int("the rows of A", a.rows())?, int("the columns of A", a.cols())?, int("tau", tau.len())?);
         let mut operands = Operands::on(self.stream());
         let (a, tau) = (operands.matrix_mut("A", a)?, operands.vector("tau", &tau)?.pointer);
@@ -343,11 +348,12 @@ impl Solver {
             return Err(invalid("A", "transposed in memory", "as it is, or its conjugate transpose"));
         }
         let (rows, cols) = if a.op().transposed { (a.cols(), a.rows()) } else { (a.rows(), a.cols()) };
-        fits("the rows of Q", rows, if side == Side::Left { c.rows() } else { c.cols() }, "as C has it")?;
+        let shapes = Shapes::of("ormqr", [("A", (&a).into()), ("tau", (&tau).into()), ("C", (&c).into())]);
+        shapes.fits("the rows of Q", rows, if side == Side::Left { c.rows() } else { c.cols() }, "as C has it")?;
         if tau.len() > rows.min(cols) {
             return Err(invalid("the length of tau", tau.len().to_string(), format!("at most {}", rows.min(cols))));
         }
-        side_by_side(tau.len(), tau.increment(), tau.len())?;
+        side_by_side(&shapes, "the length of tau", tau.len(), tau.increment(), tau.len())?;
         let (m, n, k) = (int("the rows of C", c.rows())?, int("the columns of C", c.cols())?, int("tau", tau.len())?);
         let side = side.code();
         let mut operands = Operands::on(self.stream());
@@ -384,9 +390,10 @@ impl Solver {
             let found = format!("{} x {}", a.rows(), a.cols());
             return Err(invalid("the shape of A", found, "at least as many rows as columns"));
         }
-        fits("the rows of B", b.rows(), a.rows(), "as A")?;
-        fits("the rows of X", x.rows(), a.cols(), "the columns of A")?;
-        fits("the columns of X", x.cols(), b.cols(), "as B")?;
+        let shapes = Shapes::of("gels", [("A", (&a).into()), ("B", (&b).into()), ("X", (&x).into())]);
+        shapes.fits("the rows of B", b.rows(), a.rows(), "as A")?;
+        shapes.fits("the rows of X", x.rows(), a.cols(), "the columns of A")?;
+        shapes.fits("the columns of X", x.cols(), b.cols(), "as B")?;
         let (m, n) = (int("the rows of A", a.rows())?, int("the columns of A", a.cols())?);
         let nrhs = int("the columns of B", b.cols())?;
         let mut operands = Operands::on(self.stream());

@@ -4,9 +4,9 @@ use std::ffi::{c_schar, c_void};
 use std::ops::Range;
 use std::ptr;
 
-use hip_linalg::{Batch, Lowered, MatrixMut, Op, Operands, Scalar, TriangleMut, VectorMut};
+use hip_linalg::{Batch, Lowered, MatrixMut, Op, Operands, Scalar, Shapes, TriangleMut, VectorMut};
 
-use crate::checks::{alone, as_stored, fits, int, invalid, values};
+use crate::checks::{alone, as_stored, int, invalid, values};
 use crate::dense::{not_positive, plan};
 use crate::problem::EigenProblem;
 use crate::raw::{self, *};
@@ -58,15 +58,23 @@ impl<R: Scalar + PartialOrd> EigenRange<R> {
     }
 }
 
+/// Adds the matrices of singular vectors to the shapes of a call.
+fn with_vectors<T>(shapes: Shapes, vectors: &Option<(MatrixMut<'_, T>, MatrixMut<'_, T>)>) -> Shapes {
+    match vectors {
+        Some((u, v)) => shapes.and("U", u.into()).and("V", v.into()),
+        None => shapes,
+    }
+}
+
 /// Returns the triangle in memory of A and B, which must be the same.
-fn pair_of_triangles<T: Scalar>(a: &TriangleMut<'_, T>, b: &TriangleMut<'_, T>) -> Result<u32> {
+fn pair_of_triangles<T: Scalar>(shapes: &Shapes, a: &TriangleMut<'_, T>, b: &TriangleMut<'_, T>) -> Result<u32> {
     let uplo = triangle("A", a, true)?;
     if triangle("B", b, true)? != uplo {
         return Err(invalid("the triangle of B", format!("{:?}", b.stored()), format!("{:?}, as of A", a.stored())));
     }
     alone("A", a.matrix().batch_size())?;
     alone("B", b.matrix().batch_size())?;
-    fits("the order of B", b.order(), a.order(), "as A")?;
+    shapes.fits("the order of B", b.order(), a.order(), "as A")?;
     Ok(uplo)
 }
 
@@ -140,7 +148,8 @@ impl Solver {
         let w = eigenvalues.into();
         let uplo = triangle("A", &a, vectors)?;
         alone("A", a.matrix().batch_size())?;
-        values(&w, a.order())?;
+        let shapes = Shapes::of("syevd", [("A", (&a).into()), ("the eigenvalues", (&w).into())]);
+        values(&shapes, "the number of eigenvalues", &w, a.order())?;
         let (n, vectors) = (int("the order of A", a.order())?, mode(vectors));
         let mut operands = Operands::on(self.stream());
         let a = operands.matrix_mut("A", a.into_matrix())?;
@@ -170,7 +179,8 @@ impl Solver {
         let uplo = triangle("A", &a, vectors)?;
         alone("A", a.matrix().batch_size())?;
         alone("the eigenvalues", w.batch_size())?;
-        values(&w, a.order())?;
+        let shapes = Shapes::of("syevdx", [("A", (&a).into()), ("the eigenvalues", (&w).into())]);
+        values(&shapes, "the number of eigenvalues", &w, a.order())?;
         let Bounds { kind, above, up_to, first, last } = range.bounds(a.order())?;
         let (n, vectors) = (int("the order of A", a.order())?, mode(vectors));
         let mut operands = Operands::on(self.stream());
@@ -218,12 +228,13 @@ impl Solver {
     ) -> Result<Outcome<'_>> {
         let w = eigenvalues.into();
         let uplo = triangle("A", &a, vectors)?;
-        values(&w, a.order())?;
+        let shapes = Shapes::of("syevj", [("A", (&a).into()), ("the eigenvalues", (&w).into())]);
+        values(&shapes, "the number of eigenvalues", &w, a.order())?;
         let (n, vectors) = (int("the order of A", a.order())?, mode(vectors));
         let ld = a.matrix().leading_dimension();
         let count = dense_batch("A", a.matrix().batch_size(), a.matrix().stride(), ld, a.order())?;
         let of_values = dense_batch("the eigenvalues", w.batch_size(), w.stride(), a.order(), 1)?;
-        fits("the members of the eigenvalues", of_values, count, "as A")?;
+        shapes.fits("the members of the eigenvalues", of_values, count, "as A")?;
         let asked = move || format!("A {n} x {n}");
         let mut operands = Operands::on(self.stream());
         let a = operands.matrix_mut("A", a.into_matrix())?;
@@ -265,8 +276,9 @@ impl Solver {
         eigenvalues: impl Into<VectorMut<'a, T::Real>>,
     ) -> Result<Outcome<'_>> {
         let w = eigenvalues.into();
-        let uplo = pair_of_triangles(&a, &b)?;
-        values(&w, a.order())?;
+        let shapes = Shapes::of("sygvd", [("A", (&a).into()), ("B", (&b).into()), ("the eigenvalues", (&w).into())]);
+        let uplo = pair_of_triangles(&shapes, &a, &b)?;
+        values(&shapes, "the number of eigenvalues", &w, a.order())?;
         let (n, vectors) = (int("the order of A", a.order())?, mode(vectors));
         let kind = problem.code();
         let mut operands = Operands::on(self.stream());
@@ -298,9 +310,10 @@ impl Solver {
         eigenvalues: impl Into<VectorMut<'a, T::Real>>,
     ) -> Result<(usize, Outcome<'_>)> {
         let w = eigenvalues.into();
-        let uplo = pair_of_triangles(&a, &b)?;
+        let shapes = Shapes::of("sygvdx", [("A", (&a).into()), ("B", (&b).into()), ("the eigenvalues", (&w).into())]);
+        let uplo = pair_of_triangles(&shapes, &a, &b)?;
         alone("the eigenvalues", w.batch_size())?;
-        values(&w, a.order())?;
+        values(&shapes, "the number of eigenvalues", &w, a.order())?;
         let Bounds { kind, above, up_to, first, last } = range.bounds(a.order())?;
         let (n, vectors, kind_of) = (int("the order of A", a.order())?, mode(vectors), problem.code());
         let mut operands = Operands::on(self.stream());
@@ -342,8 +355,9 @@ impl Solver {
         eigenvalues: impl Into<VectorMut<'a, T::Real>>,
     ) -> Result<Outcome<'_>> {
         let w = eigenvalues.into();
-        let uplo = pair_of_triangles(&a, &b)?;
-        values(&w, a.order())?;
+        let shapes = Shapes::of("sygvj", [("A", (&a).into()), ("B", (&b).into()), ("the eigenvalues", (&w).into())]);
+        let uplo = pair_of_triangles(&shapes, &a, &b)?;
+        values(&shapes, "the number of eigenvalues", &w, a.order())?;
         let (n, vectors, kind) = (int("the order of A", a.order())?, mode(vectors), problem.code());
         let mut operands = Operands::on(self.stream());
         let (a, b) = (operands.matrix_mut("A", a.into_matrix())?, operands.matrix_mut("B", b.into_matrix())?);
@@ -380,7 +394,8 @@ impl Solver {
         let small = rows.min(cols);
         as_stored("A", a.op(), T::COMPLEX)?;
         alone("A", a.batch_size())?;
-        values(&s, small)?;
+        let shapes = Shapes::of("gesvd", [("A", (&a).into()), ("the singular values", (&s).into())]);
+        values(&shapes, "the number of singular values", &s, small)?;
         let (m, n) = (int("the rows of A", rows)?, int("the columns of A", cols)?);
         let jobu = job(u.as_ref().map(|u| (u.op(), u.batch_size(), u.rows(), u.cols())), "U", rows, small, T::COMPLEX)?;
         let vt_shape = vt.as_ref().map(|v| (v.op(), v.batch_size(), v.cols(), v.rows()));
@@ -418,7 +433,9 @@ impl Solver {
         let small = rows.min(cols);
         as_stored("A", a.op(), T::COMPLEX)?;
         alone("A", a.batch_size())?;
-        values(&s, small)?;
+        let shapes =
+            with_vectors(Shapes::of("gesvdj", [("A", (&a).into()), ("the singular values", (&s).into())]), &vectors);
+        values(&shapes, "the number of singular values", &s, small)?;
         let (m, n) = (int("the rows of A", rows)?, int("the columns of A", cols)?);
         let mut economy = 0;
         if let Some((u, v)) = &vectors {
@@ -463,11 +480,15 @@ impl Solver {
         let (rows, cols) = (a.rows(), a.cols());
         let small = rows.min(cols);
         as_stored("A", a.op(), T::COMPLEX)?;
-        values(&s, small)?;
+        let shapes = with_vectors(
+            Shapes::of("gesvdj_batched", [("A", (&a).into()), ("the singular values", (&s).into())]),
+            &vectors,
+        );
+        values(&shapes, "the number of singular values", &s, small)?;
         let count = dense_batch("A", a.batch_size(), a.stride(), a.leading_dimension(), cols)?;
         let (m, n) = (int("the rows of A", rows)?, int("the columns of A", cols)?);
         let members = int("the members of the batch", count)?;
-        fits(
+        shapes.fits(
             "the members of the singular values",
             dense_batch("s", s.batch_size(), s.stride(), small, 1)?,
             count,
@@ -476,10 +497,10 @@ impl Solver {
         if let Some((u, v)) = &vectors {
             for (what, x, order) in [("U", u, rows), ("V", v, cols)] {
                 as_stored(what, x.op(), T::COMPLEX)?;
-                fits("the rows of U or V", x.rows(), order, "as A")?;
-                fits("the columns of U or V", x.cols(), order, "its rows")?;
+                shapes.fits("the rows of U or V", x.rows(), order, "as A")?;
+                shapes.fits("the columns of U or V", x.cols(), order, "its rows")?;
                 let members = dense_batch(what, x.batch_size(), x.stride(), x.leading_dimension(), order)?;
-                fits("the members of U or V", members, count, "as A")?;
+                shapes.fits("the members of U or V", members, count, "as A")?;
             }
         }
         if count == 0 {
@@ -534,8 +555,17 @@ impl Solver {
             other => Err(invalid(what, format!("{other:?}"), "a strided batch")),
         };
         let count = members("A", a.batch_size())?;
-        fits("the members of the singular values", members("the singular values", s.batch_size())?, count, "as A")?;
-        values(&s, largest)?;
+        let shapes = with_vectors(
+            Shapes::of("gesvda_batched", [("A", (&a).into()), ("the singular values", (&s).into())]),
+            &vectors,
+        );
+        shapes.fits(
+            "the members of the singular values",
+            members("the singular values", s.batch_size())?,
+            count,
+            "as A",
+        )?;
+        values(&shapes, "the number of singular values", &s, largest)?;
         if largest > rows.min(cols) {
             let allowed = format!("at most {}, the smaller side of A", rows.min(cols));
             return Err(invalid("the number of singular values", largest.to_string(), allowed));
@@ -543,9 +573,9 @@ impl Solver {
         if let Some((u, v)) = &vectors {
             for (what, x, side) in [("U", u, rows), ("V", v, cols)] {
                 as_stored(what, x.op(), T::COMPLEX)?;
-                fits("the rows of U or V", x.rows(), side, "as A")?;
-                fits("the columns of U or V", x.cols(), largest, "the singular values")?;
-                fits("the members of U or V", members(what, x.batch_size())?, count, "as A")?;
+                shapes.fits("the rows of U or V", x.rows(), side, "as A")?;
+                shapes.fits("the columns of U or V", x.cols(), largest, "the singular values")?;
+                shapes.fits("the members of U or V", members(what, x.batch_size())?, count, "as A")?;
             }
         }
         let (m, n) = (int("the rows of A", rows)?, int("the columns of A", cols)?);

@@ -1,8 +1,8 @@
 //! Reductions to tridiagonal and bidiagonal form, factorizations of indefinite matrices, and complete solves.
 
-use hip_linalg::{MatrixMut, Operands, Pivots, Side, TriangleMut, TriangleRef, VectorMut, VectorRef};
+use hip_linalg::{MatrixMut, Operands, Pivots, Shapes, Side, TriangleMut, TriangleRef, VectorMut, VectorRef};
 
-use crate::checks::{alone, as_stored, fits, int, invalid, values};
+use crate::checks::{alone, as_stored, int, invalid, values};
 use crate::dense::{plan, singular};
 use crate::raw::{self, *};
 use crate::solver::{Outcome, Plan};
@@ -17,12 +17,12 @@ pub enum Factor {
     PHermitian,
 }
 
-fn read_values<T>(what: &VectorRef<'_, T>, needed: usize) -> Result<()> {
-    fits("the length of a vector", what.len(), needed, "as the matrix needs")?;
-    if what.increment() == 1 {
+fn read_values<T>(shapes: &Shapes, what: &'static str, values: &VectorRef<'_, T>, needed: usize) -> Result<()> {
+    shapes.fits(what, values.len(), needed, "as the matrix needs")?;
+    if values.increment() == 1 {
         return Ok(());
     }
-    Err(invalid("the increment of a vector", what.increment().to_string(), "1"))
+    Err(invalid("the increment of a vector", values.increment().to_string(), "1"))
 }
 
 /// Reductions, and operations on their results.
@@ -46,13 +46,14 @@ impl Solver {
             as_stored(what, matrix.op(), T::COMPLEX)?;
             alone(what, matrix.batch_size())?;
         }
-        fits("the columns of A", a.cols(), a.rows(), "its rows")?;
-        fits("the rows of B", b.rows(), a.rows(), "the order of A")?;
-        fits("the rows of X", x.rows(), a.rows(), "the order of A")?;
-        fits("the columns of X", x.cols(), b.cols(), "as B")?;
-        fits("the members of the pivots", pivots.members(), 1, "as A")?;
-        fits("the pivots", pivots.len(), a.rows(), "the order of A")?;
-        fits("the rows of the pivots", pivots.rows(), a.rows(), "the order of A")?;
+        let shapes = Shapes::of("gesv", [("A", (&a).into()), ("B", (&b).into()), ("X", (&x).into())]);
+        shapes.fits("the columns of A", a.cols(), a.rows(), "its rows")?;
+        shapes.fits("the rows of B", b.rows(), a.rows(), "the order of A")?;
+        shapes.fits("the rows of X", x.rows(), a.rows(), "the order of A")?;
+        shapes.fits("the columns of X", x.cols(), b.cols(), "as B")?;
+        shapes.fits("the members of the pivots", pivots.members(), 1, "as A")?;
+        shapes.fits("the pivots", pivots.len(), a.rows(), "the order of A")?;
+        shapes.fits("the rows of the pivots", pivots.rows(), a.rows(), "the order of A")?;
         let (n, nrhs) = (int("the order of A", a.rows())?, int("the columns of B", b.cols())?);
         let mut operands = Operands::on(self.stream());
         let (a, b) = (operands.matrix_mut("A", a)?, operands.matrix_mut("B", b)?);
@@ -87,9 +88,11 @@ impl Solver {
         as_stored("A", a.matrix().op(), T::COMPLEX)?;
         alone("A", a.matrix().batch_size())?;
         let beside = a.order().saturating_sub(1);
-        values(&d, a.order())?;
-        values(&e, beside)?;
-        values(&tau, beside)?;
+        let shapes =
+            Shapes::of("sytrd", [("A", (&a).into()), ("d", (&d).into()), ("e", (&e).into()), ("tau", (&tau).into())]);
+        values(&shapes, "the length of d", &d, a.order())?;
+        values(&shapes, "the length of e", &e, beside)?;
+        values(&shapes, "the length of tau", &tau, beside)?;
         let (n, uplo) = (int("the order of A", a.order())?, a.stored().code());
         let mut operands = Operands::on(self.stream());
         let a = operands.matrix_mut("A", a.into_matrix())?;
@@ -109,7 +112,8 @@ impl Solver {
         let tau = tau.into();
         as_stored("A", a.matrix().op(), T::COMPLEX)?;
         alone("A", a.matrix().batch_size())?;
-        read_values(&tau, a.order().saturating_sub(1))?;
+        let shapes = Shapes::of("orgtr", [("A", (&a).into()), ("tau", (&tau).into())]);
+        read_values(&shapes, "the length of tau", &tau, a.order().saturating_sub(1))?;
         let (n, uplo) = (int("the order of A", a.order())?, a.stored().code());
         let mut operands = Operands::on(self.stream());
         let (a, tau) = (operands.matrix_mut("A", a.into_matrix())?, operands.vector("tau", &tau)?.pointer);
@@ -138,8 +142,14 @@ impl Solver {
         as_stored("C", c.op(), T::COMPLEX)?;
         alone("A", a.matrix().batch_size())?;
         alone("C", c.batch_size())?;
-        fits("the order of A", a.order(), if side == Side::Left { c.rows() } else { c.cols() }, "as C has it")?;
-        read_values(&tau, a.order().saturating_sub(1))?;
+        let shapes = Shapes::of("ormtr", [("A", (&a).into()), ("tau", (&tau).into()), ("C", (&c).into())]);
+        shapes.fits(
+            "the order of A",
+            a.order(),
+            if side == Side::Left { c.rows() } else { c.cols() },
+            "as C has it",
+        )?;
+        read_values(&shapes, "the length of tau", &tau, a.order().saturating_sub(1))?;
         let (m, n) = (int("the rows of C", c.rows())?, int("the columns of C", c.cols())?);
         let op = match (conjugated, T::COMPLEX) {
             (false, _) => 111,
@@ -177,10 +187,20 @@ impl Solver {
         as_stored("A", a.op(), T::COMPLEX)?;
         alone("A", a.batch_size())?;
         let small = a.rows().min(a.cols());
-        values(&d, small)?;
-        values(&e, small.saturating_sub(1))?;
-        values(&tauq, small)?;
-        values(&taup, small)?;
+        let shapes = Shapes::of(
+            "gebrd",
+            [
+                ("A", (&a).into()),
+                ("d", (&d).into()),
+                ("e", (&e).into()),
+                ("tauq", (&tauq).into()),
+                ("taup", (&taup).into()),
+            ],
+        );
+        values(&shapes, "the length of d", &d, small)?;
+        values(&shapes, "the length of e", &e, small.saturating_sub(1))?;
+        values(&shapes, "the length of tauq", &tauq, small)?;
+        values(&shapes, "the length of taup", &taup, small)?;
         let (m, n) = (int("the rows of A", a.rows())?, int("the columns of A", a.cols())?);
         let mut operands = Operands::on(self.stream());
         let a = operands.matrix_mut("A", a)?;
@@ -206,8 +226,9 @@ impl Solver {
         let (a, tau) = (a.into(), tau.into());
         as_stored("A", a.op(), T::COMPLEX)?;
         alone("A", a.batch_size())?;
-        fits("the columns of A", a.cols(), a.rows(), "its rows")?;
-        read_values(&tau, a.rows())?;
+        let shapes = Shapes::of("orgbr", [("A", (&a).into()), ("tau", (&tau).into())]);
+        shapes.fits("the columns of A", a.cols(), a.rows(), "its rows")?;
+        read_values(&shapes, "the length of tau", &tau, a.rows())?;
         let n = int("the order of A", a.rows())?;
         let side = if factor == Factor::Q { Side::Left } else { Side::Right }.code();
         let mut operands = Operands::on(self.stream());
@@ -234,7 +255,8 @@ impl Solver {
         let pivots = pivots.into();
         as_stored("A", a.matrix().op(), T::COMPLEX)?;
         alone("A", a.matrix().batch_size())?;
-        values(&pivots, a.order())?;
+        let shapes = Shapes::of("sytrf", [("A", (&a).into()), ("the pivots", (&pivots).into())]);
+        values(&shapes, "the number of pivots", &pivots, a.order())?;
         let (n, uplo) = (int("the order of A", a.order())?, a.stored().code());
         let mut operands = Operands::on(self.stream());
         let a = operands.matrix_mut("A", a.into_matrix())?;

@@ -1,6 +1,6 @@
 //! Checks of operands, and their errors.
 
-use hip_linalg::{Batch, Op};
+use hip_linalg::{Batch, Misfit, Op};
 
 use crate::{CallError, Error, Result, raw};
 
@@ -14,6 +14,12 @@ pub(crate) fn invalid(what: &'static str, value: impl Into<String>, allowed: imp
 /// Returns an error unless the sizes are the same.
 pub(crate) fn fits(what: &'static str, found: usize, needed: usize, of: &str) -> Result<()> {
     if found == needed { Ok(()) } else { Err(invalid(what, found.to_string(), format!("{needed}, {of}"))) }
+}
+
+impl From<Misfit> for Error {
+    fn from(Misfit { what, value, allowed }: Misfit) -> Self {
+        invalid(what, value, allowed)
+    }
 }
 
 /// Converts a size for functions with 32-bit sizes.

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use hip::{Device, DeviceBuffer, DeviceSlice, DeviceSliceMut, Pod};
-use hip_linalg::{Op, Uplo};
+use hip_linalg::{Op, Shape, Uplo};
 
 use crate::checks::{INDICES, invalid};
 use crate::defect::Defect;
@@ -710,6 +710,18 @@ impl<'a, F: Format, T: Pod, I: Index> From<&'a mut SpMat<F, T, I>> for SpMatMut<
 impl<'a, F: Format, T, I: Index> From<&'a mut SpMatMut<'_, F, T, I>> for SpMatMut<'a, F, T, I> {
     fn from(matrix: &'a mut SpMatMut<'_, F, T, I>) -> Self {
         matrix.reborrow()
+    }
+}
+
+impl<F: Format, T, I: Index> From<&SpMatRef<'_, F, T, I>> for Shape {
+    fn from(matrix: &SpMatRef<'_, F, T, I>) -> Self {
+        Self::matrix(matrix.rows(), matrix.cols())
+    }
+}
+
+impl<F, T, I> From<&SpMatMut<'_, F, T, I>> for Shape {
+    fn from(matrix: &SpMatMut<'_, F, T, I>) -> Self {
+        Self::matrix(matrix.pattern.rows, matrix.pattern.cols)
     }
 }
 

@@ -12,10 +12,10 @@ pub use convert::Sorted;
 pub use hyb::{Hyb, HybPartition};
 
 use hip::DeviceBuffer;
-use hip_linalg::{MatrixMut, MatrixRef, Operands, ScalarRef, VectorMut, VectorRef};
+use hip_linalg::{MatrixMut, MatrixRef, Operands, ScalarRef, Shapes, VectorMut, VectorRef};
 
 use crate::call::{self, Owned, dense, dense_mut, factor, mat_descr, matrix, operation, vector, vector_mut};
-use crate::checks::{INDICES, alone, as_stored, fits, int, invalid, not_on_5};
+use crate::checks::{INDICES, alone, as_stored, int, invalid, not_on_5};
 use crate::matrix::{BsrRef, CscRef, CsrRef};
 use crate::raw;
 use crate::solve::square;
@@ -40,8 +40,9 @@ impl Sparse {
     ) -> Result<()> {
         let (a, x, y) = (a.into(), x.into(), y.into());
         as_stored("A", a.op)?;
-        fits("the length of x", x.len(), a.cols(), "columns of A")?;
-        fits("the length of y", y.len(), a.rows(), "rows of A")?;
+        let shapes = Shapes::of("bsrmv", [("A", (&a).into()), ("x", (&x).into()), ("y", (&y).into())]);
+        shapes.fits("the length of x", x.len(), a.cols(), "the columns of A")?;
+        shapes.fits("the length of y", y.len(), a.rows(), "the rows of A")?;
         let (block, order) = square(&a.pattern.format)?;
         let (mb, nb) = (int("rows of A", a.rows() / block)?, int("columns of A", a.cols() / block)?);
         let (blocks, block) = (int("blocks of A", a.entries())?, int("the size of a block", block)?);
@@ -94,9 +95,10 @@ impl Sparse {
         let (a, b, c) = (a.into(), b.into(), c.into());
         as_stored("A", a.op)?;
         as_stored("C", c.op())?;
-        fits("rows of B", b.rows(), a.cols(), "columns of A")?;
-        fits("rows of C", c.rows(), a.rows(), "rows of A")?;
-        fits("columns of C", c.cols(), b.cols(), "columns of B")?;
+        let shapes = Shapes::of("bsrmm", [("A", (&a).into()), ("B", (&b).into()), ("C", (&c).into())]);
+        shapes.fits("the rows of B", b.rows(), a.cols(), "the columns of A")?;
+        shapes.fits("the rows of C", c.rows(), a.rows(), "the rows of A")?;
+        shapes.fits("the columns of C", c.cols(), b.cols(), "the columns of B")?;
         alone("B", b.batch_size())?;
         alone("C", c.batch_size())?;
         let op = operation::<T>("B", b.op())?;
@@ -165,9 +167,10 @@ impl Sparse {
         as_stored("C", c.op())?;
         alone("A", a.batch_size())?;
         alone("C", c.batch_size())?;
-        fits("rows of B", b.rows(), a.cols(), "columns of A")?;
-        fits("rows of C", c.rows(), a.rows(), "rows of A")?;
-        fits("columns of C", c.cols(), b.cols(), "columns of B")?;
+        let shapes = Shapes::of("gemmi", [("A", (&a).into()), ("B", (&b).into()), ("C", (&c).into())]);
+        shapes.fits("the rows of B", b.rows(), a.cols(), "the columns of A")?;
+        shapes.fits("the rows of C", c.rows(), a.rows(), "the rows of A")?;
+        shapes.fits("the columns of C", c.cols(), b.cols(), "the columns of B")?;
         if b.pattern.base != crate::Base::Zero {
             return Err(invalid("the base of B", "one", "zero: the function has no other"));
         }
@@ -210,8 +213,9 @@ impl Sparse {
         let (a, x, y) = (a.into(), x.into(), y.into());
         as_stored("A", a.op())?;
         alone("A", a.batch_size())?;
-        fits("the length of x", x.len, a.cols(), "columns of A")?;
-        fits("the length of y", y.len(), a.rows(), "rows of A")?;
+        let shapes = Shapes::of("gemvi", [("A", (&a).into()), ("x", (&x).into()), ("y", (&y).into())]);
+        shapes.fits("the length of x", x.len, a.cols(), "the columns of A")?;
+        shapes.fits("the length of y", y.len(), a.rows(), "the rows of A")?;
         let (m, n) = (int("rows of A", a.rows())?, int("columns of A", a.cols())?);
         let entries = int("entries of x", x.indices.len())?;
         let lda = int("the leading dimension of A", a.leading_dimension())?;

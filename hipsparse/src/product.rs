@@ -2,13 +2,13 @@
 
 use hip::interop::Tracked;
 use hip::{Device, DeviceBuffer};
-use hip_linalg::{Batch, MatrixMut, MatrixRef, Op, Operands, ScalarRef, VectorMut, VectorRef};
+use hip_linalg::{Batch, MatrixMut, MatrixRef, Op, Operands, ScalarRef, Shapes, VectorMut, VectorRef};
 
 use crate::call::{
     self, Dense, Owned, any_scalar, data_type, dense, dense_mut, dense_vector, describe, factor, matrix, matrix_mut,
     operation, vector, vector_mut,
 };
-use crate::checks::{alone, fits, int, invalid};
+use crate::checks::{alone, int, invalid};
 use crate::format::Generic;
 use crate::matrix::{SpMatMut, SpMatRef};
 use crate::raw::{self, Ptr};
@@ -101,8 +101,9 @@ impl<F: Generic, T: Value, I: Index> SpMv<'_, F, T, I> {
     ) -> Result<()> {
         let Some(prepared) = &self.prepared else { return Ok(()) };
         let (x, y) = (x.into(), y.into());
-        fits("the length of x", x.len(), self.matrix.cols(), "columns of A")?;
-        fits("the length of y", y.len(), self.matrix.rows(), "rows of A")?;
+        let shapes = Shapes::of("spmv", [("A", (&self.matrix).into()), ("x", (&x).into()), ("y", (&y).into())]);
+        shapes.fits("the length of x", x.len(), self.matrix.cols(), "the columns of A")?;
+        shapes.fits("the length of y", y.len(), self.matrix.rows(), "the rows of A")?;
         let mut operands = Operands::on(self.sparse.stream());
         let factors = [factor(&mut operands, "α", alpha)?, factor(&mut operands, "β", beta)?];
         matrix(&mut operands, "A", &self.matrix)?;
@@ -201,9 +202,10 @@ fn fits_spmm<F: Generic, T: Value, I: Index>(
     b: &MatrixRef<'_, T>,
     c: &MatrixMut<'_, T>,
 ) -> Result<bool> {
-    fits("rows of B", b.rows(), a.cols(), "columns of A")?;
-    fits("rows of C", c.rows(), a.rows(), "rows of A")?;
-    fits("columns of C", c.cols(), b.cols(), "columns of B")?;
+    let shapes = Shapes::of("spmm", [("A", a.into()), ("B", b.into()), ("C", c.into())]);
+    shapes.fits("the rows of B", b.rows(), a.cols(), "the columns of A")?;
+    shapes.fits("the rows of C", c.rows(), a.rows(), "the rows of A")?;
+    shapes.fits("the columns of C", c.cols(), b.cols(), "the columns of B")?;
     if c.op().conjugated && T::COMPLEX {
         return Err(invalid("C", format!("{:?}", c.op()), "not conjugated in memory"));
     }
@@ -237,8 +239,9 @@ impl Sparse {
         y: impl Into<VectorMut<'a, T>>,
     ) -> Result<()> {
         let (a, x, y) = (a.into(), x.into(), y.into());
-        fits("the length of x", x.len(), a.cols(), "columns of A")?;
-        fits("the length of y", y.len(), a.rows(), "rows of A")?;
+        let shapes = Shapes::of("spmv", [("A", (&a).into()), ("x", (&x).into()), ("y", (&y).into())]);
+        shapes.fits("the length of x", x.len(), a.cols(), "the columns of A")?;
+        shapes.fits("the length of y", y.len(), a.rows(), "the rows of A")?;
         let op = operation::<T>("A", a.op)?;
         let mut operands = Operands::on(self.stream());
         let factors = [factor(&mut operands, "α", alpha)?, factor(&mut operands, "β", beta)?];
@@ -434,9 +437,10 @@ impl Sparse {
         c: impl Into<SpMatMut<'a, F, T, I>>,
     ) -> Result<()> {
         let (a, b, c) = (a.into(), b.into(), c.into());
-        fits("rows of A", a.rows(), c.pattern.rows, "rows of C")?;
-        fits("columns of B", b.cols(), c.pattern.cols, "columns of C")?;
-        fits("rows of B", b.rows(), a.cols(), "columns of A")?;
+        let shapes = Shapes::of("sddmm", [("A", (&a).into()), ("B", (&b).into()), ("C", (&c).into())]);
+        shapes.fits("the rows of B", b.rows(), a.cols(), "the columns of A")?;
+        shapes.fits("the rows of C", c.pattern.rows, a.rows(), "the rows of A")?;
+        shapes.fits("the columns of C", c.pattern.cols, b.cols(), "the columns of B")?;
         alone("A", a.batch_size())?;
         alone("B", b.batch_size())?;
         let mut operands = Operands::on(self.stream());
@@ -479,7 +483,8 @@ impl Sparse {
         y: impl Into<VectorMut<'a, T>>,
     ) -> Result<()> {
         let (x, y) = (x.into(), y.into());
-        fits("the length of y", y.len(), x.len, "as x")?;
+        let shapes = Shapes::of("axpby", [("x", (&x).into()), ("y", (&y).into())]);
+        shapes.fits("the length of y", y.len(), x.len, "as x")?;
         unique("x", x.unique)?;
         let len = x.len;
         let mut operands = Operands::on(self.stream());
@@ -508,7 +513,8 @@ impl Sparse {
         x: impl Into<SpVecMut<'a, T, I>>,
     ) -> Result<()> {
         let (x, y) = (x.into(), y.into());
-        fits("the length of y", y.len(), x.len, "as x")?;
+        let shapes = Shapes::of("gather", [("x", (&x).into()), ("y", (&y).into())]);
+        shapes.fits("the length of y", y.len(), x.len, "as x")?;
         let len = x.len;
         let mut operands = Operands::on(self.stream());
         let x = x.describe(&mut operands, "x")?;
@@ -534,7 +540,8 @@ impl Sparse {
         y: impl Into<VectorMut<'a, T>>,
     ) -> Result<()> {
         let (x, y) = (x.into(), y.into());
-        fits("the length of y", y.len(), x.len, "as x")?;
+        let shapes = Shapes::of("scatter", [("x", (&x).into()), ("y", (&y).into())]);
+        shapes.fits("the length of y", y.len(), x.len, "as x")?;
         unique("x", x.unique)?;
         let len = x.len;
         let mut operands = Operands::on(self.stream());
@@ -563,7 +570,8 @@ impl Sparse {
         y: impl Into<VectorMut<'a, T>>,
     ) -> Result<()> {
         let (x, y) = (x.into(), y.into());
-        fits("the length of y", y.len(), x.len, "as x")?;
+        let shapes = Shapes::of("rot", [("x", (&x).into()), ("y", (&y).into())]);
+        shapes.fits("the length of y", y.len(), x.len, "as x")?;
         unique("x", x.unique)?;
         let len = x.len;
         let mut operands = Operands::on(self.stream());
@@ -614,7 +622,8 @@ impl Sparse {
         x: SpVecRef<'a, T, I>,
         y: &VectorRef<'a, T>,
     ) -> Result<T> {
-        fits("the length of y", y.len(), x.len, "as x")?;
+        let shapes = Shapes::of("spvv", [("x", (&x).into()), ("y", y.into())]);
+        shapes.fits("the length of y", y.len(), x.len, "as x")?;
         let len = x.len;
         let mut operands = Operands::on(self.stream());
         let x = x.describe(&mut operands, "x")?;

@@ -2,13 +2,13 @@
 
 use hip::DeviceBuffer;
 use hip::interop::Tracked;
-use hip_linalg::{Batch, MatrixMut, MatrixRef, Op, Operands, ScalarRef, VectorMut, VectorRef};
+use hip_linalg::{Batch, MatrixMut, MatrixRef, Op, Operands, ScalarRef, Shape, Shapes, VectorMut, VectorRef};
 
 use crate::call::{
     self, Dense, Owned, any_scalar, data_type, dense, dense_mut, dense_vector, describe, factor, fill_mode, mat_descr,
     matrix, operation, sorted, vector, vector_mut,
 };
-use crate::checks::{alone, fits, int, invalid};
+use crate::checks::{alone, int, invalid};
 use crate::format::{Bsr, Csr, Format, Generic};
 use crate::matrix::SpTriangle;
 use crate::raw::{self, Ptr, Returned};
@@ -85,8 +85,9 @@ impl<F: Generic, T: Value, I: Index> SpSv<'_, F, T, I> {
     ) -> Result<()> {
         let Some(Analysis { matrix: descr, state, tracked }) = &self.analysis else { return Ok(()) };
         let (x, y, order) = (x.into(), y.into(), self.triangle.order());
-        fits("the length of x", x.len(), order, "the order of A")?;
-        fits("the length of y", y.len(), order, "the order of A")?;
+        let shapes = Shapes::of("spsv", [("A", Shape::matrix(order, order)), ("x", (&x).into()), ("y", (&y).into())]);
+        shapes.fits("the length of x", x.len(), order, "the order of A")?;
+        shapes.fits("the length of y", y.len(), order, "the order of A")?;
         let mut operands = Operands::on(self.sparse.stream());
         let factors = [factor(&mut operands, "α", alpha)?];
         matrix(&mut operands, "A", &self.triangle.matrix)?;
@@ -140,9 +141,10 @@ fn fits_spsm<F: Format, T: Value, I: Index>(
     b: &MatrixRef<'_, T>,
     x: &MatrixMut<'_, T>,
 ) -> Result<()> {
-    fits("rows of B", b.rows(), a.order(), "the order of A")?;
-    fits("rows of X", x.rows(), a.order(), "the order of A")?;
-    fits("columns of X", x.cols(), b.cols(), "columns of B")?;
+    let shapes = Shapes::of("spsm", [("A", Shape::matrix(a.order(), a.order())), ("B", b.into()), ("X", x.into())]);
+    shapes.fits("the rows of B", b.rows(), a.order(), "the order of A")?;
+    shapes.fits("the rows of X", x.rows(), a.order(), "the order of A")?;
+    shapes.fits("the columns of X", x.cols(), b.cols(), "the columns of B")?;
     alone("B", b.batch_size())?;
     alone("X", x.batch_size())?;
     if x.op().conjugated && T::COMPLEX {
@@ -507,8 +509,9 @@ impl<F: Solvable, T: Value> Triangular<'_, F, T> {
     ) -> Result<()> {
         let Some((_, _, tracked)) = &self.analysis else { return Ok(()) };
         let (x, y, order) = (x.into(), y.into(), self.triangle.order());
-        fits("the length of x", x.len(), order, "the order of A")?;
-        fits("the length of y", y.len(), order, "the order of A")?;
+        let shapes = Shapes::of("csrsv", [("A", Shape::matrix(order, order)), ("x", (&x).into()), ("y", (&y).into())]);
+        shapes.fits("the length of x", x.len(), order, "the order of A")?;
+        shapes.fits("the length of y", y.len(), order, "the order of A")?;
         let mut operands = Operands::on(self.sparse.stream());
         let factors = [factor(&mut operands, "α", alpha)?];
         matrix(&mut operands, "A", &self.triangle.matrix)?;

@@ -3,10 +3,10 @@
 use std::ptr;
 
 use hip::{DeviceBuffer, DeviceSlice};
-use hip_linalg::Operands;
+use hip_linalg::{Operands, Shapes};
 
 use crate::call::{self, Owned, any_scalar, data_type, describe, mat_descr, matrix, matrix_mut, sorted};
-use crate::checks::{as_stored, fits, int, invalid, not_on_5};
+use crate::checks::{as_stored, int, invalid, not_on_5};
 use crate::format::{self, Csr as CsrFormat};
 use crate::matrix::{Csr, CsrRef, Pattern};
 use crate::raw::{self, Ptr};
@@ -405,8 +405,9 @@ impl Sparse {
         b: impl Into<CsrRef<'a, T>>,
     ) -> Result<Csr<T>> {
         let (a, b) = (a.into(), b.into());
-        fits("rows of B", b.rows(), a.rows(), "rows of A")?;
-        fits("columns of B", b.cols(), a.cols(), "columns of A")?;
+        let shapes = Shapes::of("geam", [("A", (&a).into()), ("B", (&b).into())]);
+        shapes.fits("the rows of B", b.rows(), a.rows(), "the rows of A")?;
+        shapes.fits("the columns of B", b.cols(), a.cols(), "the columns of A")?;
         for (what, matrix) in [("A", &a), ("B", &b)] {
             as_stored(what, matrix.op)?;
             sorted(what, &matrix.pattern)?;
@@ -473,6 +474,7 @@ impl Sparse {
 fn fits_product<T: Value, I: Index>(a: &CsrRef<'_, T, I>, b: &CsrRef<'_, T, I>) -> Result<(usize, usize, Base)> {
     as_stored("A", a.op)?;
     as_stored("B", b.op)?;
-    fits("rows of B", b.rows(), a.cols(), "columns of A")?;
+    let shapes = Shapes::of("spgemm", [("A", a.into()), ("B", b.into())]);
+    shapes.fits("the rows of B", b.rows(), a.cols(), "the columns of A")?;
     Ok((a.rows(), b.cols(), a.pattern.base))
 }

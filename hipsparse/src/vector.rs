@@ -3,7 +3,7 @@
 use std::fmt;
 
 use hip::{Device, DeviceBuffer, DeviceSlice, DeviceSliceMut, Pod};
-use hip_linalg::Operands;
+use hip_linalg::{Operands, Shape};
 
 use crate::call::{Owned, data_type};
 use crate::checks::{INDICES, fits, invalid};
@@ -195,6 +195,18 @@ impl<'a, T: Pod, I: Index> From<&'a SpVec<T, I>> for SpVecRef<'a, T, I> {
 impl<'a, T: Pod, I: Index> From<&'a mut SpVec<T, I>> for SpVecMut<'a, T, I> {
     fn from(vector: &'a mut SpVec<T, I>) -> Self {
         vector.view_mut()
+    }
+}
+
+impl<T, I> From<&SpVecRef<'_, T, I>> for Shape {
+    fn from(vector: &SpVecRef<'_, T, I>) -> Self {
+        Self::vector(vector.len)
+    }
+}
+
+impl<T, I> From<&SpVecMut<'_, T, I>> for Shape {
+    fn from(vector: &SpVecMut<'_, T, I>) -> Self {
+        Self::vector(vector.len)
     }
 }
 

@@ -26,24 +26,48 @@ fn shapes_that_do_not_fit() {
     let vector = |len| DeviceBuffer::<f32>::zeroed(&device, len).unwrap();
     let (a, b, square, mut c) = (matrix(2, 3), matrix(3, 4), matrix(3, 3), matrix(2, 4));
     let (x, mut y) = (vector(3), vector(2));
-    refused(blas.gemm(1.0, &a, &a, 0.0, &mut c), "columns of B");
-    refused(blas.gemm(1.0, &b, &b, 0.0, &mut c), "rows of A");
-    refused(blas.gemm(1.0, &a, b.t(), 0.0, &mut c), "columns of B");
+    refused(
+        blas.gemm(1.0, &a, &a, 0.0, &mut matrix(2, 2)),
+        "the rows of B is 2, but must be 3, the columns of A, in gemm(A 2 x 3, B 2 x 3, C 2 x 2)",
+    );
+    refused(blas.gemm(1.0, &b, &b, 0.0, &mut c), "the rows of B is 3, but must be 4");
+    refused(blas.gemm(1.0, &a, b.t(), 0.0, &mut c), "gemm(A 2 x 3, B 4 x 3, C 2 x 4)");
+    refused(blas.gemm(1.0, &a, &b, 0.0, &mut matrix(3, 4)), "the rows of C is 3, but must be 2, the rows of A");
+    refused(blas.gemm(1.0, &a, &b, 0.0, &mut matrix(2, 3)), "the columns of C is 3, but must be 4, the columns of B");
+    // A C that is transposed in memory: the shapes are those of the views that were passed.
+    refused(blas.gemm(1.0, &a, &b, 0.0, matrix(2, 4).view_mut().t()), "gemm(A 2 x 3, B 3 x 4, C 4 x 2)");
     refused(blas.gemm(1.0, &a, c_like(&device).t(), 0.0, &mut c), "rows of B");
-    refused(blas.gemv(1.0, &b, &x, 0.0, &mut y), "length of x");
-    refused(blas.gemv(1.0, &square, &x, 0.0, &mut y), "length of y");
-    refused(blas.axpy(1.0, &x, &mut y), "length of y is 2, but must be 3");
+    refused(blas.gemv(1.0, &b, &x, 0.0, &mut y), "the columns of A, in gemv(A 3 x 4, x 3, y 2)");
+    refused(blas.gemv(1.0, &square, &x, 0.0, &mut y), "length of y is 2, but must be 3, the rows of A");
+    refused(blas.axpy(1.0, &x, &mut y), "length of y is 2, but must be 3, as x, in axpy(x 3, y 2)");
     refused(blas.dot(&x, &vector(4)), "length of y");
     refused(blas.ger(1.0, &x, &x, &mut c), "length of x");
-    refused(blas.trsm(Side::Left, 1.0, square.view().lower().unwrap(), &mut c), "order of A");
+    refused(
+        blas.trsm(Side::Left, 1.0, square.view().lower().unwrap(), &mut c),
+        "the order of A is 3, but must be 2, the rows of B, in trsm(A 3 x 3, B 2 x 4)",
+    );
     refused(blas.trsv(square.view().lower().unwrap(), &mut y), "length of x");
     refused(blas.symm(Side::Left, 1.0, square.view().lower().unwrap(), &a, 0.0, &mut matrix(2, 3)), "order of A");
-    refused(blas.syrk(1.0, &a, 0.0, matrix(3, 3).view_mut().lower().unwrap()), "rows of A");
+    refused(
+        blas.syrk(1.0, &a, 0.0, matrix(3, 3).view_mut().lower().unwrap()),
+        "the order of C is 3, but must be 2, the rows of A, in syrk",
+    );
+    refused(
+        blas.syr2k(1.0, &a, &square, 0.0, matrix(2, 2).view_mut().lower().unwrap()),
+        "B is 3 x 3, but must be 2 x 3, as A, in syr2k(A 2 x 3, B 3 x 3, C 2 x 2)",
+    );
+    refused(
+        blas.symm(Side::Left, 1.0, square.view().lower().unwrap(), &b, 0.0, &mut c),
+        "C is 2 x 4, but must be 3 x 4, as B, in symm(A 3 x 3, B 3 x 4, C 2 x 4)",
+    );
     refused(blas.geam(1.0, &a, 1.0, a.t(), &mut matrix(2, 3)), "B is 3 x 2, but must be 2 x 3");
     refused(blas.dgmm(Side::Right, &a, &y, &mut matrix(2, 3)), "length of x");
     refused(blas.trtri(square.view().lower().unwrap(), matrix(3, 3).view_mut().upper().unwrap()), "triangle");
     let mut none = vector(0);
-    refused(blas.nrm2_into(&x, &mut none), "results");
+    refused(
+        blas.nrm2_into(&x, &mut none),
+        "the memory of the results is 0, but must be at least 1 elements, in nrm2_into(x 3)",
+    );
     refused(blas.rotm(&mut vector(2), &mut vector(2), &vector(4)), "param");
     // Views that reach beyond their memory are not made.
     let made: [hip::Result<()>; 8] = [
@@ -97,7 +121,10 @@ fn overlaps_and_batches_that_do_not_fit() {
     let batch = MatrixRef::strided_batch(&memory, (4, 4, 4), 16, 2).unwrap();
     refused(blas.gemm(1.0, batch, batch, 0.0, MatrixMut::new(&mut out, 4, 4).unwrap()), "no batch");
     let three = MatrixMut::strided_batch(&mut out, (4, 4, 4), 16, 3).unwrap();
-    refused(blas.gemm(1.0, batch, batch, 0.0, three), "Strided(2)");
+    refused(
+        blas.gemm(1.0, batch, batch, 0.0, three),
+        "Strided(2), as A is, in gemm(A 4 x 4 in a strided batch of 2, B 4 x 4 in a",
+    );
     let pointers = Pointers::new(&device, [memory.slice(..16).unwrap()]).unwrap();
     let by_pointers = MatrixRef::batch(&pointers, (4, 4, 4)).unwrap();
     let mut outs = PointersMut::new(&device, [out.slice_mut(..16).unwrap()]).unwrap();
@@ -108,7 +135,10 @@ fn overlaps_and_batches_that_do_not_fit() {
     let mut again = unsafe { DeviceBuffer::from_raw_parts(&device, memory.as_device_ptr(), 64).unwrap() };
     let (x, y) =
         (VectorRef::new(&memory, 10, 1).unwrap(), VectorMut::new(again.slice_mut(5..).unwrap(), 10, 1).unwrap());
-    refused(blas.axpy(1.0, x, y), "overlaps");
+    refused(
+        blas.axpy(1.0, x, y),
+        "overlaps that of x, but must be apart from that of the other operands, in axpy(x 10, y 10)",
+    );
     let parts = again.slice_mut(..).unwrap();
     let _ = parts;
     assert_eq!(out.to_vec().unwrap(), [0.0; 64]);

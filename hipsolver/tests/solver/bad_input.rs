@@ -28,20 +28,26 @@ fn shapes_and_forms_that_do_not_fit() {
     let matrix = |rows, cols| MatrixBuffer::<f32>::zeroed(&device, rows, cols).unwrap();
     let vector = |len| DeviceBuffer::<f32>::zeroed(&device, len).unwrap();
     let (mut square, mut tall, mut two) = (matrix(3, 3), matrix(4, 2), matrix(2, 2));
-    refused(solver.potrs(two.view().lower().unwrap(), &mut tall), "rows of B");
+    refused(
+        solver.potrs(two.view().lower().unwrap(), &mut tall),
+        "the rows of B is 4, but must be 2, the order of A, in potrs(A 2 x 2, B 4 x 2)",
+    );
     refused(solver.getrf(&mut tall, &mut Pivots::new(&device, 3, 3).unwrap()), "pivots");
     refused(solver.getrf(&mut tall, &mut Pivots::new(&device, 3, 2).unwrap()), "rows of the pivots");
     refused(solver.getrf(tall.view_mut().t(), &mut Pivots::new(&device, 4, 2).unwrap()), "column-major");
     // Pivots of a taller matrix name rows that this one has not.
     let of_tall = Pivots::new(&device, 4, 3).unwrap();
     refused(solver.getrs(&square, &of_tall, &mut matrix(3, 1)), "rows of the pivots");
-    refused(solver.geqrf(&mut tall, &mut vector(3)), "length");
+    refused(solver.geqrf(&mut tall, &mut vector(3)), "length of tau");
     refused(solver.orgqr(&mut matrix(2, 3), &vector(2)), "wider");
     refused(solver.ormqr(Side::Left, &square, &vector(3), &mut tall), "rows of Q");
     refused(solver.gels(&mut matrix(2, 3), &mut matrix(2, 1), &mut matrix(3, 1)), "as many rows");
-    refused(solver.syevd(true, square.view_mut().lower().unwrap(), &mut vector(2)), "length");
+    refused(
+        solver.syevd(true, square.view_mut().lower().unwrap(), &mut vector(2)),
+        "number of eigenvalues is 2, but must be 3, as the matrix needs, in syevd(A 3 x 3, the eigenvalues 2)",
+    );
     refused(solver.syevd(true, square.view_mut().t().lower().unwrap(), &mut vector(3)), "column-major");
-    refused(solver.gesvd(&mut tall, &mut vector(4), None, None), "length");
+    refused(solver.gesvd(&mut tall, &mut vector(4), None, None), "number of singular values is 4, but must be 2");
     refused(solver.gesvd(&mut tall, &mut vector(2), Some(two.view_mut()), None), "vectors of length");
     let mut memory = vector(30);
     let gaps = MatrixMut::strided_batch(&mut memory, (3, 3, 3), 10, 2).unwrap().lower().unwrap();
@@ -51,7 +57,7 @@ fn shapes_and_forms_that_do_not_fit() {
     let mut few = vector(2);
     let short = VectorMut::new(&mut few, 2, 1).unwrap();
     let all = || EigenRange::All;
-    refused(solver.syevdx(true, all(), square.view_mut().lower().unwrap(), short), "length");
+    refused(solver.syevdx(true, all(), square.view_mut().lower().unwrap(), short), "number of eigenvalues");
     let mut range = |range, words: &str| {
         let mut w = vector(3);
         refused(solver.syevdx(true, range, square.view_mut().lower().unwrap(), &mut w), words);

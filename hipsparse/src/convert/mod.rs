@@ -6,10 +6,10 @@ mod sort;
 use std::ptr;
 
 use hip::DeviceBuffer;
-use hip_linalg::{MatrixMut, MatrixRef, Op, Operands};
+use hip_linalg::{MatrixMut, MatrixRef, Op, Operands, Shapes};
 
 use crate::call::{self, data_type, dense, dense_mut, describe, mat_descr, matrix, sorted};
-use crate::checks::{INDICES, alone, as_stored, fits, int, invalid};
+use crate::checks::{INDICES, alone, as_stored, int, invalid};
 use crate::format::{self, BlockOrder, Format, Generic};
 use crate::matrix::{Bsr, BsrRef, Coo, CooRef, Csc, CscRef, Csr, CsrRef, SpMat, SpMatRef};
 use crate::raw::{self, Ptr, Returned};
@@ -129,8 +129,9 @@ impl Sparse {
     ) -> Result<()> {
         let (a, b) = (a.into(), b.into());
         as_stored("A", a.op)?;
-        fits("rows of B", b.rows(), a.rows(), "rows of A")?;
-        fits("columns of B", b.cols(), a.cols(), "columns of A")?;
+        let shapes = Shapes::of("sparse_to_dense", [("A", (&a).into()), ("B", (&b).into())]);
+        shapes.fits("the rows of B", b.rows(), a.rows(), "the rows of A")?;
+        shapes.fits("the columns of B", b.cols(), a.cols(), "the columns of A")?;
         alone("B", b.batch_size())?;
         let row_major = b.op().transposed;
         if b.op() != (Op { transposed: row_major, conjugated: false }) && T::COMPLEX {

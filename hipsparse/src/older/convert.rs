@@ -2,10 +2,10 @@
 
 use hip::DeviceBuffer;
 use hip::interop::Tracked;
-use hip_linalg::{MatrixMut, MatrixRef, Operands};
+use hip_linalg::{MatrixMut, MatrixRef, Operands, Shapes};
 
 use crate::call::{self, Owned, dense, dense_mut, mat_descr, matrix};
-use crate::checks::{alone, as_stored, fits, int};
+use crate::checks::{alone, as_stored, int};
 use crate::format::{self, Format};
 use crate::matrix::{Csc, CscRef, Csr, CsrRef, SpMat};
 use crate::raw::{self, Ptr, Returned};
@@ -89,7 +89,7 @@ impl Sparse {
         a: impl Into<CsrRef<'a, T>>,
         b: impl Into<MatrixMut<'a, T>>,
     ) -> Result<()> {
-        self.older_to_dense(&ROWS, &a.into(), b.into(), raw::csr2dense::<T>)
+        self.older_to_dense("csr2dense", &ROWS, &a.into(), b.into(), raw::csr2dense::<T>)
     }
 
     /// Writes all elements of compressed columns, as [`csr2dense`](Self::csr2dense).
@@ -107,11 +107,12 @@ impl Sparse {
             // The library of 7.2 fails for a CSC matrix without entries.
             return self.sparse_to_dense(a, b);
         }
-        self.older_to_dense(&COLUMNS, &a, b.into(), raw::csc2dense::<T>)
+        self.older_to_dense("csc2dense", &COLUMNS, &a, b.into(), raw::csc2dense::<T>)
     }
 
     fn older_to_dense<'a, F: Format, T: Value>(
         &'a self,
+        call: &'static str,
         direction: &Direction,
         a: &crate::SpMatRef<'a, F, T>,
         b: MatrixMut<'a, T>,
@@ -120,8 +121,9 @@ impl Sparse {
         as_stored("A", a.op)?;
         as_stored("B", b.op())?;
         alone("B", b.batch_size())?;
-        fits("rows of B", b.rows(), a.rows(), "rows of A")?;
-        fits("columns of B", b.cols(), a.cols(), "columns of A")?;
+        let shapes = Shapes::of(call, [("A", a.into()), ("B", (&b).into())]);
+        shapes.fits("the rows of B", b.rows(), a.rows(), "the rows of A")?;
+        shapes.fits("the columns of B", b.cols(), a.cols(), "the columns of A")?;
         let (m, n) = (int("rows of A", a.rows())?, int("columns of A", a.cols())?);
         let ld = int("the leading dimension of B", b.leading_dimension())?;
         let descr = mat_descr(a.pattern.base, None)?;

@@ -2,10 +2,10 @@
 
 use hip::DeviceBuffer;
 use hip::interop::Tracked;
-use hip_linalg::{Operands, ScalarRef, VectorMut, VectorRef};
+use hip_linalg::{Operands, ScalarRef, Shape, Shapes, VectorMut, VectorRef};
 
 use crate::call::{Owned, factor, mat_descr, matrix, vector, vector_mut};
-use crate::checks::{as_stored, fits, int};
+use crate::checks::{as_stored, int};
 use crate::format;
 use crate::matrix::{Csr, CsrRef};
 use crate::raw;
@@ -76,8 +76,12 @@ impl<T: Value> Hyb<'_, T> {
     ) -> Result<()> {
         let Some((hyb, tracked)) = &self.kept else { return Ok(()) };
         let (x, y) = (x.into(), y.into());
-        fits("the length of x", x.len(), self.size.1, "columns of A")?;
-        fits("the length of y", y.len(), self.size.0, "rows of A")?;
+        let shapes = Shapes::of(
+            "hybmv",
+            [("A", Shape::matrix(self.size.0, self.size.1)), ("x", (&x).into()), ("y", (&y).into())],
+        );
+        shapes.fits("the length of x", x.len(), self.size.1, "the columns of A")?;
+        shapes.fits("the length of y", y.len(), self.size.0, "the rows of A")?;
         let mut operands = Operands::on(self.sparse.stream());
         let factors = [factor(&mut operands, "α", alpha)?, factor(&mut operands, "β", beta)?];
         operands.uses().tracked(tracked);

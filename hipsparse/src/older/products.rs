@@ -1,10 +1,10 @@
 //! The older products of compressed rows, and products with some of the block rows.
 
 use hip::DeviceBuffer;
-use hip_linalg::{MatrixMut, MatrixRef, Op, Operands, ScalarRef, VectorMut, VectorRef};
+use hip_linalg::{MatrixMut, MatrixRef, Op, Operands, ScalarRef, Shapes, VectorMut, VectorRef};
 
 use crate::call::{self, dense, dense_mut, factor, mat_descr, matrix, operation, vector, vector_mut};
-use crate::checks::{alone, as_stored, fits, int, invalid};
+use crate::checks::{alone, as_stored, int, invalid};
 use crate::matrix::{BsrRef, CsrRef};
 use crate::raw;
 use crate::solve::square;
@@ -27,8 +27,9 @@ impl Sparse {
         y: impl Into<VectorMut<'a, T>>,
     ) -> Result<()> {
         let (a, x, y) = (a.into(), x.into(), y.into());
-        fits("the length of x", x.len(), a.cols(), "columns of A")?;
-        fits("the length of y", y.len(), a.rows(), "rows of A")?;
+        let shapes = Shapes::of("csrmv", [("A", (&a).into()), ("x", (&x).into()), ("y", (&y).into())]);
+        shapes.fits("the length of x", x.len(), a.cols(), "the columns of A")?;
+        shapes.fits("the length of y", y.len(), a.rows(), "the rows of A")?;
         let op = operation::<T>("A", a.op)?;
         let (m, n) = (int("rows of A", a.pattern.rows)?, int("columns of A", a.pattern.cols)?);
         let entries = int("entries of A", a.entries())?;
@@ -81,9 +82,10 @@ impl Sparse {
     ) -> Result<()> {
         let (a, b, c) = (a.into(), b.into(), c.into());
         as_stored("C", c.op())?;
-        fits("rows of B", b.rows(), a.cols(), "columns of A")?;
-        fits("rows of C", c.rows(), a.rows(), "rows of A")?;
-        fits("columns of C", c.cols(), b.cols(), "columns of B")?;
+        let shapes = Shapes::of("csrmm", [("A", (&a).into()), ("B", (&b).into()), ("C", (&c).into())]);
+        shapes.fits("the rows of B", b.rows(), a.cols(), "the columns of A")?;
+        shapes.fits("the rows of C", c.rows(), a.rows(), "the rows of A")?;
+        shapes.fits("the columns of C", c.cols(), b.cols(), "the columns of B")?;
         alone("B", b.batch_size())?;
         alone("C", c.batch_size())?;
         let plain = b.op() == Op::default();
@@ -136,8 +138,9 @@ impl Sparse {
     ) -> Result<()> {
         let (a, x, y) = (a.into(), x.into(), y.into());
         as_stored("A", a.op)?;
-        fits("the length of x", x.len(), a.cols(), "columns of A")?;
-        fits("the length of y", y.len(), a.rows(), "rows of A")?;
+        let shapes = Shapes::of("bsrxmv", [("A", (&a).into()), ("x", (&x).into()), ("y", (&y).into())]);
+        shapes.fits("the length of x", x.len(), a.cols(), "the columns of A")?;
+        shapes.fits("the length of y", y.len(), a.rows(), "the rows of A")?;
         let (block, order) = square(&a.pattern.format)?;
         if block == 1 {
             return Err(invalid("a block", "of 1 x 1", "of 2 x 2 or more: the function has no other"));

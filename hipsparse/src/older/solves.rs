@@ -1,10 +1,10 @@
 //! Triangular solves with several right-hand sides that report zero pivots.
 
 use hip::interop::Tracked;
-use hip_linalg::{MatrixMut, MatrixRef, Operands};
+use hip_linalg::{MatrixMut, MatrixRef, Operands, Shape, Shapes};
 
 use crate::call::{self, Owned, dense, dense_mut, mat_descr, matrix, operation, sorted};
-use crate::checks::{alone, as_stored, fits, int, invalid};
+use crate::checks::{alone, as_stored, int, invalid};
 use crate::format::{Bsr, Csr};
 use crate::matrix::SpTriangle;
 use crate::raw;
@@ -36,7 +36,8 @@ impl Sparse {
         sorted("A", &a.matrix.pattern)?;
         as_stored("B", b.op())?;
         alone("B", b.batch_size())?;
-        fits("rows of B", b.rows(), a.order(), "the order of A")?;
+        let shapes = Shapes::of("csrsm", [("A", Shape::matrix(a.order(), a.order())), ("B", (&b).into())]);
+        shapes.fits("the rows of B", b.rows(), a.order(), "the order of A")?;
         let op = operation::<T>("A", a.matrix.op)?;
         let (m, entries) = (int("the order of A", a.order())?, int("entries of A", a.matrix.entries())?);
         let (columns, ld) = (int("columns of B", b.cols())?, int("the leading dimension of B", b.leading_dimension())?);
@@ -118,9 +119,11 @@ impl Sparse {
         as_stored("X", x.op())?;
         alone("B", b.batch_size())?;
         alone("X", x.batch_size())?;
-        fits("rows of B", b.rows(), a.order(), "the order of A")?;
-        fits("rows of X", x.rows(), a.order(), "the order of A")?;
-        fits("columns of X", x.cols(), b.cols(), "columns of B")?;
+        let shapes =
+            Shapes::of("bsrsm", [("A", Shape::matrix(a.order(), a.order())), ("B", (&b).into()), ("X", (&x).into())]);
+        shapes.fits("the rows of B", b.rows(), a.order(), "the order of A")?;
+        shapes.fits("the rows of X", x.rows(), a.order(), "the order of A")?;
+        shapes.fits("the columns of X", x.cols(), b.cols(), "the columns of B")?;
         let op = operation::<T>("A", a.matrix.op)?;
         if op == 2 {
             return Err(invalid("A", "a conjugate transpose", "as it is, or transposed"));

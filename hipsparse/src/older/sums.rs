@@ -2,10 +2,10 @@
 
 use hip::interop::Tracked;
 use hip::{DeviceSlice, Pod};
-use hip_linalg::Operands;
+use hip_linalg::{Operands, Shapes};
 
 use crate::call::{Owned, mat_descr, matrix, operation, sorted};
-use crate::checks::{as_stored, fits, int};
+use crate::checks::{as_stored, int};
 use crate::format;
 use crate::matrix::{Csr, CsrRef};
 use crate::raw::{self, Ptr};
@@ -50,7 +50,8 @@ impl Sparse {
     #[doc(alias("hipsparseXcsrgemmNnz", "cusparseDcsrgemm"))]
     pub fn csrgemm<'a, T: Value>(&'a self, a: impl Into<CsrRef<'a, T>>, b: impl Into<CsrRef<'a, T>>) -> Result<Csr<T>> {
         let (a, b) = (a.into(), b.into());
-        fits("rows of B", b.rows(), a.cols(), "columns of A")?;
+        let shapes = Shapes::of("csrgemm", [("A", (&a).into()), ("B", (&b).into())]);
+        shapes.fits("the rows of B", b.rows(), a.cols(), "the columns of A")?;
         let (op_a, op_b) = (operation::<T>("A", a.op)?, operation::<T>("B", b.op)?);
         let (rows, cols, base) = (a.rows(), b.cols(), a.pattern.base);
         let (m, n, k) = (int("rows of A", rows)?, int("columns of B", cols)?, int("columns of A", a.cols())?);
@@ -141,9 +142,10 @@ impl Sparse {
         for (what, matrix) in [("A", &a), ("B", &b), ("D", &d)] {
             as_stored(what, matrix.op)?;
         }
-        fits("rows of B", b.rows(), a.cols(), "columns of A")?;
-        fits("rows of D", d.rows(), a.rows(), "rows of A")?;
-        fits("columns of D", d.cols(), b.cols(), "columns of B")?;
+        let shapes = Shapes::of("csrgemm_add", [("A", (&a).into()), ("B", (&b).into()), ("D", (&d).into())]);
+        shapes.fits("the rows of B", b.rows(), a.cols(), "the columns of A")?;
+        shapes.fits("the rows of D", d.rows(), a.rows(), "the rows of A")?;
+        shapes.fits("the columns of D", d.cols(), b.cols(), "the columns of B")?;
         let (rows, cols, base) = (a.rows(), b.cols(), a.pattern.base);
         let (m, n, k) = (int("rows of A", rows)?, int("columns of B", cols)?, int("columns of A", a.cols())?);
         if a.entries() == 0 || b.entries() == 0 || d.entries() == 0 {
@@ -283,8 +285,9 @@ impl Sparse {
         let (a, b) = (a.into(), b.into());
         as_stored("A", a.op)?;
         as_stored("B", b.op)?;
-        fits("rows of B", b.rows(), a.rows(), "rows of A")?;
-        fits("columns of B", b.cols(), a.cols(), "columns of A")?;
+        let shapes = Shapes::of("csrgeam", [("A", (&a).into()), ("B", (&b).into())]);
+        shapes.fits("the rows of B", b.rows(), a.rows(), "the rows of A")?;
+        shapes.fits("the columns of B", b.cols(), a.cols(), "the columns of A")?;
         let (of_a, of_b) = (Older::new("A", &a)?, Older::new("B", &b)?);
         let (rows, cols, base) = (a.rows(), a.cols(), a.pattern.base);
         let of_c = mat_descr(base, None)?;

@@ -1,9 +1,9 @@
 //! The older functions of sparse vectors.
 
-use hip_linalg::{Operands, ScalarRef, VectorMut, VectorRef};
+use hip_linalg::{Operands, ScalarRef, Shapes, VectorMut, VectorRef};
 
 use crate::call::{factor, vector, vector_mut};
-use crate::checks::{INDICES, fits, int};
+use crate::checks::{INDICES, int};
 use crate::raw::{self, Ptr, Returned};
 use crate::vector::{SpVecMut, SpVecRef, unique};
 use crate::{CallError, ComplexValue, RealValue, Result, Sparse, Value};
@@ -38,7 +38,8 @@ impl Sparse {
         y: impl Into<VectorMut<'a, T>>,
     ) -> Result<()> {
         let (x, y) = (x.into(), y.into());
-        fits("the length of y", y.len(), x.len, "as x")?;
+        let shapes = Shapes::of("axpyi", [("x", (&x).into()), ("y", (&y).into())]);
+        shapes.fits("the length of y", y.len(), x.len, "as x")?;
         unique("x", x.unique)?;
         let mut operands = Operands::on(self.stream());
         let factors = [factor(&mut operands, "α", alpha)?];
@@ -83,7 +84,8 @@ impl Sparse {
         y: &VectorRef<'a, T>,
         function: unsafe fn(Ptr, i32, Ptr, Ptr, Ptr, Ptr, u32) -> Returned,
     ) -> Result<T> {
-        fits("the length of y", y.len(), x.len, "as x")?;
+        let shapes = Shapes::of("doti", [("x", x.into()), ("y", y.into())]);
+        shapes.fits("the length of y", y.len(), x.len, "as x")?;
         let mut operands = Operands::on(self.stream());
         let (entries, indices, values, base) = read(&mut operands, x)?;
         let y = vector(&mut operands, "y", y)?;
@@ -108,7 +110,8 @@ impl Sparse {
     #[doc(alias("hipsparseSgthr", "hipsparseDgthr", "hipsparseCgthr", "hipsparseZgthr", "cusparseDgthr"))]
     pub fn gthr<'a, T: Value>(&'a self, y: impl Into<VectorRef<'a, T>>, x: impl Into<SpVecMut<'a, T>>) -> Result<()> {
         let (x, y) = (x.into(), y.into());
-        fits("the length of y", y.len(), x.len, "as x")?;
+        let shapes = Shapes::of("gthr", [("x", (&x).into()), ("y", (&y).into())]);
+        shapes.fits("the length of y", y.len(), x.len, "as x")?;
         let mut operands = Operands::on(self.stream());
         let (entries, indices, values, base) = write(&mut operands, x)?;
         let y = vector(&mut operands, "y", &y)?;
@@ -125,7 +128,8 @@ impl Sparse {
     #[doc(alias("hipsparseSgthrz", "hipsparseDgthrz", "hipsparseCgthrz", "hipsparseZgthrz", "cusparseDgthrz"))]
     pub fn gthrz<'a, T: Value>(&'a self, y: impl Into<VectorMut<'a, T>>, x: impl Into<SpVecMut<'a, T>>) -> Result<()> {
         let (x, y) = (x.into(), y.into());
-        fits("the length of y", y.len(), x.len, "as x")?;
+        let shapes = Shapes::of("gthrz", [("x", (&x).into()), ("y", (&y).into())]);
+        shapes.fits("the length of y", y.len(), x.len, "as x")?;
         unique("x", x.unique)?;
         let mut operands = Operands::on(self.stream());
         let (entries, indices, values, base) = write(&mut operands, x)?;
@@ -143,7 +147,8 @@ impl Sparse {
     #[doc(alias("hipsparseSsctr", "hipsparseDsctr", "hipsparseCsctr", "hipsparseZsctr", "cusparseDsctr"))]
     pub fn sctr<'a, T: Value>(&'a self, x: impl Into<SpVecRef<'a, T>>, y: impl Into<VectorMut<'a, T>>) -> Result<()> {
         let (x, y) = (x.into(), y.into());
-        fits("the length of y", y.len(), x.len, "as x")?;
+        let shapes = Shapes::of("sctr", [("x", (&x).into()), ("y", (&y).into())]);
+        shapes.fits("the length of y", y.len(), x.len, "as x")?;
         unique("x", x.unique)?;
         let mut operands = Operands::on(self.stream());
         let (entries, indices, values, base) = read(&mut operands, &x)?;
@@ -167,7 +172,8 @@ impl Sparse {
         y: impl Into<VectorMut<'a, T>>,
     ) -> Result<()> {
         let (x, y) = (x.into(), y.into());
-        fits("the length of y", y.len(), x.len, "as x")?;
+        let shapes = Shapes::of("roti", [("x", (&x).into()), ("y", (&y).into())]);
+        shapes.fits("the length of y", y.len(), x.len, "as x")?;
         unique("x", x.unique)?;
         let mut operands = Operands::on(self.stream());
         let factors = [factor(&mut operands, "c", c)?, factor(&mut operands, "s", s)?];

@@ -31,17 +31,30 @@ fn lengths_that_do_not_fit() {
     let bsr = hipsparse::Bsr::from_host_with_format(&device, blocks, (3, 4), Base::Zero, &[0, 0], &[], &[0.0; 0]);
     refused(bsr.map(|bsr: hipsparse::Bsr<f32>| bsr), "whole blocks");
     let a = host((2, 3), &[0, 1, 2], &[0, 2], &[1.0, 2.0]).unwrap();
-    refused(sparse.spmv(1.0, &a, &vector(2), 0.0, &mut vector(2)), "length of x");
+    refused(
+        sparse.spmv(1.0, &a, &vector(2), 0.0, &mut vector(2)),
+        "length of x is 2, but must be 3, the columns of A, in spmv(A 2 x 3, x 2, y 2)",
+    );
     refused(sparse.spmv(1.0, &a, &vector(3), 0.0, &mut vector(3)), "length of y");
     refused(sparse.spmv(1.0, a.t(), &vector(3), 0.0, &mut vector(3)), "length of x");
     let gaps = vector(6);
     let every_other = VectorRef::new(&gaps, 3, 2).unwrap();
     refused(sparse.spmv(1.0, &a, every_other, 0.0, &mut vector(2)), "increment");
-    refused(sparse.spmm(1.0, &a, &matrix(2, 2), 0.0, &mut matrix(2, 2)), "rows of B");
+    refused(
+        sparse.spmm(1.0, &a, &matrix(2, 2), 0.0, &mut matrix(2, 2)),
+        "the rows of B is 2, but must be 3, the columns of A, in spmm(A 2 x 3, B 2 x 2, C 2 x 2)",
+    );
     refused(sparse.spmm(1.0, &a, &matrix(3, 2), 0.0, &mut matrix(3, 2)), "rows of C");
     refused(sparse.spmm(1.0, &a, &matrix(3, 2), 0.0, &mut matrix(2, 3)), "columns of C");
     let mut a = a;
-    refused(sparse.sddmm(1.0, &matrix(2, 4), &matrix(3, 3), 0.0, &mut a), "rows of B");
+    refused(
+        sparse.sddmm(1.0, &matrix(2, 4), &matrix(3, 3), 0.0, &mut a),
+        "rows of B is 3, but must be 4, the columns of A, in sddmm(A 2 x 4, B 3 x 3, C 2 x 3)",
+    );
+    refused(
+        sparse.sddmm(1.0, &matrix(3, 2), &matrix(2, 3), 0.0, &mut a),
+        "rows of C is 2, but must be 3, the rows of A",
+    );
     let x = SpVec::from_host(&device, 4, Base::Zero, &[2, 1], &[1.0_f32, 2.0]).unwrap();
     refused(sparse.axpby(1.0, &x, 0.0, &mut vector(4)), "not sorted");
     refused(sparse.spvv(&x, &vector(5)), "length of y");
