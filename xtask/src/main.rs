@@ -7,6 +7,7 @@ use clap::{CommandFactory, Parser, Subcommand};
 mod bench;
 mod bindgen;
 mod cargo;
+mod changes;
 mod ci;
 mod coverage;
 mod cuda;

@@ -14,11 +14,12 @@ mod package;
 mod variants;
 
 use crate::cargo::checking;
+use crate::changes::leave_out_unchanged;
 use crate::process::cargo;
 use crate::rocm::{RELEASES, Release};
 use crate::steps::{self, Selection, Step};
 use crate::turn::Turn;
-use crate::{msrv, test};
+use crate::{msrv, test, workspace};
 use features::features;
 pub(crate) use layers::wrap_compiler;
 use package::package;
@@ -59,6 +60,9 @@ pub(crate) fn run(args: &Args, tasks: &[String]) -> Result<()> {
             test::steps(false, turn, &releases, &[])?.into_iter().filter(|step| !step.name().starts_with("fetch")),
         );
     }
+    if let Some(turn) = turn.filter(|_| args.selection.filters.is_empty()) {
+        steps = leave_out_unchanged(steps, turn)?;
+    }
     steps::list_or_run(steps, &args.selection)
 }
 
@@ -91,7 +95,9 @@ fn steps(tasks: &[String], named: &[&'static Release], turn: Option<Turn>) -> Re
     // As late as possible: the other lane of `.ci/run` fetches during the steps before.
     steps.extend(test::fetches(&RELEASES.iter().collect::<Vec<_>>(), named, turn, test::FETCHED));
     if has("bindgen") {
-        steps.push(Step::command("bindgen", "the bindings are what is generated now", own(&["bindgen", "--check"])?));
+        let step = Step::command("bindgen", "the bindings are what is generated now", own(&["bindgen", "--check"])?);
+        let raw = workspace::sys_crates()?;
+        steps.push(step.suite_of(&raw.iter().map(String::as_str).collect::<Vec<_>>()));
     }
     if has("kernels") {
         steps.push(Step::command(

@@ -30,6 +30,8 @@ pub(crate) struct Step {
     pub(super) work: Work,
     /// Its lane; `None` if it is in both.
     pub(super) lane: Option<Lane>,
+    /// The packages whose suite it is, if any.
+    suite: Option<Vec<String>>,
 }
 
 pub(super) enum Work {
@@ -43,7 +45,7 @@ pub(super) enum Work {
 
 impl Step {
     fn new(name: String, about: String, work: Work, lane: Option<Lane>) -> Self {
-        Self { name, about, ready: Box::new(|| Ok(())), work, lane }
+        Self { name, about, ready: Box::new(|| Ok(())), work, lane, suite: None }
     }
 
     /// Creates a step of commands.
@@ -89,6 +91,16 @@ impl Step {
     /// Puts the step into both lanes: other steps in each need it.
     pub(crate) fn in_both_lanes(self) -> Self {
         Self { lane: None, ..self }
+    }
+
+    /// Makes it the suite of these packages: while they are unchanged, a sampled run leaves it out in most turns.
+    pub(crate) fn suite_of(self, packages: &[&str]) -> Self {
+        Self { suite: Some(packages.iter().map(|&name| name.to_owned()).collect()), ..self }
+    }
+
+    /// Returns the packages whose suite it is.
+    pub(crate) fn suite(&self) -> Option<&[String]> {
+        self.suite.as_deref()
     }
 
     /// Returns its commands; none if it runs in this process.

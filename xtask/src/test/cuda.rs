@@ -32,7 +32,8 @@ pub(super) fn cuda(release: &'static Release, offline: bool) -> Step {
     embedded.env("HIP_RS_BACKEND", "sim");
     commands.push(embedded);
     let about = format!("CUDA's names on ROCm {}, over the software GPU", release.name);
-    Step::commands(format!("cuda-compat {}", release.name), about, commands).when(hsa_ready(release))
+    let step = Step::commands(format!("cuda-compat {}", release.name), about, commands);
+    step.when(hsa_ready(release)).suite_of(&["cuda-compat"])
 }
 
 /// Returns the tests of `cuda-compat`'s replacement of NCCL, over two software GPUs.
@@ -43,5 +44,6 @@ pub(super) fn cuda_ranks(release: &'static Release, offline: bool) -> Step {
     hsa_sim::run_on_several(&mut ranks, release, 2);
     ranks.args(["--", "nccl::"]);
     let about = format!("NCCL in cudarc's shape on RCCL of ROCm {}, over two software GPUs", release.name);
-    on_rccl(format!("cuda-compat nccl {}", release.name), release, about, vec![hsa_sim::build_command(offline), ranks])
+    let commands = vec![hsa_sim::build_command(offline), ranks];
+    on_rccl(format!("cuda-compat nccl {}", release.name), release, about, commands).suite_of(&["cuda-compat"])
 }

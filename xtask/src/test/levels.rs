@@ -55,7 +55,8 @@ pub(super) fn bindings(raw: &[&str], offline: bool) -> Step {
     let mut command = checked_cargo("test", offline);
     command.args(["--no-fail-fast", "--lib", "--tests", "--all-features"]).args(packages(raw));
     command.env("RUSTFLAGS", "-D warnings");
-    Step::command("bindings", "every -sys crate at all API levels, which are in one program", command)
+    let step = Step::command("bindings", "every -sys crate at all API levels, which are in one program", command);
+    step.suite_of(&[raw, &["rocm-loader", "sys-testing"]].concat())
 }
 
 #[cfg(test)]

@@ -93,7 +93,8 @@ pub(super) fn library(release: &'static Release, name: &'static str, sample: boo
     }
     let about =
         format!("tests and examples of {name} on the real library of ROCm {}, over the software GPU", release.name);
-    Step::commands(format!("{name} {}", release.name), about, commands).when(move || {
+    let step = Step::commands(format!("{name} {}", release.name), about, commands);
+    step.suite_of(&[name, &format!("{name}-sys"), "hip-linalg"]).when(move || {
         hsa_ready(release)()?;
         library_ready(release, name)
     })

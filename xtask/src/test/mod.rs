@@ -22,6 +22,7 @@ mod repeat;
 mod rust_kernels;
 
 use crate::cargo::{checked_cargo, named_tests, packages, programs};
+use crate::changes::leave_out_unchanged;
 use crate::hsa::hsa_ready;
 use crate::rocm::{self, RELEASES, Release};
 use crate::steps::{self, Selection, Step};
@@ -85,7 +86,11 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         if let Some(turn) = turn {
             println!("{turn}");
         }
-        steps(args.offline, turn, &args.releases(), &args.named())?
+        let steps = steps(args.offline, turn, &args.releases(), &args.named())?;
+        match turn {
+            Some(turn) if args.selection.filters.is_empty() => leave_out_unchanged(steps, turn)?,
+            _ => steps,
+        }
     };
     if !args.selection.list {
         println!("{}", if quick { QUICK_COSTS } else { COSTS });
@@ -167,7 +172,7 @@ pub(crate) fn steps(
     steps.push(rust_kernels::source(offline));
     // Their tests take minutes, and have their own steps.
     let mut most = all_crates(offline);
-    most.args(["--exclude", "hsa-sim", "--exclude", "rocm-sdk"]);
+    most.args(["--exclude", SIMULATOR, "--exclude", "rocm-sdk"]);
     if let Some(turn) = turn {
         most.env("ROCM_RS_FUZZ_START", turn.first_case().to_string()).env("ROCM_RS_FUZZ_SHARE", FUZZ_SHARE);
     }
@@ -186,11 +191,12 @@ pub(crate) fn steps(
         test(&[&packages(&["rocm-sdk"])[..], &["--lib"]].concat()),
         test(&[&packages(&["rocm-sdk"])[..], &["--features", "rocm-sdk/cli"]].concat()),
     ];
-    steps.push(Step::commands("rocm-sdk", about, sdk.into()).by_compiler());
+    steps.push(Step::commands("rocm-sdk", about, sdk.into()).by_compiler().suite_of(&["rocm-sdk", "rocm-loader"]));
     // Its tests start the releases' own loaders.
     let about = "rocm-llvm on each release's compiler, its results on the software GPU, and its command";
     let compiler = test(&[&packages(&[COMPILER])[..], &["--features", "rocm-llvm/cli,rocm-llvm/sim"]].concat());
-    steps.push(Step::command("rocm-llvm", about, compiler).by_compiler());
+    let compiler = Step::command("rocm-llvm", about, compiler).by_compiler();
+    steps.push(compiler.suite_of(&[COMPILER, "rocm-llvm-sys"]));
     let about = "hipgraph with all that goes in and out, and its examples, on the reference engine";
     let with = ["--features", "hipgraph/petgraph,hipgraph/ndarray"];
     let mut graph = vec![test(&[&packages(&["hipgraph"])[..], &["--tests"], &with].concat())];
@@ -203,7 +209,8 @@ pub(crate) fn steps(
         command
     };
     graph.extend(programs("hipgraph", &with, &names, offline, program));
-    steps.push(Step::commands("hipgraph", about, graph).by_compiler());
+    let graph = Step::commands("hipgraph", about, graph).by_compiler();
+    steps.push(graph.suite_of(&["hipgraph", "hipgraph-sys", "hipgraph-reference"]));
     let raw = workspace::sys_crates()?;
     let raw: Vec<&str> = raw.iter().map(String::as_str).collect();
     steps.push(bindings(&raw, offline).by_compiler());
@@ -212,15 +219,16 @@ pub(crate) fn steps(
     }
     let about = "the command hip-sim";
     let with = ["--features", "hsa-sim/cli", "--bin", "hip-sim"];
-    let words = [&packages(&["hsa-sim"])[..], &with, &named_tests(&["command"])].concat();
-    steps.push(Step::command("hip-sim command", about, test(&words)));
+    let words = [&packages(&[SIMULATOR])[..], &with, &named_tests(&["command"])].concat();
+    steps.push(Step::command("hip-sim command", about, test(&words)).suite_of(&[SIMULATOR, "rocm-preload"]));
     if let Some(&release) = releases.iter().find(|release| release.name == suites::RELEASE) {
         let call = move || amd::check(offline);
-        steps.push(Step::call("amd-tests", amd::about(), call).when(rocm::fetched(release)));
+        let tests = Step::call("amd-tests", amd::about(), call).when(rocm::fetched(release));
+        steps.push(tests.suite_of(&[SIMULATOR, "amdgpu-sim"]));
     }
     let about = "CUDA's names: all of them, and those that differ from HIP's on the embedded software GPU";
     let names = test(&[&packages(&["cuda-compat"])[..], &["--all-features"]].concat());
-    steps.push(Step::command("cuda-compat", about, names).by_compiler());
+    steps.push(Step::command("cuda-compat", about, names).by_compiler().suite_of(&["cuda-compat"]));
     steps.push(hsa_library(offline));
     for release in releases.iter().filter(|release| release.name == "7.2") {
         steps.push(cuda(release, offline));
@@ -263,6 +271,9 @@ pub(crate) fn steps(
     Ok(steps)
 }
 
+/// The crate of ROCm's libraries on the software GPU.
+const SIMULATOR: &str = "hsa-sim";
+
 /// A run with turns tries a fifth of the usual number of fuzz cases; each turn has its own cases.
 const FUZZ_SHARE: &str = "5";
 
@@ -270,13 +281,14 @@ const FUZZ_SHARE: &str = "5";
 /// runtime.
 fn hsa_sim_tests(turn: Option<Turn>, offline: bool) -> Result<Step> {
     let mut command = checked_cargo("test", offline);
-    command.arg("--no-fail-fast").args(packages(&["hsa-sim"]));
+    command.arg("--no-fail-fast").args(packages(&[SIMULATOR]));
     if let Some(turn) = turn {
-        let programs = workspace::test_programs("hsa-sim")?;
+        let programs = workspace::test_programs(SIMULATOR)?;
         let programs: Vec<&str> = programs.iter().map(String::as_str).collect();
         command.args(named_tests(&turn.select(programs, 2, |_| false)));
     }
-    Ok(Step::command("hsa-sim", "ROCm's libraries on the software GPU", command))
+    let step = Step::command(SIMULATOR, "ROCm's libraries on the software GPU", command);
+    Ok(step.suite_of(&[SIMULATOR, "amdgpu-sim"]))
 }
 
 #[cfg(test)]
@@ -300,5 +312,9 @@ mod tests {
         for name in ["fetch 7.2", "fetch any", "workspace", "rocm-sdk", "bindings", "levels", "real 7.2"] {
             assert!(names.contains(name), "{name} is not in {names:?}");
         }
+        let packages: BTreeSet<String> =
+            workspace::packages().unwrap().into_iter().map(|package| package.name).collect();
+        let suites: Vec<&[String]> = steps.iter().filter_map(Step::suite).collect();
+        assert!(suites.len() > 20 && suites.concat().iter().all(|name| packages.contains(name)), "{suites:?}");
     }
 }

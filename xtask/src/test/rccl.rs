@@ -13,6 +13,9 @@ use crate::turn::Turn;
 /// The crate whose tests need several devices, and the kernel driver's files of them.
 pub(crate) const RCCL: &str = "rccl";
 
+/// The packages whose suite these steps are.
+const OWN: [&str; 2] = [RCCL, "rccl-sys"];
+
 /// Returns the tests of `rccl` on a release's own RCCL over several software GPUs: ranks in one process and in several,
 /// the examples, and the command `rccl-run`.
 pub(super) fn rccl(release: &'static Release, turn: Option<Turn>, offline: bool) -> Step {
@@ -31,7 +34,7 @@ pub(super) fn rccl(release: &'static Release, turn: Option<Turn>, offline: bool)
     if release.name != "7.2" {
         commands.push(test(2, &world));
         let about = format!("tests of rccl on RCCL of ROCm {}, over 2 software GPUs", release.name);
-        return on_rccl(format!("rccl {}", release.name), release, about, commands);
+        return on_rccl(format!("rccl {}", release.name), release, about, commands).suite_of(&OWN);
     }
     commands.push(test(2, &["--lib", "--bins", "--tests"]));
     let is_of_turn = |part| turn.is_none_or(|turn| turn.is_of(part, 3));
@@ -45,7 +48,7 @@ pub(super) fn rccl(release: &'static Release, turn: Option<Turn>, offline: bool)
     }
     if !is_of_turn(2) {
         let about = format!("tests of rccl on RCCL of ROCm {}, over software GPUs", release.name);
-        return on_rccl(format!("rccl {}", release.name), release, about, commands);
+        return on_rccl(format!("rccl {}", release.name), release, about, commands).suite_of(&OWN);
     }
     let names = ["broadcast", "ring", "bandwidth", "training"];
     commands.extend(programs(RCCL, &with, &names, offline, |path| {
@@ -60,7 +63,7 @@ pub(super) fn rccl(release: &'static Release, turn: Option<Turn>, offline: bool)
         command
     }));
     let about = format!("tests and examples of rccl on RCCL of ROCm {}, over 2, 4 and 8 software GPUs", release.name);
-    on_rccl(format!("rccl {}", release.name), release, about, commands)
+    on_rccl(format!("rccl {}", release.name), release, about, commands).suite_of(&OWN)
 }
 
 pub(super) fn on_rccl(name: String, release: &'static Release, about: String, commands: Vec<Command>) -> Step {

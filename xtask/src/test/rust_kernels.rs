@@ -13,6 +13,9 @@ use crate::steps::{Got, Step};
 /// The packages whose kernels are built and tested in a separate step.
 pub(crate) const PACKAGES: [&str; 3] = ["hip-kernel-build", "hip-kernel-testing", "rust-kernels"];
 
+/// Those, and what they are made with.
+const OWN: [&str; 5] = [PACKAGES[0], PACKAGES[1], PACKAGES[2], "hip-kernel", "hip-kernel-macros"];
+
 /// Fetches the source of `core` for this Rust, with rustup. Without it the committed kernels are used.
 pub(crate) fn source(offline: bool) -> Step {
     let about = "the source of Rust's `core`, by `rustup component add rust-src`: kernels in Rust are compiled with it";
@@ -44,7 +47,7 @@ pub(crate) fn tests(offline: bool) -> Step {
     // A committed bundle that does not match the current source is an error.
     let mut compiled = test(&PACKAGES);
     compiled.env("HIP_KERNEL_BUILD", "check");
-    Step::commands("kernels in Rust", about, vec![compiled, committed])
+    Step::commands("kernels in Rust", about, vec![compiled, committed]).suite_of(&OWN)
 }
 
 /// The tests of kernels in Rust that depend on the HIP runtime, on a release's own: panics, stacks, modules that do not
@@ -56,5 +59,6 @@ pub(crate) fn on_release(release: &'static Release, offline: bool) -> Step {
     command.arg("--no-fail-fast").args(packages(&PACKAGES[1..])).env("HIP_KERNEL_BUILD", "committed");
     command.args(named_tests(&["panics", "names"]));
     hsa_sim::run_on(&mut command, release, Profile::Dev);
-    Step::commands(format!("kernels in Rust {}", release.name), about, vec![command]).when(hsa_ready(release))
+    let step = Step::commands(format!("kernels in Rust {}", release.name), about, vec![command]);
+    step.when(hsa_ready(release)).suite_of(&OWN)
 }
