@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
+use object::{Object as _, ObjectSection as _};
 use rocm_llvm::comgr::{self, Options};
 use serde_json::Value;
 use sys_testing::skipped;
@@ -13,6 +14,7 @@ use sys_testing::skipped;
 on_each_release! {
     metadata_is_what_readelf_prints
     source_lines_are_beside_the_instructions
+    kernels_of_several_object_files_are_all_there
 }
 
 // Up to LLVM 19, the compiler only counted workgroups of the largest size.
@@ -208,9 +210,8 @@ fn one_kernel_is_disassembled() {
     assert!(bad(&["disasm", BUNDLE, "--llvm", "/nowhere/libLLVM.so"]).contains("/nowhere/libLLVM.so"));
 }
 
-/// The LLVM in the Rust toolchain disassembles, and gives the same instructions as the others.
-#[test]
-fn the_toolchains_llvm_disassembles() {
+/// Returns the LLVM in the Rust toolchain, if it has one.
+fn llvm_of_the_toolchain() -> Option<PathBuf> {
     let output = Command::new("rustc").args(["--print", "sysroot"]).output().unwrap();
     let folder = PathBuf::from(String::from_utf8(output.stdout).unwrap().trim()).join("lib");
     let files = std::fs::read_dir(&folder).unwrap().flatten().map(|entry| entry.path());
@@ -218,10 +219,70 @@ fn the_toolchains_llvm_disassembles() {
         let is_llvm = path.file_name().unwrap().to_string_lossy().starts_with("libLLVM");
         is_llvm && std::fs::metadata(path).unwrap().len() > 1 << 20
     });
-    let Some(llvm) = llvm.max() else {
+    let llvm = llvm.max();
+    if llvm.is_none() {
         skipped(format_args!("no LLVM in {}", folder.display()));
-        return;
-    };
+    }
+    llvm
+}
+
+/// Returns the code object with these bytes at its first instructions.
+fn with_code(bytes: &[u8]) -> Vec<u8> {
+    let mut code = std::fs::read(file(CODE)).unwrap();
+    let parsed = object::read::elf::ElfFile64::<object::LittleEndian>::parse(&*code).unwrap();
+    let start = parsed.section_by_name(".text").unwrap().file_range().unwrap().0 as usize;
+    code[start..start + bytes.len()].copy_from_slice(bytes);
+    code
+}
+
+/// LLVM 22 ends the process at these words.
+#[test]
+fn damaged_code_ends_in_an_error() {
+    let Some(llvm) = llvm_of_the_toolchain() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("damaged.co");
+    std::fs::write(&path, with_code(&[0x00, 0x00, 0x86, 0xe8, 0x00, 0x00, 0x00, 0xff])).unwrap();
+    let output = command(&["disasm", path.to_str().unwrap(), "--llvm", llvm.to_str().unwrap()]);
+    let error = String::from_utf8_lossy(&output.stderr);
+    match output.status.code() {
+        Some(0) => {}
+        code => assert!(code == Some(1) && error.contains("the code is damaged"), "{output:?}"),
+    }
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(text.contains(">:\n"), "the function is named: {text}");
+}
+
+/// Hand-written assembly, as hipBLASLt's, has functions without a size.
+#[test]
+fn functions_without_a_size_are_disassembled() {
+    let mut code = std::fs::read(file(CODE)).unwrap();
+    let parsed = object::read::elf::ElfFile64::<object::LittleEndian>::parse(&*code).unwrap();
+    let mut sizes = Vec::new();
+    for name in [".symtab", ".dynsym"] {
+        let (start, size) = parsed.section_by_name(name).unwrap().file_range().unwrap();
+        // A symbol has 24 bytes: its kind is the low half of the fifth, its size the last eight.
+        let symbols = (start as usize..(start + size) as usize).step_by(24);
+        sizes.extend(symbols.filter(|&at| code[at + 4] & 0xf == 2).map(|at| at + 16));
+    }
+    assert!(!sizes.is_empty());
+    sizes.iter().for_each(|&at| code[at..at + 8].fill(0));
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("sizes.co");
+    std::fs::write(&path, &code).unwrap();
+    let Some(without) = disassembled(&command(&["disasm", path.to_str().unwrap()])) else { return };
+    let with = disassembled(&command(&["disasm", CODE])).unwrap();
+    // What is between two functions is shown too.
+    assert!(
+        with.len() > 100 && with.iter().all(|(address, name)| without.get(address) == Some(name)),
+        "{}",
+        without.len()
+    );
+}
+
+/// The LLVM in the Rust toolchain disassembles, and gives the same instructions as the others.
+#[test]
+fn the_toolchains_llvm_disassembles() {
+    let Some(llvm) = llvm_of_the_toolchain() else { return };
     for arch in ["gfx90a", "gfx1201"] {
         let output = command(&["disasm", BUNDLE, "saxpy", "--arch", arch, "--llvm", llvm.to_str().unwrap()]);
         let text = String::from_utf8_lossy(&output.stdout).into_owned();
@@ -432,6 +493,26 @@ fn source_lines_are_beside_the_instructions() {
     for line in [2, 3, 4, 5] {
         assert!(text.contains(&format!("k.hip:{line}")), "{text}");
     }
+}
+
+/// A linker puts the metadata of each object file into a note of its own.
+fn kernels_of_several_object_files_are_all_there() {
+    let object = |name: &str| {
+        let source = format!("extern \"C\" __global__ void {name}(int *x) {{ x[0] = 1; }}\n");
+        let bitcode = comgr::hip_to_bitcode("k.hip", &source, "gfx90a", &Options::new()).unwrap();
+        comgr::ir_to_object("k", &bitcode.bytes, "gfx90a", &Options::new().optimize(3)).unwrap()
+    };
+    let (first, second) = (object("first"), object("second"));
+    let objects = [("first.o", &first.bytes), ("second.o", &second.bytes)];
+    let code = comgr::link_objects(&objects, "gfx90a", &Options::new()).unwrap().bytes;
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("two.co");
+    std::fs::write(&path, code).unwrap();
+    let report = json(&["inspect", path.to_str().unwrap()]);
+    let kernels = report["code_objects"][0]["kernels"].as_array().unwrap();
+    let mut names: Vec<&str> = kernels.iter().map(|kernel| kernel["name"].as_str().unwrap()).collect();
+    names.sort_unstable();
+    assert_eq!(names, ["first", "second"]);
 }
 
 /// Parses a tree that `llvm-readelf --notes` prints in YAML: maps, lists and scalars, one per line.

@@ -14,11 +14,11 @@ use super::output::{Result, print};
 
 /// Show the instructions of kernels, with source lines if the code has debug information (-g, or -gline-tables-only).
 ///
-/// The file should be the output of a compiler: LLVM can crash on a damaged or crafted one.
+/// LLVM runs in a process of its own, which can end at code that no compiler wrote. That is an error then.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Disasm {
     /// A code object, object file, offload bundle, host library or program
-    file: PathBuf,
+    pub(super) file: PathBuf,
     /// Only this kernel or function: its name, mangled or not
     kernel: Option<String>,
     /// Only code for this architecture: gfx90a, or gfx90a:xnack-
@@ -106,6 +106,8 @@ impl Disasm {
                     disassembler
                 }
             };
+            // Printed first: it tells where LLVM has ended the process.
+            print(&heading(function))?;
             print(&self.text(function, &disassembler, &mut lines)?)?;
             used = Some((wave64, disassembler));
         }
@@ -113,11 +115,7 @@ impl Disasm {
     }
 
     fn text(&self, function: &Function<'_>, disassembler: &Disassembler, lines: &mut Lines<'_>) -> Result<String> {
-        let mut text = format!("\n{:012x} <{}>:\n", function.address, function.name);
-        let demangled = addr2line::demangle_auto(function.name.as_str().into(), None);
-        if demangled != function.name {
-            let _ = writeln!(text, "; {demangled}");
-        }
+        let mut text = String::new();
         let mut last = None;
         let mut rest = function.bytes;
         let mut address = function.address;
@@ -155,6 +153,16 @@ impl Disasm {
         }
         Ok(text)
     }
+}
+
+/// Returns the lines before the function's instructions: its address and its name.
+fn heading(function: &Function<'_>) -> String {
+    let mut text = format!("\n{:012x} <{}>:\n", function.address, function.name);
+    let demangled = addr2line::demangle_auto(function.name.as_str().into(), None);
+    if demangled != function.name {
+        let _ = writeln!(text, "; {demangled}");
+    }
+    text
 }
 
 /// Prints four bytes as a hexadecimal number.

@@ -60,7 +60,8 @@ impl Disassembler {
     pub(crate) fn next(&self, address: u64, code: &[u8]) -> Result<Option<(usize, String)>> {
         match self {
             Self::Comgr(disassembler) => {
-                // SAFETY: the code is from a file of the user; `--help` says that it has to be a compiler's.
+                // SAFETY: words that no compiler wrote can end LLVM, or make it read what is not its own. This process
+                // has nothing but the file, ends with the command, and `child::run` reports how.
                 let found = unsafe { disassembler.instruction(address, code) }.map_err(|error| error.to_string())?;
                 Ok(found.and_then(|found| Some((found.size, found.text?))))
             }

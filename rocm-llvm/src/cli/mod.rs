@@ -1,5 +1,6 @@
 //! The command, with one file per subcommand.
 
+mod child;
 mod disasm;
 mod disassembler;
 mod extract;
@@ -16,6 +17,7 @@ use std::io::{self, Write as _};
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
+use output::Result;
 
 /// Inspect, disassemble and extract code for AMD GPUs. No GPU is needed.
 #[derive(Debug, Parser)]
@@ -54,11 +56,18 @@ enum Command {
 }
 
 pub(crate) fn main() -> ExitCode {
-    let done = match Cli::parse().command {
-        Command::Inspect(command) => command.run(),
-        Command::Disasm(command) => command.run(),
-        Command::Extract(command) => command.run(),
-    };
+    match Cli::parse().command {
+        Command::Inspect(command) => code(command.run()),
+        Command::Disasm(command) => {
+            let what = format!("disassembled the function above, of {}", command.file.display());
+            child::run(&what, || code(command.run())).unwrap_or_else(|error| code(Err(error)))
+        }
+        Command::Extract(command) => code(command.run()),
+    }
+}
+
+/// Prints the error, if it is one.
+fn code(done: Result<()>) -> ExitCode {
     match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
