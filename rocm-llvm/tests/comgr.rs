@@ -38,6 +38,7 @@ define amdgpu_kernel void @store(ptr addrspace(1) %to, float %value) {
   ret void
 }
 "#;
+const LOOP: &str = "extern \"C\" __global__ void sum(float *x, int n) { for (int i = 1; i < n; ++i) x[0] += x[i]; }";
 const IR_WITH_LIBRARY: &str = r#"
 target triple = "amdgcn-amd-amdhsa"
 declare float @__ocml_sin_f32(float)
@@ -144,6 +145,11 @@ fn warnings_are_returned() {
 fn ir_becomes_assembly_objects_and_code() {
     let assembly = comgr::ir_to_assembly("store.ll", IR, "gfx90a", &Options::new()).unwrap();
     assert!(assembly.contains("global_store_dword") && assembly.contains("s_endpgm"), "{assembly}");
+    // It is optimised unless the options say otherwise.
+    let looping = comgr::hip_to_bitcode("loop.hip", LOOP, "gfx90a", &Options::new()).unwrap().bytes;
+    let lines = |options: Options| comgr::ir_to_assembly("loop", &looping, "gfx90a", &options).unwrap().lines().count();
+    assert_eq!(lines(Options::new()), lines(Options::new().optimize(3)));
+    assert!(lines(Options::new()) < lines(Options::new().optimize(0)));
     let object = comgr::ir_to_object("store.ll", IR, "gfx90a", &Options::new()).unwrap().bytes;
     assert_eq!(&object[16..18], [1, 0], "relocatable");
     // A name without an extension works, too.

@@ -55,8 +55,7 @@ impl Options {
         self.option(format!("-D{name}={value}"))
     }
 
-    /// Sets the optimisation level (`-O0` to `-O3`). The default is `-O3` for HIP sources, and the
-    /// compiler's own for others.
+    /// Sets the optimisation level (`-O0` to `-O3`). The default is `-O3`, for IR too.
     pub fn optimize(self, level: u8) -> Self {
         self.option(format!("-O{level}"))
     }

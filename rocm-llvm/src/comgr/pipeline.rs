@@ -163,9 +163,9 @@ pub fn assembly_to_code_object(name: &str, assembly: &str, isa: &str, options: &
 /// Links object files, given with their names, to a code object. Object files that this process did not make are
 /// trusted by an `unsafe` call: see [`Input`].
 ///
-/// The linker does not merge the metadata of the files, and HIP only loads code objects with one piece of metadata. So
-/// only one of the files may contain kernels; the others, such as data and functions in assembly, must have no
-/// metadata. Otherwise link the modules with [`link_bitcode`] first.
+/// The linker does not merge the metadata of the files: each that contains kernels has a note of its own in the result.
+/// [`metadata`], `hip::Module::load` and HIP of ROCm 7.2 read all of them. For tools that read the first alone, link the
+/// modules with [`link_bitcode`] instead.
 ///
 /// # Errors
 /// [`Error::Action`] with the messages of the linker, such as for a symbol that is not defined. [`Error::Input`] if
@@ -280,7 +280,7 @@ fn generate(name: &str, ir: Input<'_>, isa: &str, options: &Options, action: Act
     let name = &with_extension(name, &["bc", "ll"]);
     let mut input = DataSet::new()?;
     input.add(&Data::of(DataKind::Bitcode, name, ir)?)?;
-    let mut info = info(&isa, options).options(options.options.clone());
+    let mut info = info(&isa, options).options(optimized(options));
     let mut log = String::new();
     if options.device_libraries {
         match library()?.numbering {
@@ -297,7 +297,7 @@ fn generate(name: &str, ir: Input<'_>, isa: &str, options: &Options, action: Act
     Built::of(run(&info, action, &input)?, kind, name, log)
 }
 
-/// Returns the options for compiling HIP, with an optimisation level: Comgr's own default differs between releases.
+/// Returns the options with an optimisation level: Comgr's own default differs between releases, and is `-O0` for IR.
 fn optimized(options: &Options) -> Vec<String> {
     let level = (!options.options.iter().any(|option| option.starts_with("-O"))).then(|| "-O3".to_owned());
     level.into_iter().chain(options.options.iter().cloned()).collect()
