@@ -8,9 +8,9 @@ use hip::Arch;
 use rocm_loader::Library;
 
 /// `amd_comgr_status_t`; 0 is success.
-type Status = u32;
+pub(crate) type Status = u32;
 /// `amd_comgr_action_info_t`: a structure of one 64-bit handle, which C passes like the handle itself.
-type ActionInfo = u64;
+pub(crate) type ActionInfo = u64;
 type CreateActionInfo = unsafe extern "C" fn(*mut ActionInfo) -> Status;
 type DestroyActionInfo = unsafe extern "C" fn(ActionInfo) -> Status;
 type SetIsaName = unsafe extern "C" fn(ActionInfo, *const c_char) -> Status;
@@ -18,7 +18,13 @@ type GetIsaCount = unsafe extern "C" fn(*mut usize) -> Status;
 type GetIsaName = unsafe extern "C" fn(usize, *mut *const c_char) -> Status;
 
 const TRIPLE: &str = "amdgcn-amd-amdhsa--";
-const SINCE: &str = "2.8";
+/// The oldest ROCm release that is supported, whose Comgr has all functions that are called here but one.
+pub(crate) const SINCE: &str = "5.7";
+
+/// Returns Comgr's name of an architecture.
+pub(crate) fn isa_name(arch: &Arch) -> Option<CString> {
+    CString::new(format!("{TRIPLE}{arch}")).ok()
+}
 
 /// The Comgr that HIPRTC will use.
 #[derive(Debug)]
@@ -27,7 +33,7 @@ pub(crate) struct Comgr(pub(crate) Library);
 impl Comgr {
     /// Returns whether Comgr compiles for `arch`; `None` if it cannot be queried.
     pub(crate) fn supports(&self, arch: &Arch) -> Option<bool> {
-        let name = CString::new(format!("{TRIPLE}{arch}")).ok()?;
+        let name = isa_name(arch)?;
         // SAFETY: the signatures are those of Comgr's header, the same since its version 1.
         let (create, set, destroy) = unsafe {
             (

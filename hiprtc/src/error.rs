@@ -329,7 +329,8 @@ pub struct LinkError {
     pub inputs: Vec<String>,
     /// The options.
     pub options: Vec<String>,
-    /// The linker's messages. HIPRTC up to ROCm 7.2 leaves them empty.
+    /// The linker's messages. HIPRTC up to ROCm 7.2 has none: they are those of Comgr, which links the inputs again. Empty if it does
+    /// not fail too.
     pub log: String,
     /// What is wrong with the installation, if anything.
     pub hint: Option<String>,

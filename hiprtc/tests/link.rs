@@ -144,6 +144,13 @@ fn what_cannot_be_linked_is_an_error() {
         assert!(matches!(&error, Error::Link(why) if why.inputs[0] == "input 0"), "{error}");
         assert!(error.to_string().contains("AMD_COMGR_REDIRECT_LOGS") || error.log() != Some(""), "{error}");
     }
+    // HIPRTC gives no reason, and Comgr does.
+    let why = |inputs: &[(LinkInput, &[u8])]| link(&device, inputs).unwrap_err().to_string();
+    let (missing, double) = (why(&[kernel]), why(&[kernel, helper, helper]));
+    assert!(missing.contains("undefined") && missing.contains("twice"), "{missing}");
+    assert!(double.contains("multiply defined"), "{double}");
+    let nonsense = why(&[(LinkInput::Ir, b"define nonsense")]);
+    assert!(nonsense.contains("expected"), "{nonsense}");
     let nothing = Linker::new(&device).unwrap().finish().unwrap_err();
     assert!(matches!(nothing, Error::Empty { .. }), "{nothing}");
     // Detected before HIPRTC is called, which would make a code object of it.

@@ -4,6 +4,7 @@ mod arch;
 mod archive;
 mod input;
 mod kind;
+mod reason;
 
 use std::ffi::{CString, c_char, c_uint, c_void};
 use std::fmt;
@@ -82,7 +83,7 @@ unsafe impl Send for Linker {}
 struct Kept {
     given: Vec<String>,
     /// The strings behind `pointers`.
-    _arguments: Vec<CString>,
+    arguments: Vec<CString>,
     pointers: Vec<*const c_char>,
     info: Vec<u8>,
     errors: Vec<u8>,
@@ -224,11 +225,15 @@ impl Linker {
         // SAFETY: the linker is alive, and the pointers are valid for the results; its inputs and options are alive.
         let status = self.device.with_current(|| unsafe { hiprtcLinkComplete(state, &mut code, &mut size) })?;
         let log = [&self.options.info, &self.options.errors].map(|log| text(log));
-        let log = log.into_iter().filter(|log| !log.is_empty()).collect::<Vec<_>>().join("\n");
+        let mut log = log.into_iter().filter(|log| !log.is_empty()).collect::<Vec<_>>().join("\n");
         let names = || self.inputs.iter().map(|(name, _)| name.to_string_lossy().into_owned()).collect();
         if status == HIPRTC_ERROR_LINKING {
-            let (arch, options) = (self.arch.clone(), self.options.given.clone());
-            return Err(Error::Link(Box::new(LinkError { arch, inputs: names(), options, log, hint: hint() })));
+            let (arch, options, hint) = (self.arch.clone(), self.options.given.clone(), hint());
+            if let (true, None, Ok(Some(comgr))) = (log.is_empty(), &hint, compiler()) {
+                let again = reason::of_failure(comgr, &self.inputs, &arch, &self.options.arguments);
+                log = again.unwrap_or_default();
+            }
+            return Err(Error::Link(Box::new(LinkError { arch, inputs: names(), options, log, hint })));
         }
         ok(status, "hiprtcLinkComplete", || format!("{} inputs for {}", self.inputs.len(), self.arch))?;
         let bytes = if code.is_null() {
@@ -268,7 +273,7 @@ impl Kept {
         let given = options.as_slice().to_vec();
         let arguments = given.iter().map(|option| c_string("an option", option)).collect::<Result<Vec<_>>>()?;
         let pointers = arguments.iter().map(|argument| argument.as_ptr()).collect();
-        Ok(Self { given, _arguments: arguments, pointers, info: vec![0; LOG], errors: vec![0; LOG] })
+        Ok(Self { given, arguments, pointers, info: vec![0; LOG], errors: vec![0; LOG] })
     }
 
     /// Returns the options and values as C expects them: numbers are passed as pointers. A value of 0 would be
