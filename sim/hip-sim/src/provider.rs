@@ -1,14 +1,13 @@
-//! The function table, and the stub for functions that it lacks.
+//! The function table as a provider, and the stub for functions that it lacks.
 
-use std::collections::HashMap;
 use std::ffi::{CStr, c_void};
 use std::ptr::NonNull;
-use std::sync::OnceLock;
 
 use hip_sys::rocm_7_2::{hipError_t, hipErrorNotSupported};
 use rocm_loader::Provider;
 
-use crate::api::{self, Function};
+use crate::api::table::table;
+use crate::api::{Function, device};
 
 /// HIP functions that do not return a status and that the software GPU does not support.
 const NO_STATUS: &[&str] =
@@ -31,54 +30,6 @@ extern "C" fn not_supported() -> hipError_t {
     crate::status::guard(|| Err(hipErrorNotSupported.into()))
 }
 
-/// All functions by name.
-fn table() -> &'static HashMap<&'static str, Function> {
-    static TABLE: OnceLock<HashMap<&'static str, Function>> = OnceLock::new();
-    TABLE.get_or_init(|| {
-        [
-            api::error::FUNCTIONS,
-            api::device::FUNCTIONS,
-            api::memory::FUNCTIONS,
-            api::managed::FUNCTIONS,
-            api::copy::FUNCTIONS,
-            api::memset::FUNCTIONS,
-            api::stream::FUNCTIONS,
-            api::execution_context::FUNCTIONS,
-            api::capture::FUNCTIONS,
-            api::event::FUNCTIONS,
-            api::module::FUNCTIONS,
-            api::library::FUNCTIONS,
-            api::launch::FUNCTIONS,
-            api::occupancy::FUNCTIONS,
-            api::pool::FUNCTIONS,
-            api::virtual_memory::FUNCTIONS,
-            #[cfg(target_os = "linux")]
-            api::ipc::FUNCTIONS,
-            api::array::FUNCTIONS,
-            api::texture::FUNCTIONS,
-            api::mipmap::FUNCTIONS,
-            api::signal::FUNCTIONS,
-            #[cfg(target_os = "linux")]
-            api::external::FUNCTIONS,
-            api::batch::FUNCTIONS,
-            api::limit::FUNCTIONS,
-            api::link::FUNCTIONS,
-            api::attribute::FUNCTIONS,
-            api::tool::FUNCTIONS,
-        ]
-        .into_iter()
-        .chain(api::graph::FUNCTIONS.iter().copied())
-        .flatten()
-        .copied()
-        .collect()
-    })
-}
-
-/// The address of a supported function.
-pub(crate) fn address(name: &str) -> Option<*mut c_void> {
-    table().get(name).map(|function| function.address())
-}
-
 /// Returns whether the software GPU supports the function. Unsupported ones return `hipErrorNotSupported`.
 ///
 /// ```
@@ -95,7 +46,7 @@ impl Provider for Simulator {
     }
 
     fn release(&self) -> Option<(u32, u32)> {
-        Some(api::device::RELEASE)
+        Some(device::RELEASE)
     }
 
     fn symbol(&self, name: &CStr) -> Option<NonNull<c_void>> {

@@ -9,6 +9,7 @@
 //! thread switch. Host functions and waits for external conditions run on workers only: the waiting thread may hold a
 //! lock that they need, and a wait may block it for long.
 
+mod worker_counts;
 mod workers;
 
 use std::collections::VecDeque;
@@ -20,7 +21,7 @@ use std::thread::ThreadId;
 use amdgpu_sim::Delay;
 
 use crate::fault::Failure;
-use workers::Workers;
+use worker_counts::Workers;
 
 /// Polls of the completion counter before a waiting thread sleeps: a few microseconds.
 const SPINS: u32 = 200;

@@ -27,8 +27,8 @@ pub(crate) mod occupancy;
 pub(crate) mod pool;
 pub(crate) mod signal;
 pub(crate) mod stream;
+pub(crate) mod table;
 pub(crate) mod texture;
-pub(crate) mod tool;
 pub(crate) mod virtual_memory;
 
 use std::ffi::c_void;

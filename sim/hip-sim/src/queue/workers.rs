@@ -27,34 +27,6 @@ const PATIENCE: Duration = Duration::from_millis(5);
 /// The maximum number of workers that run device work.
 const MOST_WORKERS: usize = 256;
 
-/// The number of workers in each state.
-#[derive(Default)]
-pub(super) struct Workers {
-    /// All workers.
-    threads: usize,
-    /// Workers inside a host function or a wait, where they may stay for an unlimited time.
-    pub(super) in_host_function: usize,
-    /// Workers that run device work.
-    pub(super) busy: usize,
-    /// Worker places beyond the number of cores, admitted because running commands seem to wait for others.
-    extra: usize,
-    /// Whether a worker is waiting for [`PATIENCE`] to expire.
-    patient: bool,
-    /// Workers that will poll the ready list again soon.
-    napping: usize,
-    asleep: usize,
-    /// Sleeping workers that have been notified and have not woken yet.
-    called: usize,
-}
-
-#[cfg(test)]
-impl Workers {
-    /// The number of worker places beyond the number of cores.
-    pub(super) fn extra_places(&self) -> usize {
-        self.extra
-    }
-}
-
 impl State {
     fn ready_count(&self) -> usize {
         self.ready.iter().map(std::collections::VecDeque::len).sum()

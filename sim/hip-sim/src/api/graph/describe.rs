@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use hip_sys::rocm_7_2::*;
 
-use super::node_of;
+use super::handles::{handle, node_of};
 use crate::api::copy::{Copy, Shape, cuboid, ensure_kind};
 use crate::api::launch::{Launch, Prepared};
 use crate::api::memset::Fill;
@@ -187,14 +187,14 @@ hip_functions! {
 
     fn hipGraphChildGraphNodeGetGraph(node: hipGraphNode_t, graph: *mut hipGraph_t) {
         ask(node, graph, |operation| match operation {
-            Operation::Child(child) => Some(super::handle(*child)),
+            Operation::Child(child) => Some(handle(*child)),
             _ => None,
         })
     }
 
     fn hipGraphEventRecordNodeGetEvent(node: hipGraphNode_t, to: *mut hipEvent_t) {
         ask(node, to, |operation| match operation {
-            Operation::Record(event) => Some(super::handle(*event)),
+            Operation::Record(event) => Some(handle(*event)),
             _ => None,
         })
     }
@@ -205,7 +205,7 @@ hip_functions! {
 
     fn hipGraphEventWaitNodeGetEvent(node: hipGraphNode_t, to: *mut hipEvent_t) {
         ask(node, to, |operation| match operation {
-            Operation::Wait(event) => Some(super::handle(*event)),
+            Operation::Wait(event) => Some(handle(*event)),
             _ => None,
         })
     }

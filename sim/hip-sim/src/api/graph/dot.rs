@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use hip_sys::rocm_7_2::*;
 
-use super::graph_of;
+use super::handles::graph_of;
 use crate::api::hip_functions;
 use crate::graph::{Graph, Operation};
 use crate::runtime::{Runtime, runtime};

@@ -6,7 +6,8 @@ use std::sync::atomic::Ordering;
 
 use hip_sys::rocm_7_2::*;
 
-use super::{describe, graph_of, handle, node_of};
+use super::describe;
+use super::handles::{graph_of, handle, node_of};
 use crate::api::{hip_functions, put, put_if_wanted};
 use crate::graph::{self, Exec, Mismatch, Operation};
 use crate::runtime::{Runtime, runtime};

@@ -6,8 +6,8 @@ use std::ffi::{c_int, c_void};
 
 use hip_sys::rocm_7_2::*;
 
+use super::handles::node_of;
 use super::node::add;
-use super::node_of;
 use crate::api::{hip_functions, put};
 use crate::graph::{GraphMemory, Operation};
 use crate::runtime::{Runtime, runtime};

@@ -4,7 +4,8 @@ use std::ffi::c_void;
 
 use hip_sys::rocm_7_2::*;
 
-use super::{describe, graph_of, handle, nodes_from};
+use super::describe;
+use super::handles::{graph_of, handle, nodes_from};
 use crate::api::hip_functions;
 use crate::graph::{self, Operation};
 use crate::runtime::{Runtime, runtime};

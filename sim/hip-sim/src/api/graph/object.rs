@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use hip_sys::rocm_7_2::*;
 
-use super::graph_of;
+use super::handles::graph_of;
 use crate::api::{hip_functions, put};
 use crate::graph::{Hold, UserObject};
 use crate::runtime::{Runtime, runtime};

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use hip_sys::rocm_7_2::*;
 
+use super::handles::handle;
 use super::{describe, exec, node};
 use crate::api::{hip_functions, signal};
 use crate::graph::{Operation, SignalNode, SignalParameters};
@@ -48,7 +49,7 @@ hip_functions! {
         describe::ask(of, to, |operation| match operation {
             // The pointers lead to data that the node owns and never changes.
             Operation::Signals(node) => Some(Parameters {
-                context: super::handle(node.context),
+                context: handle(node.context),
                 count: node.parameters.len() as c_uint,
                 operations: node.parameters.as_ptr().cast_mut(),
                 flags: 0,
