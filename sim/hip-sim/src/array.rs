@@ -4,7 +4,7 @@ use amdgpu_sim::Arch;
 use amdgpu_sim::image::{ChannelOrder, ChannelType, Format, Kind, Layout};
 use hip_sys::rocm_7_2::*;
 
-use crate::runtime::Device;
+use crate::device::Device;
 use crate::status::{Outcome, Refusal};
 
 /// The array behind a `hipArray_t`: texels on a device in rows and planes. The program never sees its address.
@@ -18,6 +18,18 @@ pub(crate) struct Array {
     pub(crate) flags: u32,
     /// A level of a mipmapped array, which is freed only with that array.
     pub(crate) is_level: bool,
+}
+
+/// The array behind a `hipMipmappedArray_t`: its levels share one allocation.
+pub(crate) struct MipmappedArray {
+    pub(crate) device: usize,
+    pub(crate) base: u64,
+    /// Bytes of all levels.
+    pub(crate) bytes: u64,
+    /// The alignment of its address.
+    pub(crate) alignment: usize,
+    /// The array handles of the levels, as numbers, the largest level first.
+    pub(crate) levels: Vec<usize>,
 }
 
 /// The number type of a texel component.

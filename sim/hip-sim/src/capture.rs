@@ -11,10 +11,10 @@ use std::thread::ThreadId;
 
 use hip_sys::rocm_7_2::*;
 
-use crate::graph::{self, Graph, Operation};
+use crate::graph::{self, Graphs, Operation};
 use crate::queue::{QueueKey, this_thread};
-use crate::runtime::{Runtime, Target};
 use crate::status::{Outcome, Refusal, ensure};
+use crate::target::Target;
 
 thread_local! {
     /// The calling thread's capture mode: which captures make its calls fail (`hipThreadExchangeStreamCaptureMode`).
@@ -149,7 +149,7 @@ impl Captures {
     /// nodes.
     pub(crate) fn begin(
         &self,
-        runtime: &Runtime,
+        graphs: &Graphs,
         target: &Target,
         mode: hipStreamCaptureMode,
         into: Option<(usize, Vec<usize>)>,
@@ -166,7 +166,7 @@ impl Captures {
         let is_given = into.is_some();
         let (graph, last) = match into {
             Some(into) => into,
-            None => (runtime.graphs.insert(Graph::default()).ok_or(hipErrorOutOfMemory)?.addr(), Vec::new()),
+            None => (graphs.create().ok_or(hipErrorOutOfMemory)?, Vec::new()),
         };
         state.serial += 1;
         let (queue, is_blocking) = (target.queue, target.is_blocking);
@@ -177,12 +177,12 @@ impl Captures {
         self.active.fetch_add(1, Ordering::AcqRel);
         drop(state);
         // The streams that had joined are released. HIP releases them when the new capture ends.
-        discard(runtime, spoilt);
+        discard(graphs, spoilt);
         Ok(())
     }
 
     /// Ends the capture that began on a stream, and returns the graph.
-    pub(crate) fn end(&self, runtime: &Runtime, queue: QueueKey) -> Result<usize, Refusal> {
+    pub(crate) fn end(&self, graphs: &Graphs, queue: QueueKey) -> Result<usize, Refusal> {
         let mut state = self.lock();
         let capture = state.of(queue).ok_or(hipErrorIllegalState)?;
         ensure(capture.members[0].queue == queue, hipErrorStreamCaptureUnmatched)?;
@@ -191,11 +191,11 @@ impl Captures {
         ensure(by_thread, hipErrorStreamCaptureWrongThread)?;
         capture.is_over = true;
         ensure(!capture.members[0].is_invalid, hipErrorStreamCaptureInvalidated)?;
-        if !is_joined(runtime, capture) {
+        if !is_joined(graphs, capture) {
             let graph = capture.graph.take().filter(|_| !capture.is_given);
             drop(state);
             if let Some(graph) = graph {
-                graph::destroy(runtime, graph);
+                graph::destroy(graphs, graph);
             }
             return Err(hipErrorStreamCaptureUnjoined.into());
         }
@@ -211,7 +211,7 @@ impl Captures {
     }
 
     /// Called when a stream is destroyed. Discards a capture that began on it; its nodes in another capture stay there.
-    pub(crate) fn abandon(&self, runtime: &Runtime, queue: QueueKey) {
+    pub(crate) fn abandon(&self, graphs: &Graphs, queue: QueueKey) {
         if self.none() {
             return;
         }
@@ -227,19 +227,19 @@ impl Captures {
         let id = capture.id;
         let capture = self.remove(&mut state, id);
         drop(state);
-        discard(runtime, capture);
+        discard(graphs, capture);
     }
 
     /// Adds a node to the graph of a stream's capture, after the stream's previous nodes.
-    pub(crate) fn add(&self, runtime: &Runtime, queue: QueueKey, operation: Operation) -> Outcome {
+    pub(crate) fn add(&self, graphs: &Graphs, queue: QueueKey, operation: Operation) -> Outcome {
         let mut state = self.lock();
         let capture = state.of(queue).ok_or(hipErrorIllegalState)?;
         let graph = capture.graph;
         let member = capture.member(queue).ok_or(hipErrorIllegalState)?;
         ensure(!member.is_invalid, hipErrorStreamCaptureInvalidated)?;
         let handle = graph.ok_or(hipErrorInvalidValue)?;
-        let graph = runtime.graph(handle).ok_or(hipErrorStreamCaptureInvalidated)?;
-        let node = graph.add(runtime, handle, &member.last, operation).ok_or(hipErrorOutOfMemory)?;
+        let graph = graphs.graph(handle).ok_or(hipErrorStreamCaptureInvalidated)?;
+        let node = graph.add(graphs, handle, &member.last, operation).ok_or(hipErrorOutOfMemory)?;
         member.last = vec![node];
         Ok(())
     }
@@ -377,9 +377,9 @@ impl Captures {
 }
 
 /// Destroys the graph of a failed capture, unless the program owns it.
-fn discard(runtime: &Runtime, capture: Option<Capture>) {
+fn discard(graphs: &Graphs, capture: Option<Capture>) {
     if let Some(graph) = capture.filter(|capture| !capture.is_given).and_then(|capture| capture.graph) {
-        graph::destroy(runtime, graph);
+        graph::destroy(graphs, graph);
     }
 }
 
@@ -393,8 +393,8 @@ fn join(to: &mut Vec<usize>, nodes: &[usize]) {
 }
 
 /// Returns whether the capture's first stream waits for all work of the other streams.
-fn is_joined(runtime: &Runtime, capture: &Capture) -> bool {
-    let Some(graph) = capture.graph.and_then(|graph| runtime.graph(graph)) else { return false };
+fn is_joined(graphs: &Graphs, capture: &Capture) -> bool {
+    let Some(graph) = capture.graph.and_then(|graph| graphs.graph(graph)) else { return false };
     let body = graph.body().clone();
     let mut reached = capture.members[0].last.clone();
     let mut at = 0;

@@ -1,12 +1,16 @@
 //! Execution contexts: parts of a device with streams of their own.
 
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use hip_sys::rocm_7_2::{hipError_t, hipErrorContextIsDestroyed, hipErrorInvalidHandle};
 
-use crate::queue::{Order, Point, Priority, QueueKey, Scope, Work};
-use crate::runtime::{Event, Record, Runtime};
+use crate::capture::Captures;
+use crate::device::Device;
+use crate::event::Event;
+use crate::properties::compute_units;
+use crate::queue::{Order, Point, Priority, QueueKey, Scheduler, Work};
+use crate::record::Record;
 use crate::status::{Outcome, Refusal, ensure};
 use crate::units::{UnitSet, Units, WorkQueues};
 
@@ -42,7 +46,7 @@ pub(crate) struct Descriptor {
 }
 
 impl Context {
-    pub(crate) fn new(runtime: &Runtime, device: usize, is_primary: bool, resources: &Descriptor) -> Self {
+    pub(crate) fn new(scheduler: &Scheduler, device: usize, is_primary: bool, resources: &Descriptor) -> Self {
         static NEXT: AtomicU64 = AtomicU64::new(1);
         Self {
             id: NEXT.fetch_add(1, Ordering::Relaxed),
@@ -50,7 +54,7 @@ impl Context {
             is_primary,
             units: resources.units.clone(),
             work_queues: resources.work_queues,
-            markers: runtime.scheduler.open(device, Order::Free, Priority::Normal),
+            markers: scheduler.open(device, Order::Free, Priority::Normal),
             state: Mutex::default(),
         }
     }
@@ -64,15 +68,20 @@ impl Context {
         self.lock().is_destroyed
     }
 
-    /// Opens a queue for a new stream. Its work waits for every point that the context was told to wait for.
-    pub(crate) fn open_queue(&self, runtime: &Runtime, priority: Priority) -> Result<QueueKey, Refusal> {
+    /// Opens a queue for a new stream on its device. Its work waits for every point that the context was told to wait for.
+    pub(crate) fn open_queue(
+        &self,
+        scheduler: &Arc<Scheduler>,
+        device: &Device,
+        priority: Priority,
+    ) -> Result<QueueKey, Refusal> {
         let mut state = self.lock();
         ensure(!state.is_destroyed, hipErrorContextIsDestroyed)?;
-        runtime.devices[self.device].alive()?;
-        let queue = runtime.scheduler.open(self.device, Order::Free, priority);
-        state.awaited.retain(|point| !runtime.scheduler.reached(*point));
+        device.alive()?;
+        let queue = scheduler.open(self.device, Order::Free, priority);
+        state.awaited.retain(|point| !scheduler.reached(*point));
         if !state.awaited.is_empty() {
-            runtime.scheduler.submit(queue, nothing(), &state.awaited);
+            scheduler.submit(queue, nothing(), &state.awaited);
         }
         state.streams.push(queue);
         Ok(queue)
@@ -84,60 +93,45 @@ impl Context {
     }
 
     /// Ends the context: its streams can only be destroyed from now on. What is queued on them still runs.
-    pub(crate) fn destroy(&self, runtime: &Runtime) {
+    pub(crate) fn destroy(&self, scheduler: &Arc<Scheduler>) {
         let mut state = self.lock();
         state.is_destroyed = true;
         state.streams.clear();
         drop(state);
-        runtime.scheduler.close(self.markers);
+        scheduler.close(self.markers);
     }
 
     /// The last point of each of its streams.
-    fn points(&self, runtime: &Runtime) -> Vec<Point> {
-        self.lock().streams.iter().filter_map(|queue| runtime.scheduler.last(*queue)).collect()
+    pub(crate) fn points(&self, scheduler: &Scheduler) -> Vec<Point> {
+        self.lock().streams.iter().filter_map(|queue| scheduler.last(*queue)).collect()
     }
 
     /// Refuses the call while one of the context's streams is captured.
-    fn refuse_captured(&self, runtime: &Runtime) -> Outcome {
-        self.lock().streams.iter().try_for_each(|queue| runtime.captures.refuse_use(*queue))
-    }
-
-    /// Waits for all streams of the context. For the primary context, waits for the whole device.
-    pub(crate) fn synchronize(&self, runtime: &Runtime) -> Outcome {
-        runtime.captures.refuse_unsafe()?;
-        self.refuse_captured(runtime)?;
-        runtime.devices[self.device].alive()?;
-        if self.is_primary {
-            return runtime.synchronize(Scope::Device(self.device));
-        }
-        let points = self.points(runtime);
-        runtime.scheduler.wait(&points);
-        // Every stream is queried, so that each failure is reported. The first one is returned.
-        let outcomes: Vec<Outcome> = points.into_iter().map(|point| runtime.failure(Scope::Named(point))).collect();
-        outcomes.into_iter().collect()
+    pub(crate) fn refuse_captured(&self, captures: &Captures) -> Outcome {
+        self.lock().streams.iter().try_for_each(|queue| captures.refuse_use(*queue))
     }
 
     /// Records `event` after all work on the context's streams.
-    pub(crate) fn record(&self, runtime: &Runtime, event: &Event) -> Outcome {
+    pub(crate) fn record(&self, scheduler: &Arc<Scheduler>, captures: &Captures, event: &Event) -> Outcome {
         ensure(event.device == self.device, hipErrorInvalidHandle)?;
-        self.refuse_captured(runtime)?;
+        self.refuse_captured(captures)?;
         *event.mark.lock().unwrap_or_else(PoisonError::into_inner) = None;
         let mut record = event.record.lock().unwrap_or_else(PoisonError::into_inner);
         let (time, stamp) = event.stamp();
-        let point = runtime.scheduler.submit(self.markers, stamp, &self.points(runtime));
+        let point = scheduler.submit(self.markers, stamp, &self.points(scheduler));
         *record = Some(Record { point: point.ok_or(hipErrorContextIsDestroyed)?, time });
         Ok(())
     }
 
     /// Makes later work on the context's streams wait for `point`, including streams that do not exist yet.
-    pub(crate) fn wait(&self, runtime: &Runtime, point: Point) -> Outcome {
-        self.refuse_captured(runtime)?;
+    pub(crate) fn wait(&self, scheduler: &Arc<Scheduler>, captures: &Captures, point: Point) -> Outcome {
+        self.refuse_captured(captures)?;
         let mut state = self.lock();
         ensure(!state.is_destroyed, hipErrorContextIsDestroyed)?;
         for queue in &state.streams {
-            runtime.scheduler.submit(*queue, nothing(), &[point]);
+            scheduler.submit(*queue, nothing(), &[point]);
         }
-        state.awaited.retain(|point| !runtime.scheduler.reached(*point));
+        state.awaited.retain(|point| !scheduler.reached(*point));
         state.awaited.push(point);
         Ok(())
     }
@@ -149,7 +143,6 @@ fn nothing() -> Work {
 }
 
 /// All units of a device.
-pub(crate) fn units_of_device(runtime: &Runtime, device: usize) -> Units {
-    let count = crate::properties::compute_units(&runtime.devices[device]);
-    Units::of_device(device, count.min(UnitSet::MOST))
+pub(crate) fn units_of_device(device: &Device) -> Units {
+    Units::of_device(device.ordinal, compute_units(device).min(UnitSet::MOST))
 }

@@ -5,10 +5,9 @@ use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
 use amdgpu_sim::image::{IMAGE_WORDS, SAMPLER_WORDS};
-use amdgpu_sim::{Agents, AllocKind, Request, Rights};
+use amdgpu_sim::{Agents, AllocKind, Memory, Request, Rights};
 use hip_sys::rocm_7_2::{hipErrorOutOfMemory, hipResourceDesc, hipResourceViewDesc, hipTextureDesc};
 
-use crate::runtime::Runtime;
 use crate::status::Refusal;
 
 /// The words of an object: an image descriptor, then a sampler descriptor.
@@ -34,19 +33,13 @@ impl Objects {
     }
 
     /// Creates an object from these words and returns its handle.
-    pub(crate) fn insert(
-        &self,
-        runtime: &Runtime,
-        device: usize,
-        object: Object,
-        words: &[u32],
-    ) -> Result<u64, Refusal> {
+    pub(crate) fn insert(&self, memory: &Memory, device: usize, object: Object, words: &[u32]) -> Result<u64, Refusal> {
         let refused = |error: amdgpu_sim::MemoryError| Refusal::new(hipErrorOutOfMemory, error.to_string());
         let rights = Rights { read: Agents::ALL, write: Agents::NONE };
         let request = Request { rights, ..Request::new(4 * OBJECT_WORDS as u64, AllocKind::Kernarg, None) };
-        let handle = runtime.memory().allocate(&request).map_err(refused)?;
+        let handle = memory.allocate(&request).map_err(refused)?;
         let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
-        runtime.memory().write(handle, &bytes).map_err(refused)?;
+        memory.write(handle, &bytes).map_err(refused)?;
         self.lock().insert(handle, (device, object));
         Ok(handle)
     }
@@ -62,17 +55,17 @@ impl Objects {
     }
 
     /// Destroys an object. A later use by a kernel is a fault.
-    pub(crate) fn remove(&self, runtime: &Runtime, handle: u64) {
+    pub(crate) fn remove(&self, memory: &Memory, handle: u64) {
         if self.lock().remove(&handle).is_some() {
             // Cannot fail: the entry exists only while the memory is allocated.
-            drop(runtime.memory().free(handle));
+            drop(memory.free(handle));
         }
     }
 
     /// Destroys all objects of a device.
-    pub(crate) fn reset(&self, runtime: &Runtime, device: usize) {
+    pub(crate) fn reset(&self, memory: &Memory, device: usize) {
         let of_device = |(handle, (of, _)): (&u64, &(usize, Object))| (*of == device).then_some(*handle);
         let handles: Vec<u64> = self.lock().iter().filter_map(of_device).collect();
-        handles.into_iter().for_each(|handle| self.remove(runtime, handle));
+        handles.into_iter().for_each(|handle| self.remove(memory, handle));
     }
 }

@@ -6,21 +6,10 @@ use amdgpu_sim::image::{Kind, Layout};
 use hip_sys::rocm_7_2::{hipErrorInvalidValue, hipErrorOutOfMemory};
 
 use crate::api::memory::{allocate, make_room};
-use crate::array::{Array, Channels, shape};
-use crate::runtime::{Device, Runtime};
+use crate::array::{Array, Channels, MipmappedArray, shape};
+use crate::device::Device;
+use crate::runtime::Runtime;
 use crate::status::{Refusal, ensure};
-
-/// The array behind a `hipMipmappedArray_t`: its levels share one allocation.
-pub(crate) struct MipmappedArray {
-    pub(crate) device: usize,
-    pub(crate) base: u64,
-    /// Bytes of all levels.
-    pub(crate) bytes: u64,
-    /// The alignment of its address.
-    pub(crate) alignment: usize,
-    /// The array handles of the levels, as numbers, the largest level first.
-    pub(crate) levels: Vec<usize>,
-}
 
 /// The extent of a level: each level halves the dimensions, except the layer count. Dimensions of size 0 stay 0.
 fn at_level(kind: Kind, extent: [usize; 3], level: u32) -> [usize; 3] {

@@ -2,11 +2,10 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use amdgpu_sim::{Finding, Gpu, Profile, ProfileFormat};
 
-use crate::runtime::runtime;
 use crate::status::is_forked;
 
 /// The maximum number of reported findings. Later ones are dropped.
@@ -35,13 +34,15 @@ fn expanded(path: &Path) -> PathBuf {
     }
 }
 
+/// The profile that was requested: the path of its file, and the devices that it is of.
+static PROFILE: OnceLock<(PathBuf, Vec<Arc<Gpu>>)> = OnceLock::new();
+
 /// Writes the profile of all devices, if one was requested.
 pub(crate) fn write_profile() {
-    let Ok(runtime) = runtime() else { return };
-    let Some(path) = &runtime.profile else { return };
+    let Some((path, gpus)) = PROFILE.get() else { return };
     let mut profile = Profile::default();
-    for device in &runtime.devices {
-        profile.extend(device.gpu.profile());
+    for gpu in gpus {
+        profile.extend(gpu.profile());
     }
     let path = expanded(path);
     // The settings were refused if the format could not be written.
@@ -51,9 +52,16 @@ pub(crate) fn write_profile() {
     }
 }
 
+/// Requests the profile of these devices: it is written to a file at process exit.
+pub(crate) fn request_profile(path: PathBuf, gpus: Vec<Arc<Gpu>>) {
+    if PROFILE.set((path, gpus)).is_ok() {
+        write_profile_at_exit();
+    }
+}
+
 /// Registers the profile to be written at process exit.
 #[cfg(unix)]
-pub(crate) fn write_profile_at_exit() {
+fn write_profile_at_exit() {
     extern "C" fn at_exit() {
         // A forked child has no profile. A panic must not leave this function.
         if !is_forked() {
@@ -67,7 +75,7 @@ pub(crate) fn write_profile_at_exit() {
 
 /// The profile is written after every launch, since no exit handler is available.
 #[cfg(not(unix))]
-pub(crate) fn write_profile_at_exit() {}
+fn write_profile_at_exit() {}
 
 /// Called after a launch has ended.
 pub(crate) fn launched(gpu: &Gpu) {

@@ -8,7 +8,7 @@ use std::ffi::{c_char, c_int, c_uint};
 use amdgpu_sim::Arch;
 use amdgpu_sim::image::{MOST_DEPTH, MOST_LAYERS, MOST_SIDE};
 
-use crate::runtime::Device;
+use crate::device::Device;
 
 /// `hipDeviceProp_t` since HIP 6.0.
 #[repr(C)]

@@ -3,135 +3,42 @@
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::ffi::c_void;
-use std::path::PathBuf;
-use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
-use std::time::Instant;
 
 use amdgpu_sim::{Gpu, Memory};
-use hip_sys::rocm_7_2::{hipErrorContextIsDestroyed, hipErrorInitializationError, hipErrorInvalidDevice, hipStream_t};
+use hip_sys::rocm_7_2::{
+    hipArray_const_t, hipErrorContextIsDestroyed, hipErrorInitializationError, hipErrorInvalidDevice,
+    hipErrorInvalidHandle, hipStream_t,
+};
 
-#[cfg(target_os = "linux")]
-use crate::api::external::ExternalMemory;
-use crate::api::library::{Library, LibraryKernel};
-use crate::api::limit::STACK;
-use crate::api::link::Linker;
-use crate::array::Array;
-use crate::capture::{Captures, Mark};
+use crate::array::{Array, MipmappedArray};
+use crate::capture::Captures;
 use crate::config;
+use crate::device::Device;
+use crate::event::Event;
 use crate::execution::{Context, Descriptor, STREAM_DETACHED};
-use crate::graph::{Exec, Graph, MemoryUse, Node, UserObject};
+#[cfg(target_os = "linux")]
+use crate::external_memory::ExternalMemory;
+use crate::graph::{Exec, Graphs, MemoryUse, UserObject};
 use crate::handles::{Handles, Kind};
 use crate::images::Objects;
-use crate::loss::Loss;
+use crate::library::{Library, LibraryKernel};
+use crate::linker::Linker;
+use crate::loss;
 use crate::memory::AddressMap;
-use crate::mipmap::MipmappedArray;
-use crate::observe::write_profile_at_exit;
+use crate::module::{Function, Module};
+use crate::observe::request_profile;
 use crate::peers::Peers;
 use crate::placement::Placements;
 use crate::pool::Pool;
-use crate::queue::{Order, Point, Priority, QueueKey, Scheduler, Scope};
+use crate::queue::{Order, Priority, QueueKey, Scheduler, Scope};
 #[cfg(target_os = "linux")]
 use crate::semaphore::Semaphore;
-use crate::shared_event::SharedEvent;
 use crate::status::{Outcome, Refusal, ensure, watch_fork};
-use crate::units::UnitSet;
-use crate::variables::ManagedVariables;
+use crate::stream::Stream;
+use crate::target::Target;
 use crate::virtual_memory::VirtualMemory;
-
-/// One software GPU.
-pub(crate) struct Device {
-    pub(crate) ordinal: usize,
-    pub(crate) gpu: Gpu,
-    pub(crate) loss: Loss,
-    /// The queue of the legacy default stream.
-    pub(crate) null: QueueKey,
-    pub(crate) flags: AtomicU32,
-    /// The limit on a thread's stack, in bytes.
-    pub(crate) stack: AtomicUsize,
-    /// Counts resets, which end the per-thread streams.
-    pub(crate) resets: AtomicU64,
-    /// The handle of the device's default pool, as a number.
-    pub(crate) default_pool: usize,
-    /// The pool that `hipMallocAsync` allocates from.
-    pub(crate) pool: AtomicUsize,
-    /// Held by a running cooperative launch: the device has one grid barrier.
-    pub(crate) cooperative: Mutex<()>,
-}
-
-impl Device {
-    fn new(ordinal: usize, gpu: Gpu, null: QueueKey, default_pool: usize) -> Self {
-        Self {
-            ordinal,
-            gpu,
-            loss: Loss::default(),
-            null,
-            flags: AtomicU32::new(0),
-            stack: AtomicUsize::new(STACK),
-            resets: AtomicU64::new(0),
-            default_pool,
-            pool: AtomicUsize::new(default_pool),
-            cooperative: Mutex::default(),
-        }
-    }
-
-    /// The bytes of device memory.
-    pub(crate) fn total_bytes(&self) -> u64 {
-        self.gpu.memory().total_of(self.gpu.agent()).unwrap_or(0)
-    }
-
-    /// The bytes of device memory that have no address.
-    pub(crate) fn unused_bytes(&self) -> u64 {
-        self.total_bytes().saturating_sub(self.gpu.memory().used_of(self.gpu.agent()))
-    }
-}
-
-/// The stream behind a `hipStream_t`.
-pub(crate) struct Stream {
-    pub(crate) queue: QueueKey,
-    pub(crate) device: usize,
-    pub(crate) flags: u32,
-    pub(crate) priority: i32,
-    /// The compute units that the stream was restricted to, if any.
-    pub(crate) units: Option<UnitSet>,
-    /// The execution context that the stream was created in, if any.
-    pub(crate) context: Option<Arc<Context>>,
-}
-
-/// The event behind a `hipEvent_t`.
-pub(crate) struct Event {
-    pub(crate) device: usize,
-    pub(crate) flags: u32,
-    pub(crate) record: Mutex<Option<Record>>,
-    /// The shared state of an interprocess event.
-    pub(crate) shared: Option<SharedEvent>,
-    /// The position in a capture, if the event was last recorded on a captured stream.
-    pub(crate) mark: Mutex<Option<Mark>>,
-}
-
-/// One recording of an event.
-#[derive(Clone)]
-pub(crate) struct Record {
-    pub(crate) point: Point,
-    pub(crate) time: Arc<OnceLock<Instant>>,
-}
-
-/// The module behind a `hipModule_t`.
-pub(crate) struct Module {
-    pub(crate) device: usize,
-    pub(crate) code: Arc<amdgpu_sim::Module>,
-    /// The handles created for its kernels, by name.
-    pub(crate) functions: Mutex<Vec<(String, usize)>>,
-    pub(crate) managed: Mutex<ManagedVariables>,
-}
-
-/// The kernel behind a `hipFunction_t`.
-pub(crate) struct Function {
-    pub(crate) device: usize,
-    /// The module's handle, as a number. The function is destroyed with the module.
-    pub(crate) module: usize,
-    pub(crate) kernel: amdgpu_sim::Kernel,
-}
 
 /// All state of the process.
 pub(crate) struct Runtime {
@@ -142,11 +49,10 @@ pub(crate) struct Runtime {
     pub(crate) modules: Handles<Module>,
     pub(crate) functions: Handles<Function>,
     pub(crate) pools: Handles<Pool>,
-    pub(crate) graphs: Handles<Graph>,
-    pub(crate) nodes: Handles<Node>,
+    pub(crate) graphs: Graphs,
     pub(crate) execs: Handles<Exec>,
-    pub(crate) objects: Handles<UserObject>,
-    pub(crate) graph_memory: MemoryUse,
+    pub(crate) objects: Arc<Handles<UserObject>>,
+    pub(crate) graph_memory: Arc<MemoryUse>,
     pub(crate) captures: Captures,
     pub(crate) peers: Peers,
     pub(crate) libraries: Handles<Library>,
@@ -155,7 +61,7 @@ pub(crate) struct Runtime {
     pub(crate) descriptors: Handles<Descriptor>,
     /// The handles of the devices' primary contexts, as pairs of numbers.
     pub(crate) primary_contexts: Mutex<Vec<(usize, usize)>>,
-    pub(crate) memory: AddressMap,
+    pub(crate) memory: Arc<AddressMap>,
     pub(crate) placements: Placements,
     pub(crate) virtual_memory: VirtualMemory,
     pub(crate) arrays: Handles<Array>,
@@ -168,8 +74,6 @@ pub(crate) struct Runtime {
     pub(crate) linkers: Handles<Linker>,
     /// The synchronisation policies of streams that have been given one.
     policies: Mutex<HashMap<QueueKey, u32>>,
-    /// The path of the profile.
-    pub(crate) profile: Option<PathBuf>,
 }
 
 /// The runtime, made on first use from the environment.
@@ -179,13 +83,18 @@ pub(crate) fn runtime() -> Result<&'static Runtime, Refusal> {
         .get_or_init(|| {
             let settings = config::from_environment()?;
             watch_fork();
-            if settings.profile.is_some() {
-                write_profile_at_exit();
-            }
             let scheduler = Arc::new(Scheduler::new(settings.delay));
-            let gpus = Gpu::group(&vec![settings.gpu.clone(); settings.devices]).into_iter().enumerate();
+            let gpus = Gpu::group(&vec![settings.gpu.clone(); settings.devices]);
+            let gpus: Vec<Arc<Gpu>> = gpus.into_iter().map(Arc::new).collect();
+            if let Some(path) = settings.profile {
+                request_profile(path, gpus.clone());
+            }
+            let memory = Arc::new(AddressMap::default());
+            let graph_memory = MemoryUse::new(Arc::clone(&gpus[0]), Arc::clone(&memory));
             let pools = Handles::new(Kind::Pool);
             let devices = gpus
+                .into_iter()
+                .enumerate()
                 .map(|(ordinal, gpu)| {
                     let null = scheduler.open(ordinal, Order::Null, Priority::Normal);
                     let default_pool = pools.insert(Pool::of_device(ordinal)).ok_or("no place for a pool")?;
@@ -201,11 +110,10 @@ pub(crate) fn runtime() -> Result<&'static Runtime, Refusal> {
                 modules: Handles::new(Kind::Module),
                 functions: Handles::new(Kind::Function),
                 pools,
-                graphs: Handles::new(Kind::Graph),
-                nodes: Handles::new(Kind::Node),
+                graphs: Graphs::new(),
                 execs: Handles::new(Kind::Exec),
-                objects: Handles::new(Kind::UserObject),
-                graph_memory: MemoryUse::default(),
+                objects: Arc::new(Handles::new(Kind::UserObject)),
+                graph_memory: Arc::new(graph_memory),
                 captures: Captures::default(),
                 peers: Peers::default(),
                 libraries: Handles::new(Kind::Library),
@@ -213,7 +121,7 @@ pub(crate) fn runtime() -> Result<&'static Runtime, Refusal> {
                 contexts: Handles::new(Kind::ExecutionContext),
                 descriptors: Handles::new(Kind::ResourceDescriptor),
                 primary_contexts: Mutex::default(),
-                memory: AddressMap::default(),
+                memory,
                 placements: Placements::default(),
                 virtual_memory,
                 arrays: Handles::new(Kind::Array),
@@ -225,7 +133,6 @@ pub(crate) fn runtime() -> Result<&'static Runtime, Refusal> {
                 semaphores: Handles::new(Kind::ExternalSemaphore),
                 linkers: Handles::new(Kind::Linker),
                 policies: Mutex::default(),
-                profile: settings.profile,
             })
         })
         .as_ref()
@@ -244,31 +151,9 @@ impl Drop for PerThread {
     fn drop(&mut self) {
         if let Ok(runtime) = runtime() {
             for (_, _, queue) in self.0.drain(..) {
-                runtime.captures.abandon(runtime, queue);
+                runtime.captures.abandon(&runtime.graphs, queue);
                 runtime.scheduler.close(queue);
             }
-        }
-    }
-}
-
-/// A stream as passed to a function.
-#[derive(Clone, Copy)]
-pub(crate) struct Target {
-    pub(crate) queue: QueueKey,
-    pub(crate) device: usize,
-    /// Whether it is the legacy default stream. Waiting for that one includes the blocking streams.
-    pub(crate) is_null: bool,
-    /// Whether the legacy default stream waits for it.
-    pub(crate) is_blocking: bool,
-}
-
-impl Target {
-    /// The scope of a synchronisation with the stream.
-    pub(crate) fn scope(&self, runtime: &Runtime) -> Scope {
-        match runtime.scheduler.last(self.queue) {
-            _ if self.is_null => Scope::NullStream(self.device),
-            Some(point) => Scope::Named(point),
-            None => Scope::Named(Point { queue: self.queue, ticket: 0 }),
         }
     }
 }
@@ -311,14 +196,23 @@ impl Runtime {
         self.pools.get(std::ptr::without_provenance(handle))
     }
 
-    /// The graph whose handle is this number.
-    pub(crate) fn graph(&self, handle: usize) -> Option<Arc<Graph>> {
-        self.graphs.get(std::ptr::without_provenance(handle))
+    /// The array behind a handle.
+    pub(crate) fn array(&self, handle: hipArray_const_t) -> Result<Arc<Array>, Refusal> {
+        self.arrays.get(handle.cast()).ok_or_else(|| hipErrorInvalidHandle.into())
     }
 
-    /// The node of a graph whose handle is this number.
-    pub(crate) fn node(&self, handle: usize) -> Option<Arc<Node>> {
-        self.nodes.get(std::ptr::without_provenance(handle))
+    /// The calling thread's current device, unless it is lost.
+    pub(crate) fn live_current(&self) -> Result<&Device, Refusal> {
+        let device = self.current();
+        device.alive()?;
+        Ok(device)
+    }
+
+    /// The stream that `stream` names, unless its device is lost.
+    pub(crate) fn live_target(&self, stream: hipStream_t) -> Result<Target, Refusal> {
+        let target = self.target(stream)?;
+        self.devices[target.device].alive()?;
+        Ok(target)
     }
 
     /// The stream that `handle` names: null and `hipStreamLegacy` (1) are the current device's default stream,
@@ -350,7 +244,7 @@ impl Runtime {
                     return streams[at].2;
                 }
                 let (_, _, old) = streams.swap_remove(at);
-                self.captures.abandon(self, old);
+                self.captures.abandon(&self.graphs, old);
                 self.scheduler.close(old);
             }
             let queue = self.scheduler.open(device.ordinal, Order::Blocking, Priority::Normal);
@@ -394,6 +288,18 @@ impl Runtime {
         match self.scheduler.take_failure(scope) {
             Some(failure) => Err(Refusal::from(&*failure)),
             None => self.loss(scope),
+        }
+    }
+
+    /// Refuses with the device's loss, if the scope's device is lost. Called after the scope's own failures were
+    /// reported.
+    fn loss(&self, scope: Scope) -> Outcome {
+        if !loss::any() {
+            return Ok(());
+        }
+        match self.scheduler.device_of(scope).and_then(|device| self.devices.get(device)) {
+            Some(device) => device.alive(),
+            None => Ok(()),
         }
     }
 }

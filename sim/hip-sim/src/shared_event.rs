@@ -8,12 +8,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
-use amdgpu_sim::{Agents, AllocKind, MemoryError, PAGE, Physical, Rights};
+use amdgpu_sim::{Agents, AllocKind, Gpu, MemoryError, PAGE, Physical, Rights};
 use hip_sys::rocm_7_2::hipErrorUnknown;
 
+use crate::device::Device;
 use crate::fault::{Failure, remember};
-use crate::queue::{Order, Point, Priority, QueueKey, Work};
-use crate::runtime::{Event, Record, Runtime, runtime};
+use crate::queue::{Order, Point, Priority, QueueKey, Scheduler, Work};
+use crate::record::Record;
 
 /// The sleep between checks whether another process has completed a recording.
 const NAP: Duration = Duration::from_micros(100);
@@ -25,12 +26,14 @@ pub(crate) struct SharedEvent {
     page: Arc<Page>,
     /// The number of the last recording that this process knows of.
     known: Mutex<u64>,
+    scheduler: Arc<Scheduler>,
     /// The queue of the commands that represent recordings of other processes.
     queue: QueueKey,
 }
 
 /// The shared memory, mapped in this process.
 struct Page {
+    gpu: Arc<Gpu>,
     physical: Arc<Physical>,
     base: u64,
 }
@@ -76,20 +79,24 @@ impl Page {
 
 impl Drop for Page {
     fn drop(&mut self) {
-        if let Ok(runtime) = runtime() {
-            // Cannot fail: the memory was attached when the page was made.
-            drop(runtime.memory().free(self.base));
-        }
+        // Cannot fail: the memory was attached when the page was made.
+        drop(self.gpu.memory().free(self.base));
     }
 }
 
 impl SharedEvent {
     /// The event in the given shared memory, or in new memory.
-    pub(crate) fn new(runtime: &Runtime, device: usize, physical: Option<Arc<Physical>>) -> Result<Self, MemoryError> {
-        let physical = physical.map_or_else(|| runtime.memory().create_physical(PAGE, None), Ok)?;
-        let base = runtime.memory().attach(&physical, AllocKind::Host, Rights::full(Agents::NONE))?;
-        let queue = runtime.scheduler.open(device, Order::Free, Priority::Normal);
-        Ok(Self { page: Arc::new(Page { physical, base }), known: Mutex::default(), queue })
+    pub(crate) fn new(
+        scheduler: &Arc<Scheduler>,
+        device: &Device,
+        physical: Option<Arc<Physical>>,
+    ) -> Result<Self, MemoryError> {
+        let gpu = Arc::clone(&device.gpu);
+        let physical = physical.map_or_else(|| gpu.memory().create_physical(PAGE, None), Ok)?;
+        let base = gpu.memory().attach(&physical, AllocKind::Host, Rights::full(Agents::NONE))?;
+        let queue = scheduler.open(device.ordinal, Order::Free, Priority::Normal);
+        let page = Arc::new(Page { gpu, physical, base });
+        Ok(Self { page, known: Mutex::default(), scheduler: Arc::clone(scheduler), queue })
     }
 
     /// The memory that other processes open.
@@ -98,16 +105,18 @@ impl SharedEvent {
         &self.page.physical
     }
 
-    /// Begins a recording of this process and returns its number.
-    fn begin(&self) -> u64 {
+    /// Begins a recording of this process. The returned function marks it as completed.
+    pub(crate) fn begin(&self) -> impl FnOnce() + Send + use<> {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         self.page.word(Word::Process).store(u64::from(std::process::id()), Ordering::SeqCst);
-        *known = self.page.word(Word::Recorded).fetch_add(1, Ordering::SeqCst) + 1;
-        *known
+        let number = self.page.word(Word::Recorded).fetch_add(1, Ordering::SeqCst) + 1;
+        *known = number;
+        let page = Arc::clone(&self.page);
+        move || _ = page.word(Word::Done).fetch_max(number, Ordering::SeqCst)
     }
 
     /// Represents a newer recording of another process as a recording of this process; `None` if there is none.
-    fn follow(&self, runtime: &Runtime) -> Option<Record> {
+    pub(crate) fn follow(&self) -> Option<Record> {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         let number = self.page.word(Word::Recorded).load(Ordering::SeqCst);
         if number == *known {
@@ -124,7 +133,7 @@ impl SharedEvent {
                 page.wait(number);
                 clock.get_or_init(Instant::now);
             }));
-            runtime.scheduler.submit(self.queue, wait, &[])?
+            self.scheduler.submit(self.queue, wait, &[])?
         };
         *known = number;
         Some(Record { point, time })
@@ -133,8 +142,7 @@ impl SharedEvent {
 
 impl Drop for SharedEvent {
     fn drop(&mut self) {
-        let Ok(runtime) = runtime() else { return };
-        let (scheduler, queue) = (Arc::clone(&runtime.scheduler), self.queue);
+        let (scheduler, queue) = (Arc::clone(&self.scheduler), self.queue);
         if scheduler.last(queue).is_none_or(|point| scheduler.reached(point)) {
             scheduler.close(queue);
         } else {
@@ -157,29 +165,4 @@ fn is_alive(process: u64) -> bool {
 #[cfg(not(unix))]
 fn is_alive(_: u64) -> bool {
     false
-}
-
-impl Event {
-    /// The event's last recording, of this process or another one.
-    pub(crate) fn latest(&self, runtime: &Runtime) -> Option<Record> {
-        let mut record = self.record.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(followed) = self.shared.as_ref().and_then(|shared| shared.follow(runtime)) {
-            *record = Some(followed);
-        }
-        record.clone()
-    }
-
-    /// The command of a recording: stores the time and marks the recording as completed for other processes.
-    pub(crate) fn stamp(&self) -> (Arc<OnceLock<Instant>>, Work) {
-        let time = Arc::new(OnceLock::new());
-        let clock = Arc::clone(&time);
-        let told = self.shared.as_ref().map(|shared| (Arc::clone(&shared.page), shared.begin()));
-        let work = Work::Always(Box::new(move || {
-            clock.get_or_init(Instant::now);
-            if let Some((page, number)) = told {
-                page.word(Word::Done).fetch_max(number, Ordering::SeqCst);
-            }
-        }));
-        (time, work)
-    }
 }

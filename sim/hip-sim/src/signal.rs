@@ -2,19 +2,13 @@
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-use amdgpu_sim::MemoryError;
+use amdgpu_sim::{Memory, MemoryError};
 use hip_sys::rocm_7_2::{
-    hipErrorIllegalAddress, hipErrorInvalidValue, hipStreamWaitValueAnd, hipStreamWaitValueEq, hipStreamWaitValueGte,
-    hipStreamWaitValueNor,
+    hipErrorIllegalAddress, hipStreamWaitValueAnd, hipStreamWaitValueEq, hipStreamWaitValueGte, hipStreamWaitValueNor,
 };
 
-use crate::api::memory::find;
 use crate::fault::Failure;
-use crate::memory::Kind;
 use crate::patience::Patience;
-use crate::runtime::Runtime;
-use crate::status::Refusal;
-use crate::virtual_memory::ensure_room;
 
 /// How large a word is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,7 +18,7 @@ pub(crate) enum Width {
 }
 
 impl Width {
-    fn bytes(self) -> u64 {
+    pub(crate) fn bytes(self) -> u64 {
         match self {
             Self::Bits32 => 4,
             Self::Bits64 => 8,
@@ -32,7 +26,7 @@ impl Width {
     }
 
     /// Truncates a number to the word's width.
-    fn cut(self, number: u64) -> u64 {
+    pub(crate) fn cut(self, number: u64) -> u64 {
         match self {
             Self::Bits32 => number & u64::from(u32::MAX),
             Self::Bits64 => number,
@@ -42,7 +36,7 @@ impl Width {
 
 /// The comparison of a wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Condition {
+pub(crate) enum Condition {
     AtLeast,
     Equal,
     AnyBit,
@@ -51,7 +45,7 @@ enum Condition {
 
 impl Condition {
     /// Decodes the flags of a wait.
-    fn of(flags: u32) -> Option<Self> {
+    pub(crate) fn of(flags: u32) -> Option<Self> {
         Some(match flags {
             f if f == hipStreamWaitValueGte => Self::AtLeast,
             f if f == hipStreamWaitValueEq => Self::Equal,
@@ -76,7 +70,8 @@ impl Condition {
 }
 
 #[derive(Clone, Copy, Debug)]
-enum Action {
+/// What an operation does to its word.
+pub(crate) enum Action {
     Write(u64),
     Wait { condition: Condition, value: u64, mask: u64 },
 }
@@ -84,52 +79,19 @@ enum Action {
 /// A validated operation on a word.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Signal {
-    address: u64,
-    width: Width,
+    pub(crate) address: u64,
+    pub(crate) width: Width,
     /// The word is in host memory, which is not freed before all work has completed.
-    on_host: bool,
-    action: Action,
+    pub(crate) on_host: bool,
+    pub(crate) action: Action,
 }
 
 impl Signal {
-    /// A write of `value` to the word at `address`.
-    pub(crate) fn write(runtime: &Runtime, address: u64, width: Width, value: u64) -> Result<Self, Refusal> {
-        Self::new(runtime, address, width, Action::Write(width.cut(value)))
-    }
-
-    /// A wait until the word at `address` satisfies the comparison in `flags`.
-    pub(crate) fn wait(
-        runtime: &Runtime,
-        address: u64,
-        width: Width,
-        [value, mask]: [u64; 2],
-        flags: u32,
-    ) -> Result<Self, Refusal> {
-        let condition = Condition::of(flags).ok_or_else(|| {
-            Refusal::new(hipErrorInvalidValue, format!("flags {flags:#x} of a wait, which are from 0 (Gte) to 3 (Nor)"))
-        })?;
-        let (value, mask) = (width.cut(value), width.cut(mask));
-        Self::new(runtime, address, width, Action::Wait { condition, value, mask })
-    }
-
-    fn new(runtime: &Runtime, address: u64, width: Width, action: Action) -> Result<Self, Refusal> {
-        let bytes = width.bytes();
-        let invalid =
-            |why| Refusal::new(hipErrorInvalidValue, format!("a word of {bytes} bytes at {address:#x}, {why}"));
-        let block = find(runtime, address).ok_or_else(|| invalid("which is not in live memory of HIP's"))?;
-        if address % bytes != 0 {
-            return Err(invalid("which is no multiple of that"));
-        }
-        ensure_room(runtime, &block, address, bytes, matches!(action, Action::Write(_)))?;
-        let on_host = matches!(block.kind, Kind::Host | Kind::Managed | Kind::Registered);
-        Ok(Self { address, width, on_host, action })
-    }
-
     /// Performs the operation. A wait may block for ever; it calls `goes_on` regularly, and stops with the error that
     /// it returns.
     pub(crate) fn perform(
         &self,
-        runtime: &Runtime,
+        memory: &Memory,
         mut goes_on: impl FnMut() -> Result<(), Failure>,
     ) -> Result<(), Failure> {
         let gone = |error: MemoryError| {
@@ -138,13 +100,13 @@ impl Signal {
         match self.action {
             Action::Write(value) => {
                 goes_on()?;
-                self.store(runtime, value).map_err(gone)
+                self.store(memory, value).map_err(gone)
             }
             Action::Wait { condition, value, mask } => {
                 let mut patience = Patience::default();
                 loop {
                     goes_on()?;
-                    if condition.holds(self.width, self.load(runtime).map_err(gone)?, value, mask) {
+                    if condition.holds(self.width, self.load(memory).map_err(gone)?, value, mask) {
                         return Ok(());
                     }
                     patience.pause();
@@ -153,12 +115,12 @@ impl Signal {
         }
     }
 
-    fn load(&self, runtime: &Runtime) -> Result<u64, MemoryError> {
+    fn load(&self, memory: &Memory) -> Result<u64, MemoryError> {
         if !self.on_host {
             // A concurrent write may be seen torn, but not twice with the same result.
-            let mut last = self.read(runtime)?;
+            let mut last = self.read(memory)?;
             loop {
-                match self.read(runtime)? {
+                match self.read(memory)? {
                     next if next == last => return Ok(next),
                     next => last = next,
                 }
@@ -179,15 +141,15 @@ impl Signal {
         std::ptr::with_exposed_provenance_mut(self.address as usize)
     }
 
-    fn read(&self, runtime: &Runtime) -> Result<u64, MemoryError> {
+    fn read(&self, memory: &Memory) -> Result<u64, MemoryError> {
         let mut bytes = [0; 8];
-        runtime.memory().read(self.address, &mut bytes[..self.width.bytes() as usize])?;
+        memory.read(self.address, &mut bytes[..self.width.bytes() as usize])?;
         Ok(u64::from_le_bytes(bytes))
     }
 
-    fn store(&self, runtime: &Runtime, value: u64) -> Result<(), MemoryError> {
+    fn store(&self, memory: &Memory, value: u64) -> Result<(), MemoryError> {
         if !self.on_host {
-            return runtime.memory().write(self.address, &value.to_le_bytes()[..self.width.bytes() as usize]);
+            return memory.write(self.address, &value.to_le_bytes()[..self.width.bytes() as usize]);
         }
         let place = self.place();
         // SAFETY: as in `load`.

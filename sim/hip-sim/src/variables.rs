@@ -1,10 +1,9 @@
 //! Managed variables of modules: one memory for the host and all devices, with a pointer to it in each device's code.
 
-use amdgpu_sim::{CodeObject, MemoryError};
+use amdgpu_sim::{CodeObject, Memory, MemoryError};
 use hip_sys::rocm_7_2::hipErrorInvalidImage;
 
-use crate::api::memory::{free_managed, managed};
-use crate::runtime::Runtime;
+use crate::memory::AddressMap;
 use crate::status::{Outcome, Refusal};
 
 /// The suffix that the compiler adds to a managed variable's name for its initial value. The plain name is the
@@ -22,9 +21,15 @@ struct Variable {
 }
 
 impl ManagedVariables {
-    /// Points the managed variables of `module` to their memory. `module` is `code` loaded on a device; the first such
-    /// device allocates the memory.
-    pub(crate) fn connect(&mut self, runtime: &Runtime, code: &CodeObject, module: &amdgpu_sim::Module) -> Outcome {
+    /// Points the managed variables of `module` to their memory. `module` is `code` loaded on a device; for the first
+    /// such device, `allocate` returns memory of a size.
+    pub(crate) fn connect(
+        &mut self,
+        memory: &Memory,
+        code: &CodeObject,
+        module: &amdgpu_sim::Module,
+        allocate: impl Fn(u64) -> Result<u64, Refusal>,
+    ) -> Outcome {
         let failed = |error: MemoryError| Refusal::new(hipErrorInvalidImage, error.to_string());
         for global in code.globals() {
             let Some(name) = global.name.strip_suffix(FIRST) else { continue };
@@ -34,15 +39,15 @@ impl ManagedVariables {
             let at = match self.find(name) {
                 Some((at, _)) => at,
                 None => {
-                    let at = managed(runtime, size)?;
+                    let at = allocate(size)?;
                     self.0.push(Variable { name: name.to_owned(), at, size });
                     let mut bytes = vec![0; size as usize];
-                    runtime.memory().read(first, &mut bytes).map_err(failed)?;
-                    runtime.memory().write(at, &bytes).map_err(failed)?;
+                    memory.read(first, &mut bytes).map_err(failed)?;
+                    memory.write(at, &bytes).map_err(failed)?;
                     at
                 }
             };
-            runtime.memory().write(pointer, &at.to_le_bytes()).map_err(failed)?;
+            memory.write(pointer, &at.to_le_bytes()).map_err(failed)?;
         }
         Ok(())
     }
@@ -53,12 +58,12 @@ impl ManagedVariables {
     }
 
     /// Removes the variables whose memory is gone.
-    pub(crate) fn forget_dead(&mut self, runtime: &Runtime) {
-        self.0.retain(|variable| runtime.memory.find(variable.at).is_some());
+    pub(crate) fn forget_dead(&mut self, blocks: &AddressMap) {
+        self.0.retain(|variable| blocks.find(variable.at).is_some());
     }
 
-    /// Frees their memory, once no running work uses it.
-    pub(crate) fn free(&mut self, runtime: &Runtime) {
-        self.0.drain(..).for_each(|variable| free_managed(runtime, variable.at));
+    /// Removes all variables, and returns the addresses of their memory.
+    pub(crate) fn take(&mut self) -> Vec<u64> {
+        self.0.drain(..).map(|variable| variable.at).collect()
     }
 }

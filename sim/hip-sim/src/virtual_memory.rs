@@ -8,12 +8,12 @@ use std::ffi::c_void;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use amdgpu_sim::{Agents, MemoryError, PAGE, Physical, Rights};
+use amdgpu_sim::{Agent, Agents, Memory, MemoryError, PAGE, Physical, Rights};
 use hip_sys::rocm_7_2::{hipErrorInvalidValue, hipErrorNotSupported, hipErrorOutOfMemory, hipErrorUnknown};
 
+use crate::device::Device;
 use crate::handles::{Handles, Kind as HandleKind};
-use crate::memory::{Block, Kind};
-use crate::runtime::{Device, Runtime};
+use crate::memory::{AddressMap, Block, Kind};
 use crate::status::{Outcome, Refusal};
 
 /// Memory without an address (`hipMemGenericAllocationHandle_t`).
@@ -95,7 +95,8 @@ fn refused(error: &MemoryError) -> Refusal {
     Refusal::new(status, error.to_string())
 }
 
-fn ensure_pages(size: u64, what: &str) -> Outcome {
+/// Refuses sizes that are not whole pages.
+pub(crate) fn ensure_pages(size: u64, what: &str) -> Outcome {
     if size > 0 && size % PAGE == 0 {
         return Ok(());
     }
@@ -128,15 +129,15 @@ impl VirtualMemory {
     }
 
     /// Reserves addresses and returns the first.
-    pub(crate) fn reserve(&self, runtime: &Runtime, size: u64, align: u64, wanted: u64) -> Result<u64, Refusal> {
+    pub(crate) fn reserve(&self, memory: &Memory, size: u64, align: u64, wanted: u64) -> Result<u64, Refusal> {
         ensure_pages(size, "addresses")?;
-        let base = runtime.memory().reserve(size, align, wanted).map_err(|error| refused(&error))?;
+        let base = memory.reserve(size, align, wanted).map_err(|error| refused(&error))?;
         self.places().reserved.insert(base, size);
         Ok(base)
     }
 
     /// Frees reserved addresses.
-    pub(crate) fn unreserve(&self, runtime: &Runtime, base: u64, size: u64) -> Outcome {
+    pub(crate) fn unreserve(&self, memory: &Memory, base: u64, size: u64) -> Outcome {
         let mut places = self.places();
         if places.reserved.get(&base) != Some(&size) {
             let text = format!("{size} bytes at {base:#x} are not a reserved range of addresses as it was given");
@@ -146,30 +147,21 @@ impl VirtualMemory {
             let text = format!("memory is still mapped at {at:#x} of the addresses at {base:#x}");
             return Err(Refusal::new(hipErrorInvalidValue, text));
         }
-        runtime.memory().unreserve(base).map_err(|error| refused(&error))?;
+        memory.unreserve(base).map_err(|error| refused(&error))?;
         places.reserved.remove(&base);
         Ok(())
     }
 
-    /// Creates memory of a device, or of the host.
+    /// Creates memory of a device, or of the host: whole pages.
     pub(crate) fn create(
         &self,
-        runtime: &Runtime,
+        memory: &Memory,
         device: Option<&Device>,
         size: u64,
         handle_types: u32,
     ) -> Result<*mut c_void, Refusal> {
-        ensure_pages(size, "memory")?;
-        if let Some(device) = device {
-            super::api::memory::make_room(runtime, device, size);
-            let free = runtime.free_bytes(device);
-            if free < size {
-                let text = format!("out of device memory: {size} bytes asked for, {free} left");
-                return Err(Refusal::new(hipErrorOutOfMemory, text));
-            }
-        }
         let owner = device.map(|device| device.gpu.agent());
-        let physical = runtime.memory().create_physical(size, owner).map_err(|error| refused(&error))?;
+        let physical = memory.create_physical(size, owner).map_err(|error| refused(&error))?;
         self.keep(Backing { physical, device: device.map(|device| device.ordinal), handle_types, counted: size })
     }
 
@@ -227,8 +219,15 @@ impl VirtualMemory {
         Ok(std::ptr::without_provenance_mut(handle))
     }
 
-    /// Maps memory to reserved addresses. No device can access it until [`allow`](Self::allow) grants that.
-    pub(crate) fn map(&self, runtime: &Runtime, base: u64, size: u64, handle: *const c_void) -> Outcome {
+    /// Maps memory to reserved addresses. For memory of the host, the current device is noted. No device can access it until [`allow`](Self::allow) grants that.
+    pub(crate) fn map(
+        &self,
+        memory: &Memory,
+        blocks: &AddressMap,
+        current: &Device,
+        (base, size): (u64, u64),
+        handle: *const c_void,
+    ) -> Outcome {
         ensure_pages(size, "memory to be mapped")?;
         let mut places = self.places();
         let backing = self.held(&places, handle)?;
@@ -236,13 +235,13 @@ impl VirtualMemory {
             let text = format!("{size} bytes of memory to be mapped, of {}", backing.physical.size());
             return Err(Refusal::new(hipErrorInvalidValue, text));
         }
-        runtime.memory().map(base, size, &backing.physical, 0).map_err(|error| refused(&error))?;
+        memory.map(base, size, &backing.physical, 0).map_err(|error| refused(&error))?;
         places.mapped.insert(base, Mapping { size, handle: handle.addr() });
         self.change(&mut places, handle.addr(), |uses| uses.mapped += 1);
         self.count(&backing, size, true);
-        let device = backing.device.unwrap_or_else(|| runtime.current().ordinal);
+        let device = backing.device.unwrap_or_else(|| current.ordinal);
         let kind = Kind::Mapped { on_host: backing.device.is_none() };
-        runtime.memory.insert(Block { base, size, kind, device, flags: 0, freeing: false, share: None });
+        blocks.insert(Block { base, size, kind, device, flags: 0, freeing: false, share: None });
         Ok(())
     }
 
@@ -256,19 +255,19 @@ impl VirtualMemory {
     }
 
     /// Unmaps a range, which must consist of whole mappings.
-    pub(crate) fn unmap(&self, runtime: &Runtime, base: u64, size: u64) -> Outcome {
+    pub(crate) fn unmap(&self, memory: &Memory, blocks: &AddressMap, base: u64, size: u64) -> Outcome {
         let mut places = self.places();
         for start in places.whole(base, size)? {
-            self.unmap_one(runtime, &mut places, start);
+            self.unmap_one(memory, blocks, &mut places, start);
         }
         Ok(())
     }
 
-    fn unmap_one(&self, runtime: &Runtime, places: &mut Places, start: u64) {
+    fn unmap_one(&self, memory: &Memory, blocks: &AddressMap, places: &mut Places, start: u64) {
         let Some(mapping) = places.mapped.remove(&start) else { return };
-        runtime.memory.remove(start, |block| matches!(block.kind, Kind::Mapped { .. }));
+        blocks.remove(start, |block| matches!(block.kind, Kind::Mapped { .. }));
         // Cannot fail: the entry exists only while the memory is mapped.
-        drop(runtime.memory().unmap(start));
+        drop(memory.unmap(start));
         if let Some(backing) = self.handles.get(std::ptr::without_provenance(mapping.handle)) {
             self.count(&backing, mapping.size, false);
         }
@@ -276,25 +275,22 @@ impl VirtualMemory {
     }
 
     /// Sets the access rights (read, write) of some devices to mapped memory. Those of other devices do not change.
-    pub(crate) fn allow(&self, runtime: &Runtime, base: u64, size: u64, allowed: &[(usize, [bool; 2])]) -> Outcome {
+    pub(crate) fn allow(&self, memory: &Memory, base: u64, size: u64, allowed: &[(Agent, [bool; 2])]) -> Outcome {
         let places = self.places();
         for start in places.whole(base, size)? {
-            let rights = runtime.memory().find(start).map_or(Rights::full(Agents::NONE), |found| found.rights);
-            let change = |rights: Rights, &(device, [read, write]): &(usize, [bool; 2])| {
-                rights.set(runtime.devices[device].gpu.agent(), read, write)
-            };
+            let rights = memory.find(start).map_or(Rights::full(Agents::NONE), |found| found.rights);
+            let change = |rights: Rights, &(agent, [read, write]): &(Agent, [bool; 2])| rights.set(agent, read, write);
             let rights = allowed.iter().fold(rights, change);
-            runtime.memory().set_rights(start, rights).map_err(|error| refused(&error))?;
+            memory.set_rights(start, rights).map_err(|error| refused(&error))?;
         }
         Ok(())
     }
 
     /// A device's rights (read, write) to the memory mapped at an address.
-    pub(crate) fn access(&self, runtime: &Runtime, address: u64, device: usize) -> Result<[bool; 2], Refusal> {
+    pub(crate) fn access(&self, memory: &Memory, address: u64, agent: Agent) -> Result<[bool; 2], Refusal> {
         let places = self.places();
         let (base, _) = places.around(address).ok_or(hipErrorInvalidValue)?;
-        let rights = runtime.memory().find(base).ok_or(hipErrorInvalidValue)?.rights;
-        let agent = runtime.devices[device].gpu.agent();
+        let rights = memory.find(base).ok_or(hipErrorInvalidValue)?.rights;
         Ok([rights.read.contains(agent), rights.write.contains(agent)])
     }
 
@@ -309,7 +305,7 @@ impl VirtualMemory {
     #[cfg(target_os = "linux")]
     pub(crate) fn import(
         &self,
-        runtime: &Runtime,
+        memory: &Memory,
         file: std::os::fd::RawFd,
         device: &Device,
         handle_types: u32,
@@ -320,12 +316,12 @@ impl VirtualMemory {
         }
         // SAFETY: borrowed for one call, which fails if the descriptor is not open.
         let copy = unsafe { std::os::fd::BorrowedFd::borrow_raw(file) }.try_clone_to_owned().map_err(|_| invalid())?;
-        let physical = runtime.memory().import_physical(copy, Some(device.gpu.agent())).map_err(|_| invalid())?;
+        let physical = memory.import_physical(copy, Some(device.gpu.agent())).map_err(|_| invalid())?;
         self.keep(Backing { physical, device: Some(device.ordinal), handle_types, counted: 0 })
     }
 
     /// Frees all memory of a device, mapped or not. Addresses stay reserved.
-    pub(crate) fn reset(&self, runtime: &Runtime, device: usize) {
+    pub(crate) fn reset(&self, memory: &Memory, blocks: &AddressMap, device: usize) {
         let of_device = |backing: &Backing| backing.device == Some(device);
         let mut places = self.places();
         let is_of_device = |handle: usize| {
@@ -333,41 +329,8 @@ impl VirtualMemory {
         };
         let mappings: Vec<u64> =
             places.mapped.iter().filter(|(_, m)| is_of_device(m.handle)).map(|(base, _)| *base).collect();
-        mappings.into_iter().for_each(|base| self.unmap_one(runtime, &mut places, base));
+        mappings.into_iter().for_each(|base| self.unmap_one(memory, blocks, &mut places, base));
         let handles: Vec<usize> = places.uses.keys().copied().filter(|handle| is_of_device(*handle)).collect();
         handles.into_iter().for_each(|handle| self.change(&mut places, handle, |uses| uses.held = 0));
     }
-}
-
-/// Refuses a copy or fill of `span` bytes at an address in `block` that exceeds the block, or touches memory without
-/// access for any device. Adjacent mappings count as one block.
-/// is mapped side by side is one for it.
-pub(crate) fn ensure_room(runtime: &Runtime, block: &Block, address: u64, span: u64, write: bool) -> Outcome {
-    let mut last = *block;
-    while matches!(last.kind, Kind::Mapped { .. }) {
-        let found = runtime.memory().find(last.base);
-        let devices = found.map_or(Agents::NONE, |found| if write { found.rights.write } else { found.rights.read });
-        if devices == Agents::NONE {
-            let text = format!(
-                "no device was let {} the memory of {} bytes that is mapped at {:#x} (hipMemSetAccess)",
-                if write { "write" } else { "read" },
-                last.size,
-                last.base
-            );
-            return Err(Refusal::new(hipErrorInvalidValue, text));
-        }
-        let end = last.base + last.size;
-        match runtime.memory.find(end).filter(|_| span > end - address) {
-            Some(next) if matches!(next.kind, Kind::Mapped { .. }) => last = next,
-            _ => break,
-        }
-    }
-    if span <= last.base + last.size - address {
-        return Ok(());
-    }
-    let Block { base, size, .. } = *block;
-    Err(Refusal::new(
-        hipErrorInvalidValue,
-        format!("{span} bytes at {address:#x} reach past the end of the allocation of {size} bytes at {base:#x}"),
-    ))
 }

@@ -1,24 +1,19 @@
 //! Arrays, and copies to and from them.
 
 use std::ffi::{c_uint, c_void};
-use std::sync::Arc;
 
 use amdgpu_sim::image::Layout;
 use hip_sys::rocm_7_2::*;
 
-use super::copy::{Shape, Side, copy};
+use super::copy::copy;
 use super::memory::{allocate, make_room, pointer};
 use super::{hip_functions, put, put_if_wanted};
 use crate::array::{Array, Channels, shape};
-use crate::runtime::{Runtime, runtime};
+use crate::copy::{Shape, Side};
+use crate::runtime::runtime;
 use crate::status::{Outcome, Refusal, ensure};
 
 const NULL: hipStream_t = std::ptr::null_mut();
-
-/// The array behind a handle.
-pub(crate) fn array_of(runtime: &Runtime, handle: hipArray_const_t) -> Result<Arc<Array>, Refusal> {
-    runtime.arrays.get(handle.cast()).ok_or_else(|| hipErrorInvalidHandle.into())
-}
 
 /// Creates an array.
 ///
@@ -51,7 +46,7 @@ fn destroy(handle: hipArray_t) -> Outcome {
     let runtime = runtime()?;
     runtime.captures.refuse_unsafe()?;
     ensure(!handle.is_null(), hipErrorInvalidValue)?;
-    let array = array_of(runtime, handle)?;
+    let array = runtime.array(handle)?;
     if array.is_level {
         return Err(Refusal::new(
             hipErrorInvalidValue,
@@ -137,7 +132,7 @@ unsafe fn transfer(
     to_array: bool,
 ) -> Outcome {
     let runtime = runtime()?;
-    let array = array_of(runtime, array)?;
+    let array = runtime.array(array)?;
     super::copy::ensure_kind(memory.kind)?;
     let [width, height] = extent;
     ensure(!memory.ptr.is_null(), hipErrorInvalidValue)?;
@@ -161,7 +156,7 @@ unsafe fn transfer_bytes(
     memory: Memory,
     to_array: bool,
 ) -> Outcome {
-    let extent = array_of(runtime()?, array)?.bytes_from(first, bytes)?;
+    let extent = runtime()?.array(array)?.bytes_from(first, bytes)?;
     // SAFETY: as the caller vouches.
     unsafe { transfer(array, first, extent, &Memory { pitch: extent[0], ..memory }, to_array) }
 }
@@ -202,7 +197,7 @@ hip_functions! {
     fn hipArrayGetInfo(
         texel: *mut hipChannelFormatDesc, extent: *mut hipExtent, flags: *mut c_uint, array: hipArray_t,
     ) {
-        let array = array_of(runtime()?, array)?;
+        let array = runtime()?.array(array)?;
         let [width, height, depth] = array.extent;
         put_if_wanted(texel, array.channels.description());
         put_if_wanted(extent, hipExtent { width, height, depth });
@@ -211,11 +206,11 @@ hip_functions! {
     }
 
     fn hipGetChannelDesc(texel: *mut hipChannelFormatDesc, array: hipArray_const_t) {
-        put(texel, array_of(runtime()?, array)?.channels.description())
+        put(texel, runtime()?.array(array)?.channels.description())
     }
 
     fn hipArrayGetDescriptor(description: *mut HIP_ARRAY_DESCRIPTOR, array: hipArray_t) {
-        let array = array_of(runtime()?, array)?;
+        let array = runtime()?.array(array)?;
         let [width, height, _] = array.extent;
         put(description, HIP_ARRAY_DESCRIPTOR {
             Width: width,
@@ -226,7 +221,7 @@ hip_functions! {
     }
 
     fn hipArray3DGetDescriptor(description: *mut HIP_ARRAY3D_DESCRIPTOR, array: hipArray_t) {
-        let array = array_of(runtime()?, array)?;
+        let array = runtime()?.array(array)?;
         let [width, height, depth] = array.extent;
         put(description, HIP_ARRAY3D_DESCRIPTOR {
             Width: width,

@@ -4,8 +4,9 @@ use std::ffi::{c_uint, c_ulonglong, c_void};
 
 use hip_sys::rocm_7_2::*;
 
-use super::copy::{Copy, Shape, cuboid, enqueue};
+use super::copy::{cuboid, enqueue};
 use super::{hip_functions, put_if_wanted};
+use crate::copy::{Copy, Shape};
 use crate::fault::Failure;
 use crate::queue::Work;
 use crate::runtime::{Runtime, runtime};
@@ -73,7 +74,7 @@ unsafe fn queue(
         for (at, copy) in copies.iter().enumerate() {
             // SAFETY: HIP requires that the program does not access the memory until the copies are done; with pageable memory the call
             // waits for them.
-            unsafe { copy.run(runtime) }.map_err(|error| {
+            unsafe { copy.run(runtime.memory()) }.map_err(|error| {
                 Failure::new(hipErrorIllegalAddress, format!("copy {at} of a batch lost its memory: {error}"))
             })?;
         }
@@ -103,7 +104,7 @@ impl Operand {
         if self.kind != ARRAY {
             return Ok(None);
         }
-        let array = super::array::array_of(runtime, super::graph::handle::<hipArray>(self.words[0]).cast_const())?;
+        let array = runtime.array(super::graph::handle::<hipArray>(self.words[0]).cast_const())?;
         Ok(Some(array.layout.format().bytes()))
     }
 }

@@ -8,8 +8,9 @@ use super::graph::{handle, nodes_from};
 use super::{hip_functions, put, put_if_wanted};
 use crate::capture;
 use crate::graph;
-use crate::runtime::{Runtime, Target, runtime};
+use crate::runtime::{Runtime, runtime};
 use crate::status::{Outcome, Refusal, ensure};
+use crate::target::Target;
 
 /// `hipStreamSetCaptureDependencies`: replaces the previous dependencies.
 const SET: c_uint = 1;
@@ -61,15 +62,15 @@ hip_functions! {
     fn hipStreamBeginCapture(stream: hipStream_t, mode: hipStreamCaptureMode) {
         let runtime = runtime()?;
         let target = target(runtime, stream, mode)?;
-        runtime.captures.begin(runtime, &target, mode, None)
+        runtime.captures.begin(&runtime.graphs, &target, mode, None)
     }
 
     fn hipStreamEndCapture(stream: hipStream_t, graph: *mut hipGraph_t) {
         let runtime = runtime()?;
-        let ended = runtime.captures.end(runtime, runtime.target(stream)?.queue);
+        let ended = runtime.captures.end(&runtime.graphs, runtime.target(stream)?.queue);
         match ended {
             Ok(ended) if graph.is_null() => {
-                graph::destroy(runtime, ended);
+                graph::destroy(&runtime.graphs, ended);
                 Ok(())
             }
             Ok(ended) => put(graph, handle(ended)),
@@ -134,9 +135,9 @@ hip_functions! {
         // HIP has no edge data.
         let _ = data;
         let runtime = runtime()?;
-        runtime.graphs.get(graph.cast()).ok_or(hipErrorInvalidValue)?;
+        runtime.graphs.graph(graph.addr()).ok_or(hipErrorInvalidValue)?;
         let target = target(runtime, stream, mode)?;
         let before = nodes_from(runtime, graph, before, count)?;
-        runtime.captures.begin(runtime, &target, mode, Some((graph.addr(), before)))
+        runtime.captures.begin(&runtime.graphs, &target, mode, Some((graph.addr(), before)))
     }
 }

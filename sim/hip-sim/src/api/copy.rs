@@ -1,114 +1,20 @@
 //! Copies between host and device, in one and two dimensions.
 
 use std::ffi::{c_int, c_void};
-use std::slice;
 use std::sync::Arc;
 
-use amdgpu_sim::MemoryError;
 use hip_sys::rocm_7_2::*;
 
-use super::array::array_of;
 use super::hip_functions;
-use super::memory::find;
+use super::memory::{ensure_room, find};
 use crate::array::Array;
+use crate::copy::{Copy, End, Shape, Side, Strides};
 use crate::fault::Failure;
 use crate::graph::{CopyNode, Operation};
-use crate::memory::Block;
 use crate::queue::{LeftOut, Work};
-use crate::runtime::{Runtime, Target, runtime};
+use crate::runtime::{Runtime, runtime};
 use crate::status::{Outcome, Refusal, ensure};
-use crate::virtual_memory::ensure_room;
-
-/// The shape of a copied box: rows of `width` bytes, `pitch` bytes apart on each side, in planes of `height` rows. A
-/// flat copy is one row.
-#[derive(Clone, Copy)]
-pub(crate) struct Shape {
-    width: u64,
-    height: u64,
-    depth: u64,
-    to: Strides,
-    from: Strides,
-}
-
-/// One side of a copy.
-#[derive(Clone, Copy)]
-pub(crate) struct Side {
-    /// The start address.
-    pub(crate) ptr: *mut c_void,
-    strides: Strides,
-}
-
-impl Side {
-    /// The side that starts at `ptr`, with rows `pitch` and planes `plane` bytes apart.
-    pub(crate) fn new(ptr: *mut c_void, pitch: usize, plane: usize) -> Self {
-        Self { ptr, strides: Strides { pitch: pitch as u64, plane: plane as u64 } }
-    }
-}
-
-/// The row and plane pitch in bytes.
-#[derive(Clone, Copy)]
-struct Strides {
-    pitch: u64,
-    plane: u64,
-}
-
-impl Shape {
-    /// Returns whether the box is empty.
-    pub(crate) fn is_empty(&self) -> bool {
-        self.width == 0 || self.height == 0 || self.depth == 0
-    }
-
-    pub(crate) fn flat(bytes: usize) -> Self {
-        let strides = Strides { pitch: bytes as u64, plane: bytes as u64 };
-        Self { width: bytes as u64, height: 1, depth: 1, to: strides, from: strides }
-    }
-
-    /// The shape of a box between two sides. The extent's width is in bytes.
-    pub(crate) fn cuboid(extent: [usize; 3], to: Side, from: Side) -> Self {
-        let [width, height, depth] = extent.map(|size| size as u64);
-        Self { width, height, depth, to: to.strides, from: from.strides }
-    }
-
-    /// The copy as C's description of a 3D copy.
-    fn parameters(&self, to: *mut c_void, from: *const c_void, kind: hipMemcpyKind) -> hipMemcpy3DParms {
-        let side = |ptr: *mut c_void, strides: Strides| {
-            let pitch = strides.pitch as usize;
-            let ysize = strides.plane.checked_div(strides.pitch).unwrap_or(0) as usize;
-            hipPitchedPtr { ptr, pitch, xsize: self.width as usize, ysize }
-        };
-        let (width, height, depth) = (self.width as usize, self.height as usize, self.depth as usize);
-        hipMemcpy3DParms {
-            dstPtr: side(to, self.to),
-            srcPtr: side(from.cast_mut(), self.from),
-            extent: hipExtent { width, height, depth },
-            kind,
-            ..Default::default()
-        }
-    }
-
-    /// The bytes from the first to the end of the last row.
-    fn span(&self, strides: Strides) -> Result<u64, Refusal> {
-        let planes = strides.plane.checked_mul(self.depth - 1);
-        let rows = strides.pitch.checked_mul(self.height - 1);
-        let before = planes.zip(rows).and_then(|(planes, rows)| planes.checked_add(rows));
-        Ok(before.and_then(|before| before.checked_add(self.width)).ok_or(hipErrorInvalidValue)?)
-    }
-}
-
-/// One end of a copy.
-#[derive(Clone, Copy)]
-struct End {
-    address: u64,
-    /// `None` for memory of the program that HIP does not know.
-    block: Option<Block>,
-}
-
-/// A validated copy.
-pub(crate) struct Copy {
-    to: End,
-    from: End,
-    shape: Shape,
-}
+use crate::target::Target;
 
 impl Copy {
     /// Validates a copy as HIP does before queueing it, and more strictly: if `kind` says that an end is device memory,
@@ -140,49 +46,6 @@ impl Copy {
         let to = end(to.expose_provenance(), shape.to, to_on_device, true)?;
         let from = end(from.expose_provenance(), shape.from, from_on_device, false)?;
         Ok(Self { to, from, shape })
-    }
-
-    /// Returns whether the call must wait for the copy, because an end is unpinned memory of the program.
-    pub(crate) fn is_pageable(&self) -> bool {
-        self.to.block.is_none() || self.from.block.is_none()
-    }
-
-    /// Performs the copy.
-    ///
-    /// # Safety
-    /// Ends that are not in HIP's memory must be valid for the access, and not accessed otherwise meanwhile.
-    pub(crate) unsafe fn run(&self, runtime: &Runtime) -> Result<(), MemoryError> {
-        let Shape { height, depth, to, from, .. } = self.shape;
-        for (plane, row) in (0..depth).flat_map(|plane| (0..height).map(move |row| (plane, row))) {
-            let to = self.to.address + plane * to.plane + row * to.pitch;
-            let from = self.from.address + plane * from.plane + row * from.pitch;
-            // SAFETY: `check` ensured that the whole box is inside the blocks; the rest is guaranteed by the caller.
-            unsafe { self.run_row(runtime, to, from) }?;
-        }
-        Ok(())
-    }
-
-    /// # Safety
-    /// As for [`run`](Self::run), for one row.
-    unsafe fn run_row(&self, runtime: &Runtime, to: u64, from: u64) -> Result<(), MemoryError> {
-        let width = self.shape.width;
-        let memory = runtime.memory();
-        let to_ptr = std::ptr::with_exposed_provenance_mut::<u8>(to as usize);
-        let from_ptr = std::ptr::with_exposed_provenance::<u8>(from as usize);
-        match (self.to.block.is_some(), self.from.block.is_some()) {
-            (true, true) => memory.copy(to, from, width),
-            // SAFETY: the program's memory, valid for reads as the caller vouches.
-            (true, false) => memory.write(to, unsafe { slice::from_raw_parts(from_ptr, width as usize) }),
-            (false, true) => {
-                // SAFETY: the program's memory, valid for writes as the caller vouches.
-                memory.read(from, unsafe { slice::from_raw_parts_mut(to_ptr, width as usize) })
-            }
-            (false, false) => {
-                // SAFETY: both are the program's memory, valid as the caller vouches; they may overlap.
-                unsafe { std::ptr::copy(from_ptr, to_ptr, width as usize) };
-                Ok(())
-            }
-        }
     }
 }
 
@@ -260,14 +123,14 @@ unsafe fn described_copy(
     if runtime.captures.is_captured(target.queue) {
         let parameters = described.copied().unwrap_or_else(|| shape.parameters(to, from, kind));
         let node = CopyNode { copy, parameters };
-        return runtime.captures.add(runtime, target.queue, Operation::Copy(Arc::new(node)));
+        return runtime.captures.add(&runtime.graphs, target.queue, Operation::Copy(Arc::new(node)));
     }
     let wait = wait || copy.is_pageable();
     let work = Work::Device(Box::new(move || {
         runtime.devices[target.device].carries_on()?;
         // SAFETY: HIP requires that the program does not access the memory until the copy is done; with pageable memory the call waits for
         // it.
-        unsafe { copy.run(runtime) }
+        unsafe { copy.run(runtime.memory()) }
             .map_err(|error| Failure::new(hipErrorIllegalAddress, format!("a queued copy lost its memory: {error}")))
     }));
     enqueue(runtime, target, work, wait)
@@ -288,7 +151,7 @@ pub(crate) fn enqueue(runtime: &Runtime, target: Target, work: Work, wait: bool)
     let point = runtime.scheduler.submit(target.queue, work, &[]).ok_or(hipErrorContextIsDestroyed)?;
     if wait {
         runtime.scheduler.wait(&[point]);
-        runtime.failure(target.scope(runtime))?;
+        runtime.failure(target.scope(&runtime.scheduler))?;
         // Another thread may have received the failure first, so that none is left to take here.
         if let Some(failure) = left_out.get() {
             return Err(Refusal::from(&**failure));
@@ -330,7 +193,7 @@ pub(crate) fn cuboid(
     parameters: &hipMemcpy3DParms,
 ) -> Result<(*mut c_void, *mut c_void, Shape), Refusal> {
     let hipMemcpy3DParms { srcArray, srcPos, srcPtr, dstArray, dstPos, dstPtr, extent, .. } = *parameters;
-    let array = |handle: hipArray_t| if handle.is_null() { Ok(None) } else { array_of(runtime, handle).map(Some) };
+    let array = |handle: hipArray_t| if handle.is_null() { Ok(None) } else { runtime.array(handle).map(Some) };
     let (to_array, from_array) = (array(dstArray)?, array(srcArray)?);
     let texel = |array: &Option<Arc<Array>>| array.as_ref().map(|array| array.layout.format().bytes());
     let unit = match (texel(&to_array), texel(&from_array)) {

@@ -5,8 +5,9 @@ use std::sync::atomic::Ordering;
 
 use hip_sys::rocm_7_2::*;
 
+use super::memory::release;
 use super::{hip_functions, put, put_if_wanted};
-use crate::memory::{Block, Kind, release_host};
+use crate::device::{Device, STACK};
 use crate::pool::Pool;
 use crate::properties::{PCI_DOMAIN, R0000, R0600, device_name};
 use crate::properties::{
@@ -136,14 +137,14 @@ hip_functions! {
         ensure(flags == 0, hipErrorInvalidValue)?;
         let (peer, device) = (runtime.device(peer)?, runtime.current());
         ensure(peer.ordinal != device.ordinal, hipErrorInvalidDevice)?;
-        ensure(runtime.peers.change(runtime, device, peer, true), hipErrorPeerAccessAlreadyEnabled)
+        ensure(change_access(runtime, device, peer, true), hipErrorPeerAccessAlreadyEnabled)
     }
 
     fn hipDeviceDisablePeerAccess(peer: c_int) {
         let runtime = runtime()?;
         let (peer, device) = (runtime.device(peer)?, runtime.current());
         ensure(peer.ordinal != device.ordinal, hipErrorInvalidDevice)?;
-        ensure(runtime.peers.change(runtime, device, peer, false), hipErrorPeerAccessNotEnabled)
+        ensure(change_access(runtime, device, peer, false), hipErrorPeerAccessNotEnabled)
     }
 
     fn hipDeviceGetP2PAttribute(value: *mut c_int, attribute: hipDeviceP2PAttr, from: c_int, to: c_int) {
@@ -272,6 +273,13 @@ hip_functions! {
     }
 }
 
+/// Enables or disables the access of the first device to the memory of the second, once no running work relies on the
+/// current access. False if nothing changes.
+fn change_access(runtime: &Runtime, device: &Device, peer: &Device, allowed: bool) -> bool {
+    runtime.drain(Some(device.ordinal));
+    runtime.peers.change(&runtime.devices, &runtime.memory, device, peer, allowed)
+}
+
 /// A device's primary context as a handle: its number, which is never dereferenced.
 fn context_of(ordinal: usize) -> hipCtx_t {
     std::ptr::without_provenance_mut((ordinal + 1) << 8 | 0xd)
@@ -282,15 +290,15 @@ fn reset(runtime: &Runtime, ordinal: usize) {
     runtime.drain(Some(ordinal));
     for stream in runtime.streams.remove_where(|stream| stream.device == ordinal) {
         runtime.wait_policies().remove(&stream.queue);
-        runtime.captures.abandon(runtime, stream.queue);
+        runtime.captures.abandon(&runtime.graphs, stream.queue);
         runtime.scheduler.close(stream.queue);
     }
     super::execution_context::reset(runtime, ordinal);
     runtime.events.remove_where(|event| event.device == ordinal);
     runtime.functions.remove_where(|function| function.device == ordinal);
     runtime.modules.remove_where(|module| module.device == ordinal);
-    runtime.virtual_memory.reset(runtime, ordinal);
-    runtime.images.reset(runtime, ordinal);
+    runtime.virtual_memory.reset(runtime.memory(), &runtime.memory, ordinal);
+    runtime.images.reset(runtime.memory(), ordinal);
     runtime.arrays.remove_where(|array| array.device == ordinal);
     runtime.mipmaps.remove_where(|array| array.device == ordinal);
     for block in runtime.memory.remove_device(ordinal) {
@@ -305,32 +313,9 @@ fn reset(runtime: &Runtime, ordinal: usize) {
     runtime.pools.remove_where(|pool| pool.device == ordinal && !pool.is_default);
     runtime.pools.each(Pool::settle);
     device.flags.store(0, Ordering::Relaxed);
-    super::limit::set_stack(device, super::limit::STACK);
+    super::limit::set_stack(device, STACK);
     device.resets.fetch_add(1, Ordering::AcqRel);
     runtime.scheduler.forgive(ordinal);
-}
-
-/// Frees a block that has been removed from the address map, according to its kind.
-pub(crate) fn release(runtime: &Runtime, block: &Block) {
-    match block.kind {
-        // The address map and the GPU's own table change together, so this cannot fail.
-        Kind::Device => {
-            drop(runtime.memory().free(block.base));
-            if let Some((share, pool)) = block.share.and_then(|share| Some((share, runtime.pool(share.pool)?))) {
-                pool.give_back(share, block.size);
-            }
-        }
-        Kind::Host | Kind::Managed => {
-            drop(runtime.memory().unregister_host(block.base));
-            // SAFETY: blocks of these kinds come from `allocate_host`. The block has left the map, so this is the only release. Nothing
-            // that runs uses it, since every caller has waited for the devices.
-            unsafe { release_host(block.base, block.size) };
-        }
-        Kind::Opened | Kind::Imported { .. } => drop(runtime.memory().free(block.allocation())),
-        Kind::Registered => drop(runtime.memory().unregister_host(block.base)),
-        // Freed with the graph node, the module or the handle that owns it.
-        Kind::Graph | Kind::Global | Kind::Mapped { .. } => {}
-    }
 }
 
 /// The value of an attribute; `None` for an unknown one.

@@ -6,12 +6,14 @@ use std::time::Instant;
 
 use hip_sys::rocm_7_2::*;
 
-use super::stream::scope_of;
 use super::{hip_functions, put};
+use crate::event::Event;
 use crate::queue::Point;
-use crate::runtime::{Event, Record, Runtime, Target, runtime};
+use crate::record::Record;
+use crate::runtime::{Runtime, runtime};
 use crate::shared_event::SharedEvent;
 use crate::status::{Outcome, Refusal, ensure};
+use crate::target::Target;
 
 /// The flags for blocking synchronisation, no timing, interprocess, no system fence, release to device, release to
 /// system.
@@ -28,10 +30,10 @@ unsafe fn create(to: *mut hipEvent_t, flags: c_uint) -> Outcome {
     ensure(!to.is_null(), hipErrorInvalidValue)?;
     ensure(flags & !KNOWN_FLAGS == 0 && (flags & RELEASES).count_ones() <= 1, hipErrorInvalidValue)?;
     ensure(flags & INTERPROCESS == 0 || flags & hipEventDisableTiming != 0, hipErrorInvalidValue)?;
-    let device = runtime.live_current()?.ordinal;
+    let device = runtime.live_current()?;
     // If no shared memory is available, the event is created anyway, without an interprocess handle.
-    let shared = (flags & INTERPROCESS != 0).then(|| SharedEvent::new(runtime, device, None).ok()).flatten();
-    let event = Event { device, flags, record: Mutex::default(), shared, mark: Mutex::default() };
+    let shared = (flags & INTERPROCESS != 0).then(|| SharedEvent::new(&runtime.scheduler, device, None).ok()).flatten();
+    let event = Event { device: device.ordinal, flags, record: Mutex::default(), shared, mark: Mutex::default() };
     // SAFETY: not null, hence valid, as the caller vouches.
     unsafe { put(to, runtime.events.insert(event).ok_or(hipErrorOutOfMemory)?.cast()) }
 }
@@ -62,7 +64,7 @@ pub(crate) fn record_on(runtime: &Runtime, handle: usize, target: &Target) -> Re
 /// The point that a wait for this event waits for. `handle` is a number.
 pub(crate) fn point_of(runtime: &Runtime, handle: usize) -> Result<Option<Point>, Refusal> {
     let event = event(runtime, std::ptr::without_provenance_mut(handle))?;
-    Ok(event.latest(runtime).map(|record| record.point))
+    Ok(event.latest().map(|record| record.point))
 }
 
 /// Returns whether an event with this handle, as a number, exists.
@@ -86,12 +88,12 @@ fn asked(runtime: &Runtime, handle: hipEvent_t) -> Result<Option<Record>, Refusa
     let mark = event.mark.lock().unwrap_or_else(PoisonError::into_inner).clone();
     runtime.captures.refuse_mark(mark.as_ref())?;
     runtime.captures.refuse_unsafe()?;
-    Ok(event.latest(runtime))
+    Ok(event.latest())
 }
 
 /// The time of an event's recording, if the event has timing.
 fn time_of(runtime: &Runtime, event: &Event) -> Result<Instant, Refusal> {
-    let record = event.latest(runtime).filter(|_| event.flags & hipEventDisableTiming == 0);
+    let record = event.latest().filter(|_| event.flags & hipEventDisableTiming == 0);
     let record = record.ok_or(hipErrorInvalidHandle)?;
     ensure(runtime.scheduler.reached(record.point), hipErrorNotReady)?;
     record.time.get().copied().ok_or_else(|| hipErrorNotReady.into())
@@ -120,7 +122,7 @@ hip_functions! {
     fn hipEventSynchronize(handle: hipEvent_t) {
         let runtime = runtime()?;
         match asked(runtime, handle)? {
-            Some(record) => runtime.synchronize(scope_of(&record)),
+            Some(record) => runtime.synchronize(record.scope()),
             None => Ok(()),
         }
     }
@@ -129,7 +131,7 @@ hip_functions! {
         let runtime = runtime()?;
         let Some(record) = asked(runtime, handle)? else { return Ok(()) };
         ensure(runtime.scheduler.reached(record.point), hipErrorNotReady)?;
-        runtime.failure(scope_of(&record))
+        runtime.failure(record.scope())
     }
 
     fn hipEventElapsedTime(milliseconds: *mut f32, start: hipEvent_t, stop: hipEvent_t) {

@@ -8,8 +8,10 @@ use hip_sys::rocm_7_2::*;
 
 use super::stream::open_in_context;
 use super::{hip_functions, put};
+use crate::event::Event;
 use crate::execution::{Context, Descriptor, units_of_device};
-use crate::runtime::{Event, Runtime, runtime};
+use crate::queue::Scope;
+use crate::runtime::{Runtime, runtime};
 use crate::status::{Outcome, Refusal, ensure};
 use crate::units::{
     DevResource, GroupParams, INVALID_RESOURCE_CONFIGURATION, INVALID_RESOURCE_TYPE, Split, TYPE_UNITS,
@@ -49,7 +51,7 @@ unsafe fn units(runtime: &Runtime, resource: *const DevResource) -> Result<Units
 /// Returns `units` if its device has them.
 fn checked(runtime: &Runtime, units: Units) -> Result<Units, Refusal> {
     let device = runtime.devices.get(units.device).ok_or(hipErrorInvalidDevice)?;
-    let all = units_of_device(runtime, device.ordinal).set;
+    let all = units_of_device(device).set;
     ensure(all.union(&units.set) == all, INVALID_RESOURCE_CONFIGURATION)?;
     Ok(units)
 }
@@ -113,8 +115,8 @@ fn primary(runtime: &Runtime, device: usize) -> Result<ContextHandle, Refusal> {
     if let Some((_, handle)) = known.iter().find(|(other, _)| *other == device) {
         return Ok(std::ptr::without_provenance_mut(*handle));
     }
-    let resources = Descriptor { units: units_of_device(runtime, device), work_queues: None };
-    let context = Context::new(runtime, device, true, &resources);
+    let resources = Descriptor { units: units_of_device(&runtime.devices[device]), work_queues: None };
+    let context = Context::new(&runtime.scheduler, device, true, &resources);
     let handle = runtime.contexts.insert(context).ok_or(hipErrorOutOfMemory)?;
     known.push((device, handle.addr()));
     Ok(handle)
@@ -123,7 +125,7 @@ fn primary(runtime: &Runtime, device: usize) -> Result<ContextHandle, Refusal> {
 /// A device's own resource.
 fn resource_of_device(runtime: &Runtime, device: usize, kind: c_uint) -> Result<DevResource, Refusal> {
     match kind {
-        TYPE_UNITS => Ok(units_of_device(runtime, device).write()),
+        TYPE_UNITS => Ok(units_of_device(&runtime.devices[device]).write()),
         TYPE_WORK_QUEUES => Ok(WorkQueues { device: device as c_int, limit: HARDWARE_QUEUES, scope: 0 }.write()),
         _ => Err(INVALID_RESOURCE_TYPE.into()),
     }
@@ -133,9 +135,24 @@ fn resource_of_device(runtime: &Runtime, device: usize, kind: c_uint) -> Result<
 pub(crate) fn reset(runtime: &Runtime, device: usize) {
     runtime.primary_contexts.lock().unwrap_or_else(PoisonError::into_inner).retain(|(other, _)| *other != device);
     for context in runtime.contexts.remove_where(|context| context.device == device) {
-        context.destroy(runtime);
+        context.destroy(&runtime.scheduler);
     }
     runtime.descriptors.remove_where(|descriptor| descriptor.units.device == device);
+}
+
+/// Waits for all streams of a context. For a primary context, waits for the whole device.
+fn synchronize(runtime: &Runtime, context: &Context) -> Outcome {
+    runtime.captures.refuse_unsafe()?;
+    context.refuse_captured(&runtime.captures)?;
+    runtime.devices[context.device].alive()?;
+    if context.is_primary {
+        return runtime.synchronize(Scope::Device(context.device));
+    }
+    let points = context.points(&runtime.scheduler);
+    runtime.scheduler.wait(&points);
+    // Every stream is queried, so that each failure is reported. The first one is returned.
+    let outcomes: Vec<Outcome> = points.into_iter().map(|point| runtime.failure(Scope::Named(point))).collect();
+    outcomes.into_iter().collect()
 }
 
 /// Writes the mask of the units that a stream's kernels run on.
@@ -153,7 +170,7 @@ unsafe fn put_mask(runtime: &Runtime, stream: hipStream_t, words: u32, mask: *mu
 
 fn units_of_stream(runtime: &Runtime, stream: hipStream_t) -> Result<Units, Refusal> {
     let target = runtime.target(stream)?;
-    let all = || units_of_device(runtime, target.device);
+    let all = || units_of_device(&runtime.devices[target.device]);
     let Some(stream) = runtime.streams.get(stream.cast()) else { return Ok(all()) };
     Ok(match (&stream.context, stream.units) {
         (Some(context), _) => context.units.clone(),
@@ -167,7 +184,7 @@ hip_functions! {
         let runtime = runtime()?;
         ensure(!to.is_null(), hipErrorInvalidHandle)?;
         ensure(words > 0 && !mask.is_null(), hipErrorInvalidValue)?;
-        let all = units_of_device(runtime, runtime.live_current()?.ordinal).set;
+        let all = units_of_device(runtime.live_current()?).set;
         let set = all.masked(std::slice::from_raw_parts(mask, words as usize));
         // A mask that selects no unit is ignored.
         super::stream::create(to, hipStreamDefault, 0, Some(set).filter(|set| set.count() > 0))
@@ -175,7 +192,7 @@ hip_functions! {
 
     fn hipExtStreamGetCUMask(stream: hipStream_t, words: u32, mask: *mut u32) {
         let runtime = runtime()?;
-        let needed = units_of_device(runtime, runtime.target(stream)?.device).set.count().div_ceil(32);
+        let needed = units_of_device(&runtime.devices[runtime.target(stream)?.device]).set.count().div_ceil(32);
         ensure(!mask.is_null() && words >= needed, hipErrorInvalidValue)?;
         put_mask(runtime, stream, words, mask)
     }
@@ -241,14 +258,14 @@ hip_functions! {
         ensure(resources.units.device == device.ordinal, hipErrorInvalidDevice)?;
         // The context owns the descriptor from now on: AMD's runtime frees it with the context.
         let resources = runtime.descriptors.remove(descriptor).ok_or(hipErrorInvalidValue)?;
-        let context = Context::new(runtime, device.ordinal, false, &resources);
+        let context = Context::new(&runtime.scheduler, device.ordinal, false, &resources);
         put(to, runtime.contexts.insert(context).ok_or(hipErrorOutOfMemory)?)
     }
 
     fn hipExecutionCtxDestroy(handle: ContextHandle) {
         let runtime = runtime()?;
         ensure(!context(runtime, handle)?.is_primary, hipErrorInvalidValue)?;
-        runtime.contexts.remove(handle).ok_or(hipErrorContextIsDestroyed)?.destroy(runtime);
+        runtime.contexts.remove(handle).ok_or(hipErrorContextIsDestroyed)?.destroy(&runtime.scheduler);
         Ok(())
     }
 
@@ -293,12 +310,12 @@ hip_functions! {
 
     fn hipExecutionCtxSynchronize(handle: ContextHandle) {
         let runtime = runtime()?;
-        context(runtime, handle)?.synchronize(runtime)
+        synchronize(runtime, &*context(runtime, handle)?)
     }
 
     fn hipExecutionCtxRecordEvent(handle: ContextHandle, recorded: hipEvent_t) {
         let runtime = runtime()?;
-        context(runtime, handle)?.record(runtime, &*event(runtime, recorded)?)
+        context(runtime, handle)?.record(&runtime.scheduler, &runtime.captures, &*event(runtime, recorded)?)
     }
 
     fn hipExecutionCtxWaitEvent(handle: ContextHandle, awaited: hipEvent_t) {
@@ -306,7 +323,8 @@ hip_functions! {
         let context = context(runtime, handle)?;
         let event = event(runtime, awaited)?;
         ensure(event.mark.lock().unwrap_or_else(PoisonError::into_inner).is_none(), hipErrorCapturedEvent)?;
-        event.latest(runtime).map_or(Ok(()), |record| context.wait(runtime, record.point))
+        let latest = event.latest();
+        latest.map_or(Ok(()), |record| context.wait(&runtime.scheduler, &runtime.captures, record.point))
     }
 
     fn hipStreamGetDevResource(stream: hipStream_t, resource: *mut DevResource, kind: c_uint) {

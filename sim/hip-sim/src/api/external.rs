@@ -6,25 +6,18 @@ use std::ffi::{c_uint, c_void};
 use std::os::fd::BorrowedFd;
 use std::sync::Arc;
 
-use amdgpu_sim::{AllocKind, Physical};
+use amdgpu_sim::AllocKind;
 use hip_sys::rocm_7_2::*;
 
 use super::memory::{make_room, pointer};
 use super::{hip_functions, put};
+use crate::external_memory::ExternalMemory;
 use crate::graph::{Operation, SemaphoreNode};
 use crate::memory::{Block, Kind};
 use crate::queue::Work;
 use crate::runtime::{Runtime, runtime};
 use crate::semaphore::{Semaphore, What};
 use crate::status::{Outcome, Refusal, ensure};
-
-/// The memory behind a `hipExternalMemory_t`.
-pub(crate) struct ExternalMemory {
-    physical: Arc<Physical>,
-    device: usize,
-    /// The size in bytes that the program passed.
-    size: u64,
-}
 
 /// `hipExternalSemaphoreHandleTypeTimelineSemaphoreFd`, added in HIP 6.2.
 const TIMELINE_FD: hipExternalSemaphoreHandleType = hipExternalSemaphoreHandleType(9);
@@ -60,7 +53,8 @@ fn map(runtime: &Runtime, memory: &ExternalMemory, offset: u64, size: u64) -> Re
     device.alive()?;
     make_room(runtime, device, memory.physical.size());
     let access = runtime.peers.hold();
-    let attached = runtime.memory().attach(&memory.physical, AllocKind::Device, access.rights(runtime, device));
+    let attached =
+        runtime.memory().attach(&memory.physical, AllocKind::Device, access.rights(&runtime.devices, device));
     let start = attached.map_err(|error| Refusal::new(hipErrorOutOfMemory, error.to_string()))?;
     let (base, kind, device) = (start + offset, Kind::Imported { offset }, device.ordinal);
     runtime.memory.insert(Block { base, size, kind, device, flags: 0, freeing: false, share: None });
@@ -128,11 +122,11 @@ pub(super) unsafe fn waits(
 fn queue(runtime: &'static Runtime, stream: hipStream_t, operation: Operation) -> Outcome {
     let target = runtime.live_target(stream)?;
     if runtime.captures.is_captured(target.queue) {
-        return runtime.captures.add(runtime, target.queue, operation);
+        return runtime.captures.add(&runtime.graphs, target.queue, operation);
     }
     let work = Work::Wait(Box::new(move || match &operation {
-        Operation::SignalSemaphores(node) => node.signal(runtime, target.device),
-        Operation::WaitSemaphores(node) => node.wait(runtime, target.device),
+        Operation::SignalSemaphores(node) => node.signal(&runtime.devices[target.device]),
+        Operation::WaitSemaphores(node) => node.wait(&runtime.devices[target.device]),
         _ => Ok(()),
     }));
     runtime.scheduler.submit(target.queue, work, &[]).ok_or(hipErrorContextIsDestroyed)?;

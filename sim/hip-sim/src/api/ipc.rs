@@ -6,13 +6,13 @@ use std::sync::{Arc, Mutex};
 use amdgpu_sim::{Agent, AllocKind, MemoryError, PAGE, Physical};
 use hip_sys::rocm_7_2::*;
 
-use super::device::release;
 use super::event::INTERPROCESS;
-use super::memory::{address, pointer};
+use super::memory::{address, pointer, release};
 use super::{hip_functions, put};
+use crate::event::Event;
 use crate::ipc::{Handle, WORDS, What};
 use crate::memory::{Block, Kind};
-use crate::runtime::{Event, Runtime, runtime};
+use crate::runtime::{Runtime, runtime};
 use crate::shared_event::SharedEvent;
 use crate::status::{Refusal, ensure};
 
@@ -57,7 +57,7 @@ fn open(runtime: &Runtime, handle: &Handle) -> Result<u64, Refusal> {
     ensure(offset < size && size <= physical.size(), hipErrorInvalidValue)?;
     super::memory::make_room(runtime, device, physical.size());
     let access = runtime.peers.hold();
-    let attached = runtime.memory().attach(&physical, AllocKind::Device, access.rights(runtime, device));
+    let attached = runtime.memory().attach(&physical, AllocKind::Device, access.rights(&runtime.devices, device));
     let base = attached.map_err(|error| Refusal::new(hipErrorOutOfMemory, error.to_string()))?;
     let (kind, device) = (Kind::Opened, device.ordinal);
     runtime.memory.insert(Block { base, size, kind, device, flags: 0, freeing: false, share: None });
@@ -104,13 +104,13 @@ hip_functions! {
     fn hipIpcOpenEventHandle(to: *mut hipEvent_t, handle: hipIpcEventHandle_t) {
         let runtime = runtime()?;
         ensure(!to.is_null(), hipErrorInvalidValue)?;
-        let device = runtime.live_current()?.ordinal;
+        let device = runtime.live_current()?;
         let physical = import(runtime, &read(&handle, What::Event)?, None)?;
         ensure(physical.size() == PAGE, hipErrorInvalidValue)?;
-        let shared = SharedEvent::new(runtime, device, Some(physical));
+        let shared = SharedEvent::new(&runtime.scheduler, device, Some(physical));
         let shared = Some(shared.map_err(|error| Refusal::new(hipErrorOutOfMemory, error.to_string()))?);
         let flags = INTERPROCESS | hipEventDisableTiming;
-        let event = Event { device, flags, record: Mutex::default(), shared, mark: Mutex::default() };
+        let event = Event { device: device.ordinal, flags, record: Mutex::default(), shared, mark: Mutex::default() };
         put(to, runtime.events.insert(event).ok_or(hipErrorOutOfMemory)?.cast())
     }
 }

@@ -1,64 +1,28 @@
 //! Libraries: code that is loaded on each device at its first use there (since HIP 7.1, extended in 10.0).
 
 use std::ffi::{CStr, CString, c_char, c_int, c_uint, c_void};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use amdgpu_sim::{CodeObject, KernelInfo, KernelKind, ValueKind, bundle};
 use hip_sys::rocm_7_2::*;
 
+use super::memory::{free_managed, managed};
 use super::module::{attribute, name_of, status_of};
 use super::{hip_functions, put, put_if_wanted};
+use crate::device::Device;
 use crate::image;
+use crate::library::{Library, LibraryKernel};
+use crate::module::Function;
 use crate::properties::LDS_BYTES;
-use crate::runtime::{Device, Function, Runtime, runtime};
+use crate::runtime::{Runtime, runtime};
 use crate::status::{Outcome, Refusal, ensure};
-use crate::variables::ManagedVariables;
 
 /// A `hipLibrary_t`, which the lowest API level lacks.
 type LibraryHandle = *mut c_void;
 /// A `hipKernel_t`, likewise.
 type KernelHandle = *mut c_void;
 
-/// The library behind a `hipLibrary_t`.
-pub(crate) struct Library {
-    code: CodeObject,
-    /// The modules and kernels made from it so far.
-    made: Mutex<Made>,
-}
-
-#[derive(Default)]
-struct Made {
-    /// The loaded modules, with their devices' ordinals.
-    modules: Vec<(usize, Arc<amdgpu_sim::Module>)>,
-    /// Kernel handles by name, as numbers.
-    kernels: Vec<(String, usize)>,
-    managed: ManagedVariables,
-}
-
-/// The kernel behind a `hipKernel_t`.
-pub(crate) struct LibraryKernel {
-    name: CString,
-    info: KernelInfo,
-    /// The library's handle, as a number. The kernel is destroyed with the library.
-    library: usize,
-    made: Mutex<OnDevices>,
-}
-
-/// A kernel's state on each device, by device ordinal.
-#[derive(Default)]
-struct OnDevices {
-    /// Function handles, as numbers.
-    functions: Vec<(usize, usize)>,
-    /// The attributes that the program has set.
-    attributes: Vec<(usize, hipFunction_attribute, c_int)>,
-}
-
 impl Library {
-    fn lock(&self) -> MutexGuard<'_, Made> {
-        // The lists are consistent after every statement.
-        self.made.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// The module on a device, loaded on first use.
     fn module(&self, runtime: &Runtime, device: &Device) -> Result<Arc<amdgpu_sim::Module>, Refusal> {
         let mut made = self.lock();
@@ -67,7 +31,7 @@ impl Library {
         }
         device.alive()?;
         let module = device.gpu.load(&self.code).map_err(|error| Refusal::new(status_of(&error), error.to_string()))?;
-        made.managed.connect(runtime, &self.code, &module)?;
+        made.managed.connect(runtime.memory(), &self.code, &module, |size| managed(runtime, size))?;
         made.modules.push((device.ordinal, Arc::clone(&module)));
         Ok(module)
     }
@@ -150,7 +114,7 @@ pub(crate) fn reset(runtime: &Runtime, device: usize) {
     for library in runtime.libraries.values() {
         let mut made = library.lock();
         made.modules.retain(|(ordinal, _)| *ordinal != device);
-        made.managed.forget_dead(runtime);
+        made.managed.forget_dead(&runtime.memory);
     }
 }
 
@@ -186,7 +150,8 @@ hip_functions! {
         // Queued kernels keep the code alive until they have run.
         runtime.library_kernels.remove_where(|kernel| kernel.library == handle.addr());
         runtime.functions.remove_where(|function| function.module == handle.addr());
-        unloaded.lock().managed.free(runtime);
+        let managed = unloaded.lock().managed.take();
+        managed.into_iter().for_each(|base| free_managed(runtime, base));
         Ok(())
     }
 

@@ -5,11 +5,10 @@ use std::sync::atomic::Ordering;
 use hip_sys::rocm_7_2::*;
 
 use super::{hip_functions, put};
-use crate::runtime::{Device, runtime};
+use crate::device::Device;
+use crate::runtime::runtime;
 use crate::status::{Refusal, ensure};
 
-/// The initial stack size of a thread in bytes, as in AMD's runtime.
-pub(crate) const STACK: usize = 1024;
 /// The largest stack size that AMD's runtime accepts.
 const MOST_STACK: usize = (128 << 10) - 16;
 

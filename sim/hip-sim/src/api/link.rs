@@ -1,17 +1,14 @@
 //! Runtime linking (since 6.4), limited to inputs that need no compiler.
 
 use std::ffi::{CStr, c_char, c_uint, c_void};
-use std::sync::{Mutex, PoisonError};
+use std::sync::PoisonError;
 
 use hip_sys::rocm_7_2::*;
 
 use super::{hip_functions, put};
+use crate::linker::Linker;
 use crate::runtime::runtime;
 use crate::status::{Outcome, Refusal, ensure};
-
-/// The linker behind a `hipLinkState_t`: one code object or bundle, which linking returns unchanged.
-#[derive(Default)]
-pub(crate) struct Linker(Mutex<Option<Vec<u8>>>);
 
 /// Adds an input of a HIP input kind.
 fn add(state: *mut c_void, kind: c_uint, bytes: &[u8]) -> Outcome {

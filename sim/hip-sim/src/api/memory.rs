@@ -5,13 +5,12 @@ use std::ffi::{c_int, c_uint, c_void};
 use amdgpu_sim::{Agent, Agents, AllocKind, MemoryError, Request, Rights};
 use hip_sys::rocm_7_2::*;
 
-use super::device::release;
 use super::{hip_functions, put, put_if_wanted};
-use crate::graph;
+use crate::device::Device;
 use crate::memory::{Block, Kind, allocate_host, release_host};
 use crate::pool::{Pool, Share};
 use crate::properties::PITCH_ALIGN;
-use crate::runtime::{Device, Runtime, runtime};
+use crate::runtime::{Runtime, runtime};
 use crate::status::{Outcome, Refusal, ensure};
 
 /// The mutually exclusive flags of `hipHostMalloc`: coherent and non-coherent.
@@ -53,7 +52,7 @@ pub(crate) fn allocate(
     let access = runtime.peers.hold();
     let rights = match pool {
         Some((_, pool)) => pool.rights(Rights::full(Agents::of(device.gpu.agent()))),
-        None => access.rights(runtime, device),
+        None => access.rights(&runtime.devices, device),
     };
     let request = Request { rights, ..Request::new(size, AllocKind::Device, Some(device.gpu.agent())) };
     let unmapped = runtime.virtual_memory.unmapped(device.ordinal);
@@ -159,9 +158,9 @@ pub(crate) fn free(ptr: *mut c_void) -> Outcome {
     let block = runtime.memory.find(base).filter(|block| block.base == base).ok_or(hipErrorInvalidValue)?;
     ensure(!matches!(block.kind, Kind::Registered | Kind::Mapped { .. } | Kind::Opened), hipErrorInvalidValue)?;
     if block.kind == Kind::Graph {
-        let memory = graph::allocated(runtime, base).ok_or(hipErrorInvalidValue)?;
+        let memory = runtime.graph_memory.allocated(base).ok_or(hipErrorInvalidValue)?;
         runtime.drain(Some(block.device));
-        memory.unmap(runtime);
+        memory.unmap();
         return Ok(());
     }
     runtime.drain((!block.is_shared()).then_some(block.device));
@@ -172,6 +171,29 @@ pub(crate) fn free(ptr: *mut c_void) -> Outcome {
     }
     release(runtime, &block);
     Ok(())
+}
+
+/// Frees a block that has been removed from the address map, according to its kind.
+pub(crate) fn release(runtime: &Runtime, block: &Block) {
+    match block.kind {
+        // The address map and the GPU's own table change together, so this cannot fail.
+        Kind::Device => {
+            drop(runtime.memory().free(block.base));
+            if let Some((share, pool)) = block.share.and_then(|share| Some((share, runtime.pool(share.pool)?))) {
+                pool.give_back(share, block.size);
+            }
+        }
+        Kind::Host | Kind::Managed => {
+            drop(runtime.memory().unregister_host(block.base));
+            // SAFETY: blocks of these kinds come from `allocate_host`. The block has left the map, so this is the only release. Nothing
+            // that runs uses it, since every caller has waited for the devices.
+            unsafe { release_host(block.base, block.size) };
+        }
+        Kind::Opened | Kind::Imported { .. } => drop(runtime.memory().free(block.allocation())),
+        Kind::Registered => drop(runtime.memory().unregister_host(block.base)),
+        // Freed with the graph node, the module or the handle that owns it.
+        Kind::Graph | Kind::Global | Kind::Mapped { .. } => {}
+    }
 }
 
 /// The block that contains `address`, including module variables.
@@ -188,6 +210,38 @@ pub(crate) fn find(runtime: &Runtime, address: u64) -> Option<Block> {
             share: None,
         })
     })
+}
+
+/// Refuses a copy or fill of `span` bytes at an address in `block` that exceeds the block, or touches memory without
+/// access for any device. Adjacent mappings count as one block.
+pub(crate) fn ensure_room(runtime: &Runtime, block: &Block, address: u64, span: u64, write: bool) -> Outcome {
+    let mut last = *block;
+    while matches!(last.kind, Kind::Mapped { .. }) {
+        let found = runtime.memory().find(last.base);
+        let devices = found.map_or(Agents::NONE, |found| if write { found.rights.write } else { found.rights.read });
+        if devices == Agents::NONE {
+            let text = format!(
+                "no device was let {} the memory of {} bytes that is mapped at {:#x} (hipMemSetAccess)",
+                if write { "write" } else { "read" },
+                last.size,
+                last.base
+            );
+            return Err(Refusal::new(hipErrorInvalidValue, text));
+        }
+        let end = last.base + last.size;
+        match runtime.memory.find(end).filter(|_| span > end - address) {
+            Some(next) if matches!(next.kind, Kind::Mapped { .. }) => last = next,
+            _ => break,
+        }
+    }
+    if span <= last.base + last.size - address {
+        return Ok(());
+    }
+    let Block { base, size, .. } = *block;
+    Err(Refusal::new(
+        hipErrorInvalidValue,
+        format!("{span} bytes at {address:#x} reach past the end of the allocation of {size} bytes at {base:#x}"),
+    ))
 }
 
 /// The pitch and total size for rows of `width` bytes.

@@ -6,26 +6,12 @@ use hip_sys::rocm_7_2::*;
 
 use super::copy::{enqueue, refuse_captured};
 use super::hip_functions;
-use super::memory::find;
-use crate::fault::Failure;
+use super::memory::{ensure_room, find};
+use crate::fill::Fill;
 use crate::graph::{FillNode, Operation};
 use crate::queue::Work;
 use crate::runtime::{Runtime, runtime};
 use crate::status::{Outcome, Refusal, ensure};
-use crate::virtual_memory::ensure_room;
-
-/// A validated fill: rows of elements of 1, 2 or 4 bytes.
-#[derive(Clone, Copy)]
-pub(crate) struct Fill {
-    address: u64,
-    pattern: [u8; 4],
-    element: usize,
-    count: usize,
-    pitch: usize,
-    rows: usize,
-    /// Whether the host can access the memory.
-    is_shared: bool,
-}
 
 impl Fill {
     /// Validates a fill of `rows` rows of `count` elements each, `pitch` bytes apart. The first `element` bytes of
@@ -47,14 +33,6 @@ impl Fill {
         };
         ensure_room(runtime, &block, address, span, true)?;
         Ok(Self { address, pattern, element, count, pitch, rows, is_shared: block.is_shared() })
-    }
-
-    /// Performs the fill.
-    pub(crate) fn run(&self, runtime: &Runtime) -> Result<(), Failure> {
-        let (memory, pattern) = (runtime.memory(), &self.pattern[..self.element]);
-        (0..self.rows as u64)
-            .try_for_each(|row| memory.fill(self.address + row * self.pitch as u64, pattern, self.count as u64))
-            .map_err(|error| Failure::new(hipErrorIllegalAddress, format!("a queued fill lost its memory: {error}")))
     }
 }
 
@@ -93,11 +71,11 @@ fn fill<const N: usize>(
             value: c_uint::from_le_bytes(padded),
             width: count,
         };
-        return runtime.captures.add(runtime, target.queue, Operation::Fill(FillNode { fill, parameters }));
+        return runtime.captures.add(&runtime.graphs, target.queue, Operation::Fill(FillNode { fill, parameters }));
     }
     let work = Work::Device(Box::new(move || {
         runtime.devices[target.device].carries_on()?;
-        fill.run(runtime)
+        fill.run(runtime.memory())
     }));
     enqueue(runtime, target, work, synchronous && fill.is_shared)
 }

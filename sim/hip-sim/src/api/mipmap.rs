@@ -8,8 +8,7 @@ use hip_sys::rocm_7_2::*;
 use super::graph::handle;
 use super::memory::{free, pointer};
 use super::{hip_functions, put};
-use crate::array::Channels;
-use crate::mipmap::MipmappedArray;
+use crate::array::{Channels, MipmappedArray};
 use crate::runtime::{Runtime, runtime};
 use crate::status::{Outcome, Refusal, ensure};
 

@@ -6,12 +6,14 @@ use std::sync::{Mutex, PoisonError};
 use amdgpu_sim::{CodeObject, KernelInfo, KernelKind, LoadError, bundle};
 use hip_sys::rocm_7_2::*;
 
-use super::launch::{Launch, Prepared};
+use super::memory::{free_managed, managed};
 use super::{hip_functions, put, put_if_wanted};
 use crate::fault::{self, Failure};
 use crate::image;
+use crate::launch::{Launch, Prepared};
+use crate::module::{Function, Module};
 use crate::properties::LDS_BYTES;
-use crate::runtime::{Function, Module, Runtime, runtime};
+use crate::runtime::{Runtime, runtime};
 use crate::status::{Outcome, Refusal, ensure};
 use crate::variables::ManagedVariables;
 
@@ -27,11 +29,11 @@ unsafe fn load(to: *mut hipModule_t, bytes: &[u8]) -> Outcome {
     let parsed = bundle::pick(bytes, &device.gpu.target()).and_then(|code| CodeObject::parse(&code));
     let parsed = parsed.map_err(refused)?;
     let code = device.gpu.load(&parsed).map_err(refused)?;
-    let mut managed = ManagedVariables::default();
-    managed.connect(runtime, &parsed, &code)?;
+    let mut variables = ManagedVariables::default();
+    variables.connect(runtime.memory(), &parsed, &code, |size| managed(runtime, size))?;
     run_automatic(runtime, device.ordinal, &code, KernelKind::Init)
         .map_err(|failure| Refusal::new(failure.status, failure.text))?;
-    let module = Module { device: device.ordinal, code, functions: Mutex::default(), managed: Mutex::new(managed) };
+    let module = Module { device: device.ordinal, code, functions: Mutex::default(), managed: Mutex::new(variables) };
     // SAFETY: not null, hence valid, as the caller vouches.
     unsafe { put(to, runtime.modules.insert(module).ok_or(hipErrorOutOfMemory)?.cast()) }
 }
@@ -43,7 +45,7 @@ fn run_automatic(runtime: &Runtime, device: usize, code: &amdgpu_sim::Module, ki
     kernels.sort_unstable_by(|a, b| a.info().name.cmp(&b.info().name));
     kernels.into_iter().try_for_each(|kernel| {
         let arguments = vec![0; kernel.info().explicit_size() as usize];
-        Prepared { device, kernel: kernel.clone(), launch, arguments }.run(runtime)
+        Prepared { device, kernel: kernel.clone(), launch, arguments }.run(&runtime.devices)
     })
 }
 
@@ -155,7 +157,8 @@ hip_functions! {
         }
         // Queued kernels keep the code alive until they have run.
         runtime.functions.remove_where(|function| function.module == module.addr());
-        unloaded.managed.lock().unwrap_or_else(PoisonError::into_inner).free(runtime);
+        let managed = unloaded.managed.lock().unwrap_or_else(PoisonError::into_inner).take();
+        managed.into_iter().for_each(|base| free_managed(runtime, base));
         Ok(())
     }
 

@@ -9,14 +9,15 @@ use std::sync::atomic::Ordering;
 
 use hip_sys::rocm_7_2::*;
 
-use super::device::release;
-use super::memory::{address, allocate, make_room, pointer};
+use super::memory::{address, allocate, make_room, pointer, release};
 use super::{hip_functions, put};
-use crate::graph::{self, GraphMemory, Operation};
+use crate::device::Device;
+use crate::graph::Operation;
 use crate::pool::Pool;
 use crate::queue::Work;
-use crate::runtime::{Device, Runtime, Target, runtime};
+use crate::runtime::{Runtime, runtime};
 use crate::status::{Outcome, Refusal, ensure};
+use crate::target::Target;
 
 /// `hipMemPoolProps`, whose layout is the same in all releases. `max_size` was reserved, and 0, before 6.2.
 #[repr(C)]
@@ -68,10 +69,10 @@ fn take(runtime: &Runtime, handle: usize, pool: &Pool, size: u64) -> Result<u64,
 
 /// Adds an allocation node to the graph of a captured stream.
 fn capture(runtime: &Runtime, target: &Target, size: usize) -> Result<*mut c_void, Refusal> {
-    let memory = GraphMemory::reserve(runtime, target.device, size as u64);
+    let memory = runtime.graph_memory.reserve(&runtime.devices[target.device], size as u64);
     let memory = memory.map_err(|error| Refusal::new(hipErrorOutOfMemory, error.to_string()))?;
     let base = memory.base;
-    runtime.captures.add(runtime, target.queue, Operation::Alloc(memory))?;
+    runtime.captures.add(&runtime.graphs, target.queue, Operation::Alloc(memory))?;
     Ok(pointer(base))
 }
 
@@ -84,10 +85,10 @@ pub(crate) fn free_async(runtime: &'static Runtime, ptr: *mut c_void, stream: hi
     let base = address(ptr);
     if runtime.captures.is_captured(target.queue) {
         runtime.graph_memory.at(base).ok_or(hipErrorInvalidValue)?;
-        return runtime.captures.add(runtime, target.queue, Operation::Free(base));
+        return runtime.captures.add(&runtime.graphs, target.queue, Operation::Free(base));
     }
-    if let Some(memory) = graph::allocated(runtime, base) {
-        let work = Work::Always(Box::new(move || memory.unmap(runtime)));
+    if let Some(memory) = runtime.graph_memory.allocated(base) {
+        let work = Work::Always(Box::new(move || memory.unmap()));
         runtime.scheduler.submit(target.queue, work, &[]).ok_or(hipErrorInvalidHandle)?;
         return Ok(());
     }

@@ -6,15 +6,51 @@ use std::sync::Arc;
 use hip_sys::rocm_7_2::*;
 
 use super::hip_functions;
-use super::memory::address;
+use super::memory::{address, ensure_room, find};
 use crate::graph::{SignalNode, SignalParameters};
+use crate::memory::Kind;
 use crate::queue::Work;
 use crate::runtime::{Runtime, runtime};
-use crate::signal::{Signal, Width};
+use crate::signal::{Action, Condition, Signal, Width};
 use crate::status::{Outcome, Refusal, ensure};
 
 /// The maximum number of operations of a call, as in AMD's runtime.
 const MOST: c_uint = 256;
+
+impl Signal {
+    /// A write of `value` to the word at `address`.
+    pub(crate) fn write(runtime: &Runtime, address: u64, width: Width, value: u64) -> Result<Self, Refusal> {
+        Self::new(runtime, address, width, Action::Write(width.cut(value)))
+    }
+
+    /// A wait until the word at `address` satisfies the comparison in `flags`.
+    pub(crate) fn wait(
+        runtime: &Runtime,
+        address: u64,
+        width: Width,
+        [value, mask]: [u64; 2],
+        flags: u32,
+    ) -> Result<Self, Refusal> {
+        let condition = Condition::of(flags).ok_or_else(|| {
+            Refusal::new(hipErrorInvalidValue, format!("flags {flags:#x} of a wait, which are from 0 (Gte) to 3 (Nor)"))
+        })?;
+        let (value, mask) = (width.cut(value), width.cut(mask));
+        Self::new(runtime, address, width, Action::Wait { condition, value, mask })
+    }
+
+    fn new(runtime: &Runtime, address: u64, width: Width, action: Action) -> Result<Self, Refusal> {
+        let bytes = width.bytes();
+        let invalid =
+            |why| Refusal::new(hipErrorInvalidValue, format!("a word of {bytes} bytes at {address:#x}, {why}"));
+        let block = find(runtime, address).ok_or_else(|| invalid("which is not in live memory of HIP's"))?;
+        if address % bytes != 0 {
+            return Err(invalid("which is no multiple of that"));
+        }
+        ensure_room(runtime, &block, address, bytes, matches!(action, Action::Write(_)))?;
+        let on_host = matches!(block.kind, Kind::Host | Kind::Managed | Kind::Registered);
+        Ok(Self { address, width, on_host, action })
+    }
+}
 
 /// Queues the operations that `make` returns. Refused during capture.
 fn queue(stream: hipStream_t, make: impl FnOnce(&Runtime) -> Result<Vec<Signal>, Refusal>) -> Outcome {
@@ -23,7 +59,7 @@ fn queue(stream: hipStream_t, make: impl FnOnce(&Runtime) -> Result<Vec<Signal>,
     let signals = make(runtime)?;
     runtime.captures.refuse_use(target.queue)?;
     let node = Arc::new(SignalNode { signals, parameters: Vec::new(), context: 0 });
-    let work = Work::Wait(Box::new(move || node.perform(runtime, target.device)));
+    let work = Work::Wait(Box::new(move || node.perform(&runtime.devices[target.device])));
     runtime.scheduler.submit(target.queue, work, &[]).ok_or(hipErrorContextIsDestroyed)?;
     Ok(())
 }

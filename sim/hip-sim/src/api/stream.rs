@@ -8,9 +8,10 @@ use hip_sys::rocm_7_2::*;
 use super::{hip_functions, put};
 use crate::execution::Context;
 use crate::graph::{HostCall, Operation};
-use crate::queue::{Order, Priority, Scope, Work};
-use crate::runtime::{Runtime, Stream, runtime};
+use crate::queue::{Order, Priority, Work};
+use crate::runtime::{Runtime, runtime};
 use crate::status::{Outcome, Refusal, ensure};
+use crate::stream::Stream;
 use crate::units::UnitSet;
 
 /// Clamps a priority to the supported range, and returns the queue's priority for it.
@@ -29,7 +30,7 @@ pub(crate) fn open_in_context(
     priority: c_int,
 ) -> Result<hipStream_t, Refusal> {
     let (priority, rank) = rank(priority);
-    let queue = context.open_queue(runtime, rank)?;
+    let queue = context.open_queue(&runtime.scheduler, &runtime.devices[context.device], rank)?;
     let (device, flags) = (context.device, hipStreamNonBlocking);
     let stream = Stream { queue, device, flags, priority, units: None, context: Some(Arc::clone(context)) };
     Ok(runtime.streams.insert(stream).ok_or(hipErrorOutOfMemory)?.cast())
@@ -96,7 +97,7 @@ hip_functions! {
             context.close_queue(stream.queue);
         }
         runtime.wait_policies().remove(&stream.queue);
-        runtime.captures.abandon(runtime, stream.queue);
+        runtime.captures.abandon(&runtime.graphs, stream.queue);
         runtime.scheduler.close(stream.queue);
         Ok(())
     }
@@ -108,7 +109,7 @@ hip_functions! {
         if !target.is_null {
             runtime.captures.refuse_unsafe()?;
         }
-        runtime.synchronize(target.scope(runtime))
+        runtime.synchronize(target.scope(&runtime.scheduler))
     }
 
     fn hipStreamQuery(stream: hipStream_t) {
@@ -118,7 +119,7 @@ hip_functions! {
         if !target.is_null {
             runtime.captures.refuse_unsafe()?;
         }
-        let scope = target.scope(runtime);
+        let scope = target.scope(&runtime.scheduler);
         let done = runtime.scheduler.points(scope).into_iter().all(|point| runtime.scheduler.reached(point));
         ensure(done, hipErrorNotReady)?;
         runtime.failure(scope)
@@ -137,7 +138,7 @@ hip_functions! {
                 return Ok(());
             }
         }
-        if let Some(record) = event.latest(runtime) {
+        if let Some(record) = event.latest() {
             let nothing = Work::Always(Box::new(|| {}));
             runtime.scheduler.submit(target.queue, nothing, &[record.point]).ok_or(hipErrorInvalidHandle)?;
         }
@@ -173,7 +174,7 @@ hip_functions! {
         let function = function.ok_or(hipErrorInvalidValue)?;
         let call = HostCall { function, data };
         if runtime.captures.is_captured(target.queue) {
-            return runtime.captures.add(runtime, target.queue, Operation::Host(call));
+            return runtime.captures.add(&runtime.graphs, target.queue, Operation::Host(call));
         }
         let work = Work::Host(Box::new(move |_| call.call()));
         runtime.scheduler.submit(target.queue, work, &[]).ok_or(hipErrorContextIsDestroyed)?;
@@ -195,9 +196,4 @@ hip_functions! {
         runtime.scheduler.submit(target.queue, work, &[]).ok_or(hipErrorContextIsDestroyed)?;
         Ok(())
     }
-}
-
-/// The scope of an event's recording.
-pub(crate) fn scope_of(record: &crate::runtime::Record) -> Scope {
-    Scope::Named(record.point)
 }

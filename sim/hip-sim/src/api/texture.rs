@@ -7,9 +7,8 @@ use std::ffi::c_void;
 use amdgpu_sim::image::{AddressMode, IMAGE_WORDS, ImageError, Kind, Layout, Sampler};
 use hip_sys::rocm_7_2::*;
 
-use super::array::array_of;
 use super::graph::handle;
-use super::memory::{address, find, pointer};
+use super::memory::{address, ensure_room, find, pointer};
 use super::mipmap::mipmap_of;
 use super::{hip_functions, put};
 use crate::array::{Channels, FACES};
@@ -17,7 +16,6 @@ use crate::images::Object;
 use crate::properties::PITCH_ALIGN;
 use crate::runtime::{Runtime, runtime};
 use crate::status::{Outcome, Refusal, ensure};
-use crate::virtual_memory::ensure_room;
 
 /// The cube type, in the four highest bits of word 3 of an image descriptor. The lowest 13 bits of word 4 then hold the
 /// number of cubes minus one.
@@ -44,7 +42,7 @@ impl Texels {
     /// The texels of an array.
     fn of_array(runtime: &Runtime, array: hipArray_t) -> Result<Self, Refusal> {
         ensure(!array.is_null(), hipErrorInvalidValue)?;
-        let array = array_of(runtime, array)?;
+        let array = runtime.array(array)?;
         let (kind, size) = (array.layout.kind(), array.layout.size());
         let is_cube = array.flags & hipArrayCubemap != 0;
         Ok(Self { device: array.device, base: array.base, channels: array.channels, kind, size, pitch: 0, is_cube })
@@ -272,7 +270,7 @@ unsafe fn create(
     let sampler = sampler(layout.kind(), &texture)?;
     let words = [&texels.words(&layout)[..], &sampler.words()].concat();
     let object = Object::Texture { resource, texture, view };
-    let handle = runtime.images.insert(runtime, texels.device, object, &words)?;
+    let handle = runtime.images.insert(runtime.memory(), texels.device, object, &words)?;
     // SAFETY: not null, hence valid, as the caller vouches.
     unsafe { put(to, pointer(handle).cast()) }
 }
@@ -285,7 +283,7 @@ fn destroy(handle: *mut c_void, is_it: impl Fn(&Object) -> bool) -> Outcome {
     }
     let device = runtime.images.device(address(handle), is_it).ok_or(hipErrorInvalidValue)?;
     runtime.drain(Some(device));
-    runtime.images.remove(runtime, address(handle));
+    runtime.images.remove(runtime.memory(), address(handle));
     Ok(())
 }
 
@@ -332,7 +330,7 @@ hip_functions! {
         ensure((*resource).resType == hipResourceTypeArray, hipErrorInvalidValue)?;
         let texels = Texels::of_array(runtime, (*resource).res.array.array)?;
         let words = texels.words(&texels.layout(false, false)?);
-        let handle = runtime.images.insert(runtime, texels.device, Object::Surface, &words)?;
+        let handle = runtime.images.insert(runtime.memory(), texels.device, Object::Surface, &words)?;
         put(to, pointer(handle).cast())
     }
 

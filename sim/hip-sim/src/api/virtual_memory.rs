@@ -7,10 +7,12 @@ use std::ffi::{c_int, c_ulonglong, c_void};
 use amdgpu_sim::PAGE;
 use hip_sys::rocm_7_2::*;
 
-use super::memory::{address, pointer};
+use super::memory::{address, make_room, pointer};
 use super::{hip_functions, put};
-use crate::runtime::{Device, Runtime, runtime};
+use crate::device::Device;
+use crate::runtime::{Runtime, runtime};
 use crate::status::{Outcome, Refusal, ensure};
+use crate::virtual_memory::ensure_pages;
 
 /// `hipMemAllocationProp`, whose layout is the same in all releases.
 #[repr(C)]
@@ -52,6 +54,17 @@ unsafe fn read(
     Ok((properties, device))
 }
 
+/// Makes room for memory of a device. Refused if there is too little.
+fn ensure_free(runtime: &Runtime, device: &Device, size: u64) -> Outcome {
+    make_room(runtime, device, size);
+    let free = runtime.free_bytes(device);
+    if free < size {
+        let text = format!("out of device memory: {size} bytes asked for, {free} left");
+        return Err(Refusal::new(hipErrorOutOfMemory, text));
+    }
+    Ok(())
+}
+
 /// Refuses the call if the platform does not support virtual memory management.
 fn ensure_supported() -> Outcome {
     ensure(cfg!(target_os = "linux"), hipErrorNotSupported)
@@ -75,14 +88,14 @@ hip_functions! {
         ensure_supported()?;
         ensure(!ptr.is_null() && flags == 0, hipErrorInvalidValue)?;
         ensure(align == 0 || align.is_power_of_two(), hipErrorInvalidValue)?;
-        let base = runtime.virtual_memory.reserve(runtime, size as u64, align as u64, wanted.addr() as u64)?;
+        let base = runtime.virtual_memory.reserve(runtime.memory(), size as u64, align as u64, wanted.addr() as u64)?;
         put(ptr, pointer(base))
     }
 
     fn hipMemAddressFree(ptr: *mut c_void, size: usize) {
         let runtime = runtime()?;
         ensure(!ptr.is_null() && size > 0, hipErrorInvalidValue)?;
-        runtime.virtual_memory.unreserve(runtime, address(ptr), size as u64)
+        runtime.virtual_memory.unreserve(runtime.memory(), address(ptr), size as u64)
     }
 
     fn hipMemCreate(
@@ -99,7 +112,11 @@ hip_functions! {
         if let Some(device) = device {
             device.alive()?;
         }
-        let made = runtime.virtual_memory.create(runtime, device, size as u64, properties.handle_types.0)?;
+        ensure_pages(size as u64, "memory")?;
+        if let Some(device) = device {
+            ensure_free(runtime, device, size as u64)?;
+        }
+        let made = runtime.virtual_memory.create(runtime.memory(), device, size as u64, properties.handle_types.0)?;
         put(handle, made.cast())
     }
 
@@ -113,7 +130,9 @@ hip_functions! {
         let runtime = runtime()?;
         // HIP documents that the offset must be zero.
         ensure(!ptr.is_null() && size > 0 && offset == 0 && flags == 0, hipErrorInvalidValue)?;
-        runtime.virtual_memory.map(runtime, address(ptr), size as u64, handle.cast())
+        runtime.virtual_memory.map(
+            runtime.memory(), &runtime.memory, runtime.current(), (address(ptr), size as u64), handle.cast(),
+        )
     }
 
     fn hipMemUnmap(ptr: *mut c_void, size: usize) {
@@ -121,7 +140,7 @@ hip_functions! {
         ensure(!ptr.is_null() && size > 0, hipErrorInvalidValue)?;
         // Queued work may use the mapping.
         runtime.drain(None);
-        runtime.virtual_memory.unmap(runtime, address(ptr), size as u64)
+        runtime.virtual_memory.unmap(runtime.memory(), &runtime.memory, address(ptr), size as u64)
     }
 
     fn hipMemSetAccess(ptr: *mut c_void, size: usize, descriptions: *const hipMemAccessDesc, count: usize) {
@@ -138,28 +157,28 @@ hip_functions! {
             match description.location.type_ {
                 hipMemLocationTypeDevice => {
                     let device = runtime.device(description.location.id).map_err(|_| hipErrorInvalidValue)?;
-                    allowed.push((device.ordinal, rights));
+                    allowed.push((device.gpu.agent(), rights));
                 }
                 // The host always has access.
                 HOST => {}
                 _ => return Err(hipErrorInvalidValue.into()),
             }
         }
-        runtime.virtual_memory.allow(runtime, address(ptr), size as u64, &allowed)
+        runtime.virtual_memory.allow(runtime.memory(), address(ptr), size as u64, &allowed)
     }
 
     fn hipMemGetAccess(flags: *mut c_ulonglong, location: *const hipMemLocation, ptr: *mut c_void) {
         let runtime = runtime()?;
         ensure(!flags.is_null() && !location.is_null() && !ptr.is_null(), hipErrorInvalidValue)?;
         let device = match (*location).type_ {
-            hipMemLocationTypeDevice => runtime.device((*location).id).map_err(|_| hipErrorInvalidValue)?.ordinal,
+            hipMemLocationTypeDevice => runtime.device((*location).id).map_err(|_| hipErrorInvalidValue)?,
             HOST => {
-                runtime.virtual_memory.access(runtime, address(ptr), 0)?;
+                runtime.virtual_memory.access(runtime.memory(), address(ptr), runtime.devices[0].gpu.agent())?;
                 return put(flags, hipMemAccessFlagsProtReadWrite.0.into());
             }
             _ => return Err(hipErrorInvalidValue.into()),
         };
-        let has = match runtime.virtual_memory.access(runtime, address(ptr), device)? {
+        let has = match runtime.virtual_memory.access(runtime.memory(), address(ptr), device.gpu.agent())? {
             [true, true] => hipMemAccessFlagsProtReadWrite,
             [true, false] => hipMemAccessFlagsProtRead,
             _ => hipMemAccessFlagsProtNone,
@@ -234,7 +253,7 @@ unsafe fn export(runtime: &Runtime, to: *mut c_void, handle: hipMemGenericAlloca
 unsafe fn import(runtime: &Runtime, handle: *mut hipMemGenericAllocationHandle_t, from: *mut c_void) -> Outcome {
     let file = c_int::try_from(from.addr() as isize).map_err(|_| hipErrorInvalidValue)?;
     let device = runtime.live_current()?;
-    let made = runtime.virtual_memory.import(runtime, file, device, hipMemHandleTypePosixFileDescriptor.0)?;
+    let made = runtime.virtual_memory.import(runtime.memory(), file, device, hipMemHandleTypePosixFileDescriptor.0)?;
     // SAFETY: the caller vouches for it.
     unsafe { put(handle, made.cast()) }
 }

@@ -3,12 +3,12 @@
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
-use amdgpu_sim::{Agents, MemoryError, PAGE, Rights};
+use amdgpu_sim::{Agent, Agents, Gpu, Memory, MemoryError, PAGE, Rights};
 
-use crate::memory::{Block, Kind};
-use crate::runtime::{Runtime, runtime};
+use crate::device::Device;
+use crate::memory::{AddressMap, Block, Kind};
 
 /// The memory of an allocation node.
 pub(crate) struct GraphMemory {
@@ -18,8 +18,10 @@ pub(crate) struct GraphMemory {
     /// The reserved bytes: whole pages.
     bytes: u64,
     pub(crate) device: usize,
+    agent: Agent,
     /// Whether the memory stays allocated after the launches that the program has made so far.
     held: AtomicBool,
+    all: Arc<MemoryUse>,
 }
 
 /// The bytes that the nodes of all graphs have allocated on a device.
@@ -32,8 +34,12 @@ pub(crate) struct Counts {
 }
 
 /// All allocated memory, and the counts of each device.
-#[derive(Default)]
-pub(crate) struct MemoryUse(Mutex<Inner>);
+pub(crate) struct MemoryUse {
+    /// A GPU of the memory, which all of them share.
+    gpu: Arc<Gpu>,
+    blocks: Arc<AddressMap>,
+    inner: Mutex<Inner>,
+}
 
 #[derive(Default)]
 struct Inner {
@@ -44,36 +50,48 @@ struct Inner {
 }
 
 impl MemoryUse {
+    pub(crate) fn new(gpu: Arc<Gpu>, blocks: Arc<AddressMap>) -> Self {
+        Self { gpu, blocks, inner: Mutex::default() }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn memory(&self) -> &Memory {
+        self.gpu.memory()
+    }
+
     /// Calls `change` with the counts of a device.
     pub(crate) fn counts<R>(&self, device: usize, change: impl FnOnce(&mut Counts) -> R) -> R {
-        let mut inner = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        change(inner.counts.entry(device).or_default())
+        change(self.lock().counts.entry(device).or_default())
     }
 
     /// The memory that starts at `base`.
     pub(crate) fn at(&self, base: u64) -> Option<Arc<GraphMemory>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).all.get(&base)?.upgrade()
+        self.lock().all.get(&base)?.upgrade()
     }
-}
 
-/// The memory at `base`, if a launch has allocated it and nothing has freed it since. Marks it as freed.
-pub(crate) fn allocated(runtime: &Runtime, base: u64) -> Option<Arc<GraphMemory>> {
-    let memory = runtime.graph_memory.at(base)?;
-    memory.release().then_some(memory)
+    /// The memory at `base`, if a launch has allocated it and nothing has freed it since. Marks it as freed.
+    pub(crate) fn allocated(&self, base: u64) -> Option<Arc<GraphMemory>> {
+        let memory = self.at(base)?;
+        memory.release().then_some(memory)
+    }
+
+    /// Reserves addresses for `size` bytes of a device's memory, without mapping memory.
+    pub(crate) fn reserve(self: &Arc<Self>, device: &Device, size: u64) -> Result<Arc<GraphMemory>, MemoryError> {
+        let bytes = size.checked_next_multiple_of(PAGE).unwrap_or(!(PAGE - 1));
+        let base = self.memory().reserve(bytes, 0, 0)?;
+        let (device, agent) = (device.ordinal, device.gpu.agent());
+        self.blocks.insert(Block { base, size, kind: Kind::Graph, device, flags: 0, freeing: false, share: None });
+        let (held, all) = (AtomicBool::new(false), Arc::clone(self));
+        let memory = Arc::new(GraphMemory { base, size, bytes, device, agent, held, all });
+        self.lock().all.insert(base, Arc::downgrade(&memory));
+        Ok(memory)
+    }
 }
 
 impl GraphMemory {
-    /// Reserves addresses for `size` bytes of a device's memory, without mapping memory.
-    pub(crate) fn reserve(runtime: &Runtime, device: usize, size: u64) -> Result<Arc<Self>, MemoryError> {
-        let bytes = size.checked_next_multiple_of(PAGE).unwrap_or(!(PAGE - 1));
-        let base = runtime.memory().reserve(bytes, 0, 0)?;
-        runtime.memory.insert(Block { base, size, kind: Kind::Graph, device, flags: 0, freeing: false, share: None });
-        let memory = Arc::new(Self { base, size, bytes, device, held: AtomicBool::new(false) });
-        let mut inner = runtime.graph_memory.0.lock().unwrap_or_else(PoisonError::into_inner);
-        inner.all.insert(base, Arc::downgrade(&memory));
-        Ok(memory)
-    }
-
     /// Marks it as allocated by a launch. False if it is allocated already.
     pub(crate) fn hold(&self) -> bool {
         !self.held.swap(true, Ordering::AcqRel)
@@ -90,12 +108,12 @@ impl GraphMemory {
     }
 
     /// Allocates it, when a launch reaches the node.
-    pub(crate) fn map(self: &Arc<Self>, runtime: &Runtime) -> Result<(), MemoryError> {
-        let agent = runtime.devices[self.device].gpu.agent();
-        let physical = runtime.memory().create_physical(self.bytes, Some(agent))?;
-        runtime.memory().map(self.base, self.bytes, &physical, 0)?;
-        runtime.memory().set_rights(self.base, Rights::full(Agents::of(agent)))?;
-        let mut inner = runtime.graph_memory.0.lock().unwrap_or_else(PoisonError::into_inner);
+    pub(crate) fn map(self: &Arc<Self>) -> Result<(), MemoryError> {
+        let memory = self.all.memory();
+        let physical = memory.create_physical(self.bytes, Some(self.agent))?;
+        memory.map(self.base, self.bytes, &physical, 0)?;
+        memory.set_rights(self.base, Rights::full(Agents::of(self.agent)))?;
+        let mut inner = self.all.lock();
         inner.live.insert(self.base, Arc::clone(self));
         let counts = inner.counts.entry(self.device).or_default();
         counts.now += self.bytes;
@@ -105,12 +123,12 @@ impl GraphMemory {
     }
 
     /// Frees it, if it is allocated.
-    pub(crate) fn unmap(&self, runtime: &Runtime) {
-        let mut inner = runtime.graph_memory.0.lock().unwrap_or_else(PoisonError::into_inner);
+    pub(crate) fn unmap(&self) {
+        let mut inner = self.all.lock();
         let live = inner.live.remove(&self.base);
         if live.is_some() {
             // Cannot fail: the entry exists only while the memory is mapped.
-            drop(runtime.memory().unmap(self.base));
+            drop(self.all.memory().unmap(self.base));
             let counts = inner.counts.entry(self.device).or_default();
             counts.now = counts.now.saturating_sub(self.bytes);
         }
@@ -122,11 +140,9 @@ impl GraphMemory {
 
 impl Drop for GraphMemory {
     fn drop(&mut self) {
-        // The memory is not mapped here: the runtime holds a reference to mapped memory.
-        if let Ok(runtime) = runtime() {
-            runtime.graph_memory.0.lock().unwrap_or_else(PoisonError::into_inner).all.remove(&self.base);
-            runtime.memory.remove(self.base, |block| block.kind == Kind::Graph);
-            drop(runtime.memory().unreserve(self.base));
-        }
+        // The memory is not mapped here: `live` holds a reference to mapped memory.
+        self.all.lock().all.remove(&self.base);
+        self.all.blocks.remove(self.base, |block| block.kind == Kind::Graph);
+        drop(self.all.memory().unreserve(self.base));
     }
 }

@@ -1,22 +1,23 @@
 //! Graphs: nodes with dependencies, built once and launched repeatedly.
 
 mod exec;
+mod launch;
 mod memory;
 mod object;
 mod operation;
 
 use std::collections::BTreeSet;
 use std::sync::atomic::AtomicBool;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 pub(crate) use exec::{Exec, Mismatch};
-pub(crate) use memory::{GraphMemory, MemoryUse, allocated};
+pub(crate) use memory::MemoryUse;
 pub(crate) use object::{Hold, UserObject};
 #[cfg(target_os = "linux")]
 pub(crate) use operation::SemaphoreNode;
 pub(crate) use operation::{CopyNode, FillNode, HostCall, KernelNode, Operation, SignalNode, SignalParameters};
 
-use crate::runtime::Runtime;
+use crate::handles::{Handles, Kind};
 
 /// The graph behind a `hipGraph_t`.
 #[derive(Default)]
@@ -28,6 +29,38 @@ pub(crate) struct Graph {
     pub(crate) is_child: bool,
     /// A graph with allocation nodes can be instantiated only once.
     pub(crate) instantiated: AtomicBool,
+}
+
+/// All graphs and their nodes.
+pub(crate) struct Graphs {
+    graphs: Handles<Graph>,
+    nodes: Handles<Node>,
+}
+
+impl Graphs {
+    pub(crate) fn new() -> Self {
+        Self { graphs: Handles::new(Kind::Graph), nodes: Handles::new(Kind::Node) }
+    }
+
+    /// Creates an empty graph and returns its handle, as a number. `None` if the handles are used up.
+    pub(crate) fn create(&self) -> Option<usize> {
+        Some(self.graphs.insert(Graph::default())?.addr())
+    }
+
+    /// Creates an empty graph that belongs to a node, as [`create`](Self::create).
+    fn create_child(&self) -> Option<usize> {
+        Some(self.graphs.insert(Graph { is_child: true, ..Graph::default() })?.addr())
+    }
+
+    /// The graph whose handle is this number.
+    pub(crate) fn graph(&self, handle: usize) -> Option<Arc<Graph>> {
+        self.graphs.get(std::ptr::without_provenance(handle))
+    }
+
+    /// The node whose handle is this number.
+    pub(crate) fn node(&self, handle: usize) -> Option<Arc<Node>> {
+        self.nodes.get(std::ptr::without_provenance(handle))
+    }
 }
 
 /// The nodes of a graph in the order of their addition, and its edges. Nodes are handles, as numbers.
@@ -89,11 +122,6 @@ impl Body {
 }
 
 impl Graph {
-    /// An empty graph that belongs to a node.
-    fn child() -> Self {
-        Self { is_child: true, ..Self::default() }
-    }
-
     pub(crate) fn objects(&self) -> MutexGuard<'_, Vec<Hold>> {
         self.objects.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -103,19 +131,19 @@ impl Graph {
     }
 
     /// Adds a node that depends on `before`; `graph` is the handle of this graph. `None` if the handles are used up.
-    pub(crate) fn add(&self, runtime: &Runtime, graph: usize, before: &[usize], operation: Operation) -> Option<usize> {
-        self.add_clone(runtime, graph, before, operation, None)
+    pub(crate) fn add(&self, graphs: &Graphs, graph: usize, before: &[usize], operation: Operation) -> Option<usize> {
+        self.add_clone(graphs, graph, before, operation, None)
     }
 
     fn add_clone(
         &self,
-        runtime: &Runtime,
+        graphs: &Graphs,
         graph: usize,
         before: &[usize],
         operation: Operation,
         origin: Option<usize>,
     ) -> Option<usize> {
-        let node = runtime.nodes.insert(Node { graph, origin, operation: Mutex::new(operation) })?.addr();
+        let node = graphs.nodes.insert(Node { graph, origin, operation: Mutex::new(operation) })?.addr();
         let mut body = self.body();
         body.nodes.push(node);
         body.edges.extend(before.iter().map(|before| (*before, node)));
@@ -123,26 +151,26 @@ impl Graph {
     }
 
     /// The node that was cloned from `origin`.
-    pub(crate) fn clone_of(&self, runtime: &Runtime, origin: usize) -> Option<usize> {
+    pub(crate) fn clone_of(&self, graphs: &Graphs, origin: usize) -> Option<usize> {
         let body = self.body();
-        body.nodes.iter().copied().find(|node| runtime.node(*node).is_some_and(|node| node.origin == Some(origin)))
+        body.nodes.iter().copied().find(|node| graphs.node(*node).is_some_and(|node| node.origin == Some(origin)))
     }
 }
 
 /// Copies a graph and its child graphs; with `is_child`, the copy belongs to a node. `None` if the handles are used up.
-pub(crate) fn copy(runtime: &Runtime, graph: &Graph, is_child: bool) -> Option<usize> {
-    let to = runtime.graphs.insert(if is_child { Graph::child() } else { Graph::default() })?;
-    let (handle, to) = (to.addr(), runtime.graphs.get(to)?);
+pub(crate) fn copy(graphs: &Graphs, graph: &Graph, is_child: bool) -> Option<usize> {
+    let handle = if is_child { graphs.create_child()? } else { graphs.create()? };
+    let to = graphs.graph(handle)?;
     to.objects().extend(graph.objects().iter().cloned());
     let body = graph.body().clone();
     let mut twins = Vec::with_capacity(body.nodes.len());
     for origin in &body.nodes {
-        let operation = runtime.node(*origin)?.operation().clone();
+        let operation = graphs.node(*origin)?.operation().clone();
         let operation = match operation {
-            Operation::Child(child) => Operation::Child(copy(runtime, &*runtime.graph(child)?, true)?),
+            Operation::Child(child) => Operation::Child(copy(graphs, &*graphs.graph(child)?, true)?),
             other => other,
         };
-        twins.push((*origin, to.add_clone(runtime, handle, &[], operation, Some(*origin))?));
+        twins.push((*origin, to.add_clone(graphs, handle, &[], operation, Some(*origin))?));
     }
     let twin = |node: usize| twins.iter().find(|(origin, _)| *origin == node).map(|(_, twin)| *twin);
     to.body().edges = body.edges.iter().filter_map(|(a, b)| Some((twin(*a)?, twin(*b)?))).collect();
@@ -150,34 +178,34 @@ pub(crate) fn copy(runtime: &Runtime, graph: &Graph, is_child: bool) -> Option<u
 }
 
 /// Destroys a graph, its nodes and its child graphs.
-pub(crate) fn destroy(runtime: &Runtime, graph: usize) {
-    let Some(graph) = runtime.graphs.remove(std::ptr::without_provenance(graph)) else { return };
+pub(crate) fn destroy(graphs: &Graphs, graph: usize) {
+    let Some(graph) = graphs.graphs.remove(std::ptr::without_provenance(graph)) else { return };
     // Dropped outside the lock: a destructor may call the program.
     let objects = std::mem::take(&mut *graph.objects());
     drop(objects);
     let nodes = std::mem::take(&mut graph.body().nodes);
-    nodes.into_iter().for_each(|node| end_node(runtime, node));
+    nodes.into_iter().for_each(|node| end_node(graphs, node));
 }
 
 /// Destroys a node that is no longer in its graph.
-pub(crate) fn end_node(runtime: &Runtime, node: usize) {
-    let Some(node) = runtime.nodes.remove(std::ptr::without_provenance(node)) else { return };
+pub(crate) fn end_node(graphs: &Graphs, node: usize) {
+    let Some(node) = graphs.nodes.remove(std::ptr::without_provenance(node)) else { return };
     let child = match &*node.operation() {
         Operation::Child(child) => Some(*child),
         _ => None,
     };
     if let Some(child) = child {
-        destroy(runtime, child);
+        destroy(graphs, child);
     }
 }
 
 /// Returns whether `wanted` selects a node of the graph or of its child graphs.
-pub(crate) fn any(runtime: &Runtime, graph: &Graph, wanted: &dyn Fn(&Operation) -> bool) -> bool {
+pub(crate) fn any(graphs: &Graphs, graph: &Graph, wanted: &dyn Fn(&Operation) -> bool) -> bool {
     let nodes = graph.body().nodes.clone();
-    nodes.into_iter().filter_map(|node| runtime.node(node)).any(|node| {
+    nodes.into_iter().filter_map(|node| graphs.node(node)).any(|node| {
         let operation = node.operation().clone();
         match operation {
-            Operation::Child(child) => runtime.graph(child).is_some_and(|child| any(runtime, &child, wanted)),
+            Operation::Child(child) => graphs.graph(child).is_some_and(|child| any(graphs, &child, wanted)),
             other => wanted(&other),
         }
     })

@@ -1,17 +1,17 @@
 //! User objects: reference-counted data of the program that graphs retain, released by a function of the program.
 
 use std::ffi::c_void;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 
-use crate::runtime::runtime;
+use crate::handles::Handles;
 
 /// The object behind a `hipUserObject_t`.
 pub(crate) struct UserObject {
     data: *mut c_void,
     destroy: unsafe extern "C" fn(*mut c_void),
     count: Mutex<u32>,
-    /// Its own handle, as a number.
-    handle: OnceLock<usize>,
+    /// The table of its handle, and the handle as a number.
+    place: OnceLock<(Weak<Handles<UserObject>>, usize)>,
 }
 
 // SAFETY: HIP gives the pointer to the function on any thread; the program that passes it has to expect that.
@@ -22,12 +22,12 @@ unsafe impl Sync for UserObject {}
 impl UserObject {
     /// Creates an object with `count` references.
     pub(crate) fn new(data: *mut c_void, destroy: unsafe extern "C" fn(*mut c_void), count: u32) -> Self {
-        Self { data, destroy, count: Mutex::new(count), handle: OnceLock::new() }
+        Self { data, destroy, count: Mutex::new(count), place: OnceLock::new() }
     }
 
-    /// Stores the object's handle.
-    pub(crate) fn named(&self, handle: usize) {
-        self.handle.get_or_init(|| handle);
+    /// Stores the object's handle and its table: the object leaves that when it ends.
+    pub(crate) fn named(&self, table: &Arc<Handles<UserObject>>, handle: usize) {
+        self.place.get_or_init(|| (Arc::downgrade(table), handle));
     }
 
     /// Adds references. False if the count would overflow or the object has ended.
@@ -47,8 +47,9 @@ impl UserObject {
         *count = left;
         drop(count);
         if left == 0 {
-            if let (Ok(runtime), Some(handle)) = (runtime(), self.handle.get()) {
-                runtime.objects.remove(std::ptr::without_provenance(*handle));
+            if let Some((table, handle)) = self.place.get().and_then(|(table, handle)| Some((table.upgrade()?, handle)))
+            {
+                table.remove(std::ptr::without_provenance(*handle));
             }
             // SAFETY: HIP requires a function that may be called with this data, on any thread, once. The count stays at 0, since an ended
             // object cannot be retained, so this is the only call.

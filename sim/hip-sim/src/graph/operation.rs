@@ -7,11 +7,11 @@ use amdgpu_sim::ValueKind;
 use hip_sys::rocm_7_2::*;
 
 use super::memory::GraphMemory;
-use crate::api::copy::Copy;
-use crate::api::launch::Prepared;
-use crate::api::memset::Fill;
+use crate::copy::Copy;
+use crate::device::Device;
 use crate::fault::Failure;
-use crate::runtime::Runtime;
+use crate::fill::Fill;
+use crate::launch::Prepared;
 #[cfg(target_os = "linux")]
 use crate::semaphore::Semaphore;
 use crate::signal::Signal;
@@ -124,23 +124,23 @@ unsafe impl<P> Sync for SemaphoreNode<P> {}
 
 impl SignalNode {
     /// Performs the operations in order.
-    pub(crate) fn perform(&self, runtime: &Runtime, device: usize) -> Result<(), Failure> {
-        let goes_on = || runtime.devices[device].carries_on();
-        self.signals.iter().try_for_each(|signal| signal.perform(runtime, goes_on))
+    pub(crate) fn perform(&self, device: &Device) -> Result<(), Failure> {
+        let goes_on = || device.carries_on();
+        self.signals.iter().try_for_each(|signal| signal.perform(device.gpu.memory(), goes_on))
     }
 }
 
 #[cfg(target_os = "linux")]
 impl<P> SemaphoreNode<P> {
     /// Signals all of them.
-    pub(crate) fn signal(&self, runtime: &Runtime, device: usize) -> Result<(), Failure> {
-        runtime.devices[device].carries_on()?;
+    pub(crate) fn signal(&self, device: &Device) -> Result<(), Failure> {
+        device.carries_on()?;
         self.fences.iter().try_for_each(|(semaphore, value)| semaphore.signal(*value))
     }
 
     /// Waits for all of them.
-    pub(crate) fn wait(&self, runtime: &Runtime, device: usize) -> Result<(), Failure> {
-        let goes_on = || runtime.devices[device].carries_on();
+    pub(crate) fn wait(&self, device: &Device) -> Result<(), Failure> {
+        let goes_on = || device.carries_on();
         self.fences.iter().try_for_each(|(semaphore, value)| semaphore.wait(*value, goes_on))
     }
 }
@@ -192,30 +192,5 @@ impl Operation {
             #[cfg(target_os = "linux")]
             Self::WaitSemaphores(_) => hipGraphNodeTypeExtSemaphoreWait,
         }
-    }
-}
-
-/// Performs a node's device operation immediately. Host functions, waits of unlimited duration and events are not
-/// handled here.
-pub(crate) fn perform(runtime: &Runtime, operation: &Operation) -> Result<(), Failure> {
-    match operation {
-        Operation::Kernel(kernel) => kernel.prepared.run(runtime),
-        // SAFETY: HIP requires that the memory which a graph's copies use stays valid, and that the program does not access it in a launch.
-        Operation::Copy(node) => unsafe { node.copy.run(runtime) }.map_err(|error| {
-            Failure::new(hipErrorIllegalAddress, format!("a copy in a graph has not got its memory: {error}"))
-        }),
-        Operation::Fill(node) => node.fill.run(runtime),
-        Operation::Alloc(memory) => memory.map(runtime).map_err(|error| {
-            Failure::new(hipErrorOutOfMemory, format!("{} bytes of a graph cannot be allocated: {error}", memory.size))
-        }),
-        Operation::Empty
-        | Operation::Host(_)
-        | Operation::Child(_)
-        | Operation::Record(_)
-        | Operation::Wait(_)
-        | Operation::Free(_)
-        | Operation::Signals(_) => Ok(()),
-        #[cfg(target_os = "linux")]
-        Operation::SignalSemaphores(_) | Operation::WaitSemaphores(_) => Ok(()),
     }
 }

@@ -6,11 +6,12 @@ use std::sync::Arc;
 use hip_sys::rocm_7_2::*;
 
 use super::handles::{handle, node_of};
-use crate::api::copy::{Copy, Shape, cuboid, ensure_kind};
-use crate::api::launch::{Launch, Prepared};
-use crate::api::memset::Fill;
+use crate::api::copy::{cuboid, ensure_kind};
 use crate::api::{hip_functions, put};
+use crate::copy::{Copy, Shape};
+use crate::fill::Fill;
 use crate::graph::{CopyNode, FillNode, HostCall, KernelNode, Operation};
+use crate::launch::{Launch, Prepared};
 use crate::runtime::{Runtime, runtime};
 use crate::status::{Outcome, Refusal, ensure};
 

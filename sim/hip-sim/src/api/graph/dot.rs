@@ -56,7 +56,7 @@ fn draw(runtime: &Runtime, graph: &Graph, name: &str, verbose: bool, out: &mut S
     let _ = writeln!(out, "subgraph \"cluster_{name}\" {{\nlabel=\"{name}\"");
     let mut children = Vec::new();
     for (at, node) in body.nodes.iter().enumerate() {
-        let Some(node) = runtime.node(*node) else { continue };
+        let Some(node) = runtime.graphs.node(*node) else { continue };
         let operation = node.operation().clone();
         let _ =
             writeln!(out, "\"{name}_node_{at}\" [shape=\"rectangle\" label=\"{at}\\n{}\"]", label(&operation, verbose));
@@ -69,7 +69,7 @@ fn draw(runtime: &Runtime, graph: &Graph, name: &str, verbose: bool, out: &mut S
     }
     let _ = writeln!(out, "}}");
     for (at, child) in children {
-        if let Some(child) = runtime.graph(child) {
+        if let Some(child) = runtime.graphs.graph(child) {
             draw(runtime, &child, &format!("{name}_{at}"), verbose, out);
         }
     }

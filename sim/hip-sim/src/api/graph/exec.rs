@@ -28,8 +28,8 @@ pub(super) unsafe fn instantiate(to: *mut hipGraphExec_t, graph: hipGraph_t, fla
     let runtime = runtime()?;
     ensure(!to.is_null() && flags & !KNOWN_FLAGS == 0, hipErrorInvalidValue)?;
     let graph = graph_of(runtime, graph)?;
-    let exec = Exec::new(runtime, &graph, flags)?;
-    if graph::any(runtime, &graph, &|operation| matches!(operation, Operation::Alloc(_) | Operation::Free(_))) {
+    let exec = Exec::new(&runtime.graphs, &graph, flags)?;
+    if graph::any(&runtime.graphs, &graph, &|operation| matches!(operation, Operation::Alloc(_) | Operation::Free(_))) {
         // The addresses belong to the nodes, so only one executable graph can have memory there.
         ensure(!graph.instantiated.swap(true, Ordering::AcqRel), hipErrorNotSupported)?;
     }
@@ -77,7 +77,7 @@ hip_functions! {
     fn hipGraphExecDestroy(exec: hipGraphExec_t) {
         let runtime = runtime()?;
         // Queued launches keep running.
-        runtime.execs.remove(exec.cast()).ok_or(hipErrorInvalidValue)?.settle(runtime);
+        runtime.execs.remove(exec.cast()).ok_or(hipErrorInvalidValue)?.settle(&runtime.scheduler);
         Ok(())
     }
 
@@ -86,9 +86,9 @@ hip_functions! {
         let exec = exec_of(runtime, exec)?;
         let target = runtime.live_target(stream)?;
         if runtime.captures.is_captured(target.queue) {
-            let child = exec.to_graph(runtime).ok_or(hipErrorOutOfMemory)?;
-            return runtime.captures.add(runtime, target.queue, Operation::Child(child)).inspect_err(|_| {
-                graph::destroy(runtime, child);
+            let child = exec.to_graph(&runtime.graphs).ok_or(hipErrorOutOfMemory)?;
+            return runtime.captures.add(&runtime.graphs, target.queue, Operation::Child(child)).inspect_err(|_| {
+                graph::destroy(&runtime.graphs, child);
             });
         }
         exec.launch(runtime, &target, exec.flags & AUTO_FREE != 0)
@@ -108,7 +108,7 @@ hip_functions! {
         let exec = exec_of(runtime, exec)?;
         ensure(!node.is_null() && !result.is_null(), hipErrorInvalidValue)?;
         let graph = graph_of(runtime, graph)?;
-        let (status, at) = match exec.update(runtime, &graph) {
+        let (status, at) = match exec.update(&runtime.graphs, &graph) {
             Ok(()) => (hipGraphExecUpdateSuccess, 0),
             Err(Mismatch::Topology) => (hipGraphExecUpdateErrorTopologyChanged, 0),
             Err(Mismatch::Kind { node }) => (hipGraphExecUpdateErrorNodeTypeChanged, node),
@@ -183,7 +183,7 @@ hip_functions! {
         let exec = exec_of(runtime, exec)?;
         node_of(runtime, node)?;
         let child = graph_of(runtime, child)?;
-        match exec.update_child(runtime, node.addr(), &child) {
+        match exec.update_child(&runtime.graphs, node.addr(), &child) {
             Some(Ok(())) => Ok(()),
             Some(Err(_)) => Err(hipErrorUnknown.into()),
             None => Err(hipErrorInvalidValue.into()),

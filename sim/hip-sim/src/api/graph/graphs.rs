@@ -6,7 +6,7 @@ use hip_sys::rocm_7_2::*;
 
 use super::handles::{graph_of, handle, node_of};
 use crate::api::{hip_functions, put};
-use crate::graph::{self, Graph, Operation};
+use crate::graph::{self, Operation};
 use crate::runtime::{Runtime, runtime};
 use crate::status::{Outcome, Refusal, ensure};
 
@@ -60,13 +60,13 @@ hip_functions! {
     fn hipGraphCreate(to: *mut hipGraph_t, flags: c_uint) {
         let runtime = runtime()?;
         ensure(!to.is_null() && flags == 0, hipErrorInvalidValue)?;
-        put(to, runtime.graphs.insert(Graph::default()).ok_or(hipErrorOutOfMemory)?.cast())
+        put(to, handle(runtime.graphs.create().ok_or(hipErrorOutOfMemory)?))
     }
 
     fn hipGraphDestroy(graph: hipGraph_t) {
         let runtime = runtime()?;
         ensure(!graph_of(runtime, graph)?.is_child, hipErrorInvalidValue)?;
-        graph::destroy(runtime, graph.addr());
+        graph::destroy(&runtime.graphs, graph.addr());
         Ok(())
     }
 
@@ -75,14 +75,14 @@ hip_functions! {
         ensure(!to.is_null(), hipErrorInvalidValue)?;
         let from = graph_of(runtime, graph)?;
         let allocates = |operation: &Operation| matches!(operation, Operation::Alloc(_) | Operation::Free(_));
-        ensure(!graph::any(runtime, &from, &allocates), hipErrorNotSupported)?;
-        put(to, handle(graph::copy(runtime, &from, false).ok_or(hipErrorOutOfMemory)?))
+        ensure(!graph::any(&runtime.graphs, &from, &allocates), hipErrorNotSupported)?;
+        put(to, handle(graph::copy(&runtime.graphs, &from, false).ok_or(hipErrorOutOfMemory)?))
     }
 
     fn hipGraphNodeFindInClone(to: *mut hipGraphNode_t, node: hipGraphNode_t, clone: hipGraph_t) {
         let runtime = runtime()?;
         ensure(!to.is_null() && !node.is_null(), hipErrorInvalidValue)?;
-        let found = graph_of(runtime, clone)?.clone_of(runtime, node.addr());
+        let found = graph_of(runtime, clone)?.clone_of(&runtime.graphs, node.addr());
         put(to, handle(found.ok_or(hipErrorInvalidValue)?))
     }
 
@@ -109,14 +109,14 @@ hip_functions! {
 
     fn hipGraphNodeGetDependencies(node: hipGraphNode_t, nodes: *mut hipGraphNode_t, count: *mut usize) {
         let runtime = runtime()?;
-        let graph = runtime.graph(node_of(runtime, node)?.graph).ok_or(hipErrorInvalidValue)?;
+        let graph = runtime.graphs.graph(node_of(runtime, node)?.graph).ok_or(hipErrorInvalidValue)?;
         let before: Vec<usize> = graph.body().before(node.addr()).collect();
         tell_nodes(&before, nodes, count)
     }
 
     fn hipGraphNodeGetDependentNodes(node: hipGraphNode_t, nodes: *mut hipGraphNode_t, count: *mut usize) {
         let runtime = runtime()?;
-        let graph = runtime.graph(node_of(runtime, node)?.graph).ok_or(hipErrorInvalidValue)?;
+        let graph = runtime.graphs.graph(node_of(runtime, node)?.graph).ok_or(hipErrorInvalidValue)?;
         let after: Vec<usize> = graph.body().after(node.addr()).collect();
         tell_nodes(&after, nodes, count)
     }
@@ -159,13 +159,13 @@ hip_functions! {
         let of = node_of(runtime, node)?;
         let allocates = matches!(&*of.operation(), Operation::Alloc(_) | Operation::Free(_));
         ensure(!allocates, hipErrorNotSupported)?;
-        let graph = runtime.graph(of.graph).ok_or(hipErrorInvalidValue)?;
+        let graph = runtime.graphs.graph(of.graph).ok_or(hipErrorInvalidValue)?;
         {
             let mut body = graph.body();
             body.nodes.retain(|other| *other != node.addr());
             body.edges.retain(|(from, to)| *from != node.addr() && *to != node.addr());
         }
-        graph::end_node(runtime, node.addr());
+        graph::end_node(&runtime.graphs, node.addr());
         Ok(())
     }
 }

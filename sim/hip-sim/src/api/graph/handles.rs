@@ -9,11 +9,11 @@ use crate::runtime::Runtime;
 use crate::status::{Refusal, ensure};
 
 pub(super) fn graph_of(runtime: &Runtime, handle: hipGraph_t) -> Result<Arc<Graph>, Refusal> {
-    runtime.graphs.get(handle.cast()).ok_or_else(|| hipErrorInvalidValue.into())
+    runtime.graphs.graph(handle.addr()).ok_or_else(|| hipErrorInvalidValue.into())
 }
 
 pub(super) fn node_of(runtime: &Runtime, handle: hipGraphNode_t) -> Result<Arc<Node>, Refusal> {
-    runtime.nodes.get(handle.cast()).ok_or_else(|| hipErrorInvalidValue.into())
+    runtime.graphs.node(handle.addr()).ok_or_else(|| hipErrorInvalidValue.into())
 }
 
 /// Converts a number to a handle.

@@ -9,7 +9,7 @@ use hip_sys::rocm_7_2::*;
 use super::handles::node_of;
 use super::node::add;
 use crate::api::{hip_functions, put};
-use crate::graph::{GraphMemory, Operation};
+use crate::graph::Operation;
 use crate::runtime::{Runtime, runtime};
 use crate::status::{Refusal, ensure};
 
@@ -20,7 +20,7 @@ pub(super) fn alloc(runtime: &Runtime, parameters: &mut hipMemAllocNodeParams) -
     let is_device = pool.location.type_ == hipMemLocationTypeDevice;
     ensure(is_pinned && is_device && parameters.bytesize > 0, hipErrorInvalidValue)?;
     let device = runtime.device(pool.location.id).map_err(|_| hipErrorInvalidValue)?;
-    let memory = GraphMemory::reserve(runtime, device.ordinal, parameters.bytesize as u64);
+    let memory = runtime.graph_memory.reserve(device, parameters.bytesize as u64);
     let memory = memory.map_err(|error| Refusal::new(hipErrorOutOfMemory, error.to_string()))?;
     parameters.dptr = std::ptr::with_exposed_provenance_mut(memory.base as usize);
     Ok(Operation::Alloc(memory))

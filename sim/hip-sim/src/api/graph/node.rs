@@ -28,7 +28,7 @@ pub(super) unsafe fn add(
     // SAFETY: as the caller vouches.
     let before = unsafe { nodes_from(runtime, graph, before, count) }?;
     let operation = make(runtime)?;
-    let node = of.add(runtime, graph.addr(), &before, operation).ok_or(hipErrorOutOfMemory)?;
+    let node = of.add(&runtime.graphs, graph.addr(), &before, operation).ok_or(hipErrorOutOfMemory)?;
     // SAFETY: not null, hence valid, as the caller vouches.
     unsafe { to.write(handle(node)) };
     Ok(())
@@ -39,7 +39,7 @@ pub(super) fn child_of(runtime: &Runtime, graph: hipGraph_t, child: hipGraph_t) 
     // A graph cannot contain itself.
     ensure(child.addr() != graph.addr(), hipErrorInvalidValue)?;
     let child = graph_of(runtime, child)?;
-    Ok(Operation::Child(graph::copy(runtime, &child, true).ok_or(hipErrorOutOfMemory)?))
+    Ok(Operation::Child(graph::copy(&runtime.graphs, &child, true).ok_or(hipErrorOutOfMemory)?))
 }
 
 hip_functions! {

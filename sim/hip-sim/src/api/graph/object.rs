@@ -32,7 +32,7 @@ hip_functions! {
         ensure(!to.is_null() && flags == NO_SYNC && count > 0 && count <= MOST, hipErrorInvalidValue)?;
         let handle = runtime.objects.insert(UserObject::new(data, destroy, count)).ok_or(hipErrorOutOfMemory)?;
         if let Some(object) = runtime.objects.get(handle) {
-            object.named(handle.addr());
+            object.named(&runtime.objects, handle.addr());
         }
         put(to, handle.cast())
     }
