@@ -11,7 +11,7 @@ use std::thread::ThreadId;
 
 use hip_sys::rocm_7_2::*;
 
-use crate::graph::{self, Graphs, Operation};
+use crate::graph::{Graphs, Operation};
 use crate::queue::{QueueKey, this_thread};
 use crate::status::{Outcome, Refusal, ensure};
 use crate::target::Target;
@@ -195,7 +195,7 @@ impl Captures {
             let graph = capture.graph.take().filter(|_| !capture.is_given);
             drop(state);
             if let Some(graph) = graph {
-                graph::destroy(graphs, graph);
+                graphs.destroy(graph);
             }
             return Err(hipErrorStreamCaptureUnjoined.into());
         }
@@ -379,7 +379,7 @@ impl Captures {
 /// Destroys the graph of a failed capture, unless the program owns it.
 fn discard(graphs: &Graphs, capture: Option<Capture>) {
     if let Some(graph) = capture.filter(|capture| !capture.is_given).and_then(|capture| capture.graph) {
-        graph::destroy(graphs, graph);
+        graphs.destroy(graph);
     }
 }
 

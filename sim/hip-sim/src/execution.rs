@@ -68,7 +68,8 @@ impl Context {
         self.lock().is_destroyed
     }
 
-    /// Opens a queue for a new stream on its device. Its work waits for every point that the context was told to wait for.
+    /// Opens a queue for a new stream, unless the context's device is lost. Its work waits for every point that the
+    /// context was told to wait for.
     pub(crate) fn open_queue(
         &self,
         scheduler: &Arc<Scheduler>,

@@ -91,6 +91,7 @@
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
+mod allocation;
 mod api;
 mod array;
 mod capture;

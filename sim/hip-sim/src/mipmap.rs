@@ -5,7 +5,7 @@ use std::ffi::c_void;
 use amdgpu_sim::image::{Kind, Layout};
 use hip_sys::rocm_7_2::{hipErrorInvalidValue, hipErrorOutOfMemory};
 
-use crate::api::memory::{allocate, make_room};
+use crate::allocation::{allocate, make_room};
 use crate::array::{Array, Channels, MipmappedArray, shape};
 use crate::device::Device;
 use crate::runtime::Runtime;

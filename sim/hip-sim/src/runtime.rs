@@ -61,7 +61,7 @@ pub(crate) struct Runtime {
     pub(crate) descriptors: Handles<Descriptor>,
     /// The handles of the devices' primary contexts, as pairs of numbers.
     pub(crate) primary_contexts: Mutex<Vec<(usize, usize)>>,
-    pub(crate) memory: Arc<AddressMap>,
+    pub(crate) blocks: Arc<AddressMap>,
     pub(crate) placements: Placements,
     pub(crate) virtual_memory: VirtualMemory,
     pub(crate) arrays: Handles<Array>,
@@ -89,8 +89,8 @@ pub(crate) fn runtime() -> Result<&'static Runtime, Refusal> {
             if let Some(path) = settings.profile {
                 request_profile(path, gpus.clone());
             }
-            let memory = Arc::new(AddressMap::default());
-            let graph_memory = MemoryUse::new(Arc::clone(&gpus[0]), Arc::clone(&memory));
+            let blocks = Arc::new(AddressMap::default());
+            let graph_memory = MemoryUse::new(Arc::clone(&gpus[0]), Arc::clone(&blocks));
             let pools = Handles::new(Kind::Pool);
             let devices = gpus
                 .into_iter()
@@ -121,7 +121,7 @@ pub(crate) fn runtime() -> Result<&'static Runtime, Refusal> {
                 contexts: Handles::new(Kind::ExecutionContext),
                 descriptors: Handles::new(Kind::ResourceDescriptor),
                 primary_contexts: Mutex::default(),
-                memory,
+                blocks,
                 placements: Placements::default(),
                 virtual_memory,
                 arrays: Handles::new(Kind::Array),

@@ -219,7 +219,8 @@ impl VirtualMemory {
         Ok(std::ptr::without_provenance_mut(handle))
     }
 
-    /// Maps memory to reserved addresses. For memory of the host, the current device is noted. No device can access it until [`allow`](Self::allow) grants that.
+    /// Maps memory to reserved addresses. No device can access it until [`allow`](Self::allow) grants that. A mapping of
+    /// the host's memory belongs to the current device.
     pub(crate) fn map(
         &self,
         memory: &Memory,
@@ -239,7 +240,7 @@ impl VirtualMemory {
         places.mapped.insert(base, Mapping { size, handle: handle.addr() });
         self.change(&mut places, handle.addr(), |uses| uses.mapped += 1);
         self.count(&backing, size, true);
-        let device = backing.device.unwrap_or_else(|| current.ordinal);
+        let device = backing.device.unwrap_or(current.ordinal);
         let kind = Kind::Mapped { on_host: backing.device.is_none() };
         blocks.insert(Block { base, size, kind, device, flags: 0, freeing: false, share: None });
         Ok(())

@@ -6,8 +6,8 @@ use amdgpu_sim::image::Layout;
 use hip_sys::rocm_7_2::*;
 
 use super::copy::copy;
-use super::memory::{allocate, make_room, pointer};
 use super::{hip_functions, put, put_if_wanted};
+use crate::allocation::{allocate, free, make_room, pointer};
 use crate::array::{Array, Channels, shape};
 use crate::copy::{Shape, Side};
 use crate::runtime::runtime;
@@ -56,7 +56,7 @@ fn destroy(handle: hipArray_t) -> Outcome {
     runtime.drain(Some(array.device));
     // Another thread may have freed it first.
     let array = runtime.arrays.remove(handle.cast()).ok_or(hipErrorInvalidHandle)?;
-    super::memory::free(pointer(array.base))
+    free(pointer(array.base))
 }
 
 impl Array {

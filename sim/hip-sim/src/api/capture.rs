@@ -7,7 +7,6 @@ use hip_sys::rocm_7_2::*;
 use super::graph::{handle, nodes_from};
 use super::{hip_functions, put, put_if_wanted};
 use crate::capture;
-use crate::graph;
 use crate::runtime::{Runtime, runtime};
 use crate::status::{Outcome, Refusal, ensure};
 use crate::target::Target;
@@ -70,7 +69,7 @@ hip_functions! {
         let ended = runtime.captures.end(&runtime.graphs, runtime.target(stream)?.queue);
         match ended {
             Ok(ended) if graph.is_null() => {
-                graph::destroy(&runtime.graphs, ended);
+                runtime.graphs.destroy(ended);
                 Ok(())
             }
             Ok(ended) => put(graph, handle(ended)),

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use hip_sys::rocm_7_2::*;
 
 use super::hip_functions;
-use super::memory::{ensure_room, find};
+use crate::allocation::{ensure_room, find};
 use crate::array::Array;
 use crate::copy::{Copy, End, Shape, Side, Strides};
 use crate::fault::Failure;

@@ -5,8 +5,8 @@ use std::sync::atomic::Ordering;
 
 use hip_sys::rocm_7_2::*;
 
-use super::memory::release;
 use super::{hip_functions, put, put_if_wanted};
+use crate::allocation::release;
 use crate::device::{Device, STACK};
 use crate::pool::Pool;
 use crate::properties::{PCI_DOMAIN, R0000, R0600, device_name};
@@ -277,7 +277,7 @@ hip_functions! {
 /// current access. False if nothing changes.
 fn change_access(runtime: &Runtime, device: &Device, peer: &Device, allowed: bool) -> bool {
     runtime.drain(Some(device.ordinal));
-    runtime.peers.change(&runtime.devices, &runtime.memory, device, peer, allowed)
+    runtime.peers.change(&runtime.devices, &runtime.blocks, device, peer, allowed)
 }
 
 /// A device's primary context as a handle: its number, which is never dereferenced.
@@ -297,11 +297,11 @@ fn reset(runtime: &Runtime, ordinal: usize) {
     runtime.events.remove_where(|event| event.device == ordinal);
     runtime.functions.remove_where(|function| function.device == ordinal);
     runtime.modules.remove_where(|module| module.device == ordinal);
-    runtime.virtual_memory.reset(runtime.memory(), &runtime.memory, ordinal);
+    runtime.virtual_memory.reset(runtime.memory(), &runtime.blocks, ordinal);
     runtime.images.reset(runtime.memory(), ordinal);
     runtime.arrays.remove_where(|array| array.device == ordinal);
     runtime.mipmaps.remove_where(|array| array.device == ordinal);
-    for block in runtime.memory.remove_device(ordinal) {
+    for block in runtime.blocks.remove_device(ordinal) {
         if let Some(pool) = block.share.and_then(|share| runtime.pool(share.pool)) {
             pool.freed(block.size);
         }

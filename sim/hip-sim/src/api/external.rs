@@ -9,8 +9,8 @@ use std::sync::Arc;
 use amdgpu_sim::AllocKind;
 use hip_sys::rocm_7_2::*;
 
-use super::memory::{make_room, pointer};
 use super::{hip_functions, put};
+use crate::allocation::{make_room, pointer};
 use crate::external_memory::ExternalMemory;
 use crate::graph::{Operation, SemaphoreNode};
 use crate::memory::{Block, Kind};
@@ -57,7 +57,7 @@ fn map(runtime: &Runtime, memory: &ExternalMemory, offset: u64, size: u64) -> Re
         runtime.memory().attach(&memory.physical, AllocKind::Device, access.rights(&runtime.devices, device));
     let start = attached.map_err(|error| Refusal::new(hipErrorOutOfMemory, error.to_string()))?;
     let (base, kind, device) = (start + offset, Kind::Imported { offset }, device.ordinal);
-    runtime.memory.insert(Block { base, size, kind, device, flags: 0, freeing: false, share: None });
+    runtime.blocks.insert(Block { base, size, kind, device, flags: 0, freeing: false, share: None });
     Ok(pointer(base))
 }
 

@@ -7,8 +7,8 @@ use amdgpu_sim::{Agent, AllocKind, MemoryError, PAGE, Physical};
 use hip_sys::rocm_7_2::*;
 
 use super::event::INTERPROCESS;
-use super::memory::{address, pointer, release};
 use super::{hip_functions, put};
+use crate::allocation::{address, make_room, pointer, release};
 use crate::event::Event;
 use crate::ipc::{Handle, WORDS, What};
 use crate::memory::{Block, Kind};
@@ -21,7 +21,7 @@ const LAZY_PEER_ACCESS: c_uint = 1;
 
 /// Creates a handle for the `hipMalloc` memory that contains `at`.
 fn share(runtime: &Runtime, at: u64) -> Result<Handle, Refusal> {
-    let block = runtime.memory.find(at).filter(|block| block.kind == Kind::Device && block.share.is_none());
+    let block = runtime.blocks.find(at).filter(|block| block.kind == Kind::Device && block.share.is_none());
     let block = block.ok_or_else(|| {
         Refusal::new(hipErrorInvalidValue, format!("{at:#x} is not in live memory of hipMalloc's, of this process"))
     })?;
@@ -55,12 +55,12 @@ fn open(runtime: &Runtime, handle: &Handle) -> Result<u64, Refusal> {
     let device = runtime.live_current()?;
     let physical = import(runtime, handle, Some(device.gpu.agent()))?;
     ensure(offset < size && size <= physical.size(), hipErrorInvalidValue)?;
-    super::memory::make_room(runtime, device, physical.size());
+    make_room(runtime, device, physical.size());
     let access = runtime.peers.hold();
     let attached = runtime.memory().attach(&physical, AllocKind::Device, access.rights(&runtime.devices, device));
     let base = attached.map_err(|error| Refusal::new(hipErrorOutOfMemory, error.to_string()))?;
     let (kind, device) = (Kind::Opened, device.ordinal);
-    runtime.memory.insert(Block { base, size, kind, device, flags: 0, freeing: false, share: None });
+    runtime.blocks.insert(Block { base, size, kind, device, flags: 0, freeing: false, share: None });
     Ok(base + offset)
 }
 
@@ -81,10 +81,10 @@ hip_functions! {
     fn hipIpcCloseMemHandle(ptr: *mut c_void) {
         let runtime = runtime()?;
         let opened = |block: &Block| block.kind == Kind::Opened;
-        let block = runtime.memory.find(address(ptr)).filter(opened).ok_or(hipErrorInvalidValue)?;
+        let block = runtime.blocks.find(address(ptr)).filter(opened).ok_or(hipErrorInvalidValue)?;
         runtime.drain(None);
         // Another thread may have closed it first.
-        let block = runtime.memory.remove(block.base, opened).ok_or(hipErrorInvalidValue)?;
+        let block = runtime.blocks.remove(block.base, opened).ok_or(hipErrorInvalidValue)?;
         release(runtime, &block);
         Ok(())
     }

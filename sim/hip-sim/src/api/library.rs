@@ -6,9 +6,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use amdgpu_sim::{CodeObject, KernelInfo, KernelKind, ValueKind, bundle};
 use hip_sys::rocm_7_2::*;
 
-use super::memory::{free_managed, managed};
 use super::module::{attribute, name_of, status_of};
 use super::{hip_functions, put, put_if_wanted};
+use crate::allocation::{free_managed, managed};
 use crate::device::Device;
 use crate::image;
 use crate::library::{Library, LibraryKernel};
@@ -114,7 +114,7 @@ pub(crate) fn reset(runtime: &Runtime, device: usize) {
     for library in runtime.libraries.values() {
         let mut made = library.lock();
         made.modules.retain(|(ordinal, _)| *ordinal != device);
-        made.managed.forget_dead(&runtime.memory);
+        made.managed.forget_dead(&runtime.blocks);
     }
 }
 

@@ -55,7 +55,7 @@ fn known(runtime: &Runtime, place: c_int) -> Result<c_int, Refusal> {
 fn range(runtime: &Runtime, start: *const c_void, bytes: usize) -> Result<(u64, u64), Refusal> {
     let start = start.expose_provenance() as u64;
     let refused = |text: String| Refusal::new(hipErrorInvalidValue, text);
-    let block = runtime.memory.find(start).filter(|block| block.kind == Kind::Managed);
+    let block = runtime.blocks.find(start).filter(|block| block.kind == Kind::Managed);
     let block = block.ok_or_else(|| refused(format!("{start:#x} is not in live managed memory")))?;
     if bytes == 0 || bytes as u64 > block.left(start) {
         return Err(refused(format!(
@@ -256,7 +256,7 @@ hip_functions! {
         let runtime = runtime()?;
         ensure([hipMemAttachGlobal, hipMemAttachHost, hipMemAttachSingle].contains(&flags), hipErrorInvalidValue)?;
         let at = start.expose_provenance() as u64;
-        let block = runtime.memory.find(at).ok_or_else(|| {
+        let block = runtime.blocks.find(at).ok_or_else(|| {
             Refusal::new(hipErrorInvalidValue, format!("{at:#x} is not in live memory of HIP's"))
         })?;
         // The size must be that of the whole allocation, or 0 for the same.

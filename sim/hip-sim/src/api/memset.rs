@@ -6,7 +6,7 @@ use hip_sys::rocm_7_2::*;
 
 use super::copy::{enqueue, refuse_captured};
 use super::hip_functions;
-use super::memory::{ensure_room, find};
+use crate::allocation::{ensure_room, find};
 use crate::fill::Fill;
 use crate::graph::{FillNode, Operation};
 use crate::queue::Work;

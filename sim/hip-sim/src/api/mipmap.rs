@@ -6,8 +6,8 @@ use std::sync::Arc;
 use hip_sys::rocm_7_2::*;
 
 use super::graph::handle;
-use super::memory::{free, pointer};
 use super::{hip_functions, put};
+use crate::allocation::{free, pointer};
 use crate::array::{Channels, MipmappedArray};
 use crate::runtime::{Runtime, runtime};
 use crate::status::{Outcome, Refusal, ensure};

@@ -6,8 +6,8 @@ use std::sync::{Mutex, PoisonError};
 use amdgpu_sim::{CodeObject, KernelInfo, KernelKind, LoadError, bundle};
 use hip_sys::rocm_7_2::*;
 
-use super::memory::{free_managed, managed};
 use super::{hip_functions, put, put_if_wanted};
+use crate::allocation::{free_managed, managed};
 use crate::fault::{self, Failure};
 use crate::image;
 use crate::launch::{Launch, Prepared};

@@ -9,8 +9,8 @@ use std::sync::atomic::Ordering;
 
 use hip_sys::rocm_7_2::*;
 
-use super::memory::{address, allocate, make_room, pointer, release};
 use super::{hip_functions, put};
+use crate::allocation::{address, allocate, make_room, pointer, release};
 use crate::device::Device;
 use crate::graph::Operation;
 use crate::pool::Pool;
@@ -92,14 +92,14 @@ pub(crate) fn free_async(runtime: &'static Runtime, ptr: *mut c_void, stream: hi
         runtime.scheduler.submit(target.queue, work, &[]).ok_or(hipErrorInvalidHandle)?;
         return Ok(());
     }
-    let block = runtime.memory.begin_free(base).ok_or(hipErrorInvalidValue)?;
+    let block = runtime.blocks.begin_free(base).ok_or(hipErrorInvalidValue)?;
     if let Some(pool) = block.share.and_then(|share| runtime.pool(share.pool)) {
         pool.freed(block.size);
     }
     let work = Work::Always(Box::new(move || {
         // The runtime exists, since it runs this work.
         if let Ok(runtime) = crate::runtime::runtime() {
-            if runtime.memory.remove(base, |block| block.freeing).is_some() {
+            if runtime.blocks.remove(base, |block| block.freeing).is_some() {
                 release(runtime, &block);
             }
         }
@@ -261,7 +261,7 @@ hip_functions! {
                 continue;
             }
             of.admit(device.gpu.agent(), read, write);
-            for block in runtime.memory.all(|block| block.share.is_some_and(|share| share.pool == pool.addr())) {
+            for block in runtime.blocks.all(|block| block.share.is_some_and(|share| share.pool == pool.addr())) {
                 let rights = runtime.memory().find(block.base).map(|found| found.rights);
                 if let Some(rights) = rights {
                     // An allocation that is freed concurrently needs no rights any more.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use hip_sys::rocm_7_2::*;
 
 use super::hip_functions;
-use super::memory::{address, ensure_room, find};
+use crate::allocation::{address, ensure_room, find};
 use crate::graph::{SignalNode, SignalParameters};
 use crate::memory::Kind;
 use crate::queue::Work;

@@ -8,9 +8,9 @@ use amdgpu_sim::image::{AddressMode, IMAGE_WORDS, ImageError, Kind, Layout, Samp
 use hip_sys::rocm_7_2::*;
 
 use super::graph::handle;
-use super::memory::{address, ensure_room, find, pointer};
 use super::mipmap::mipmap_of;
 use super::{hip_functions, put};
+use crate::allocation::{address, ensure_room, find, pointer};
 use crate::array::{Channels, FACES};
 use crate::images::Object;
 use crate::properties::PITCH_ALIGN;

@@ -7,8 +7,8 @@ use std::ffi::{c_int, c_ulonglong, c_void};
 use amdgpu_sim::PAGE;
 use hip_sys::rocm_7_2::*;
 
-use super::memory::{address, make_room, pointer};
 use super::{hip_functions, put};
+use crate::allocation::{address, make_room, pointer};
 use crate::device::Device;
 use crate::runtime::{Runtime, runtime};
 use crate::status::{Outcome, Refusal, ensure};
@@ -131,7 +131,7 @@ hip_functions! {
         // HIP documents that the offset must be zero.
         ensure(!ptr.is_null() && size > 0 && offset == 0 && flags == 0, hipErrorInvalidValue)?;
         runtime.virtual_memory.map(
-            runtime.memory(), &runtime.memory, runtime.current(), (address(ptr), size as u64), handle.cast(),
+            runtime.memory(), &runtime.blocks, runtime.current(), (address(ptr), size as u64), handle.cast(),
         )
     }
 
@@ -140,7 +140,7 @@ hip_functions! {
         ensure(!ptr.is_null() && size > 0, hipErrorInvalidValue)?;
         // Queued work may use the mapping.
         runtime.drain(None);
-        runtime.virtual_memory.unmap(runtime.memory(), &runtime.memory, address(ptr), size as u64)
+        runtime.virtual_memory.unmap(runtime.memory(), &runtime.blocks, address(ptr), size as u64)
     }
 
     fn hipMemSetAccess(ptr: *mut c_void, size: usize, descriptions: *const hipMemAccessDesc, count: usize) {

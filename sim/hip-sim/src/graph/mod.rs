@@ -61,6 +61,61 @@ impl Graphs {
     pub(crate) fn node(&self, handle: usize) -> Option<Arc<Node>> {
         self.nodes.get(std::ptr::without_provenance(handle))
     }
+
+    /// Copies a graph and its child graphs; with `is_child`, the copy belongs to a node. `None` if the handles are used
+    /// up.
+    pub(crate) fn copy(&self, graph: &Graph, is_child: bool) -> Option<usize> {
+        let handle = if is_child { self.create_child()? } else { self.create()? };
+        let to = self.graph(handle)?;
+        to.objects().extend(graph.objects().iter().cloned());
+        let body = graph.body().clone();
+        let mut twins = Vec::with_capacity(body.nodes.len());
+        for origin in &body.nodes {
+            let operation = self.node(*origin)?.operation().clone();
+            let operation = match operation {
+                Operation::Child(child) => Operation::Child(self.copy(&*self.graph(child)?, true)?),
+                other => other,
+            };
+            twins.push((*origin, to.add_clone(self, handle, &[], operation, Some(*origin))?));
+        }
+        let twin = |node: usize| twins.iter().find(|(origin, _)| *origin == node).map(|(_, twin)| *twin);
+        to.body().edges = body.edges.iter().filter_map(|(a, b)| Some((twin(*a)?, twin(*b)?))).collect();
+        Some(handle)
+    }
+
+    /// Destroys a graph, its nodes and its child graphs.
+    pub(crate) fn destroy(&self, graph: usize) {
+        let Some(graph) = self.graphs.remove(std::ptr::without_provenance(graph)) else { return };
+        // Dropped outside the lock: a destructor may call the program.
+        let objects = std::mem::take(&mut *graph.objects());
+        drop(objects);
+        let nodes = std::mem::take(&mut graph.body().nodes);
+        nodes.into_iter().for_each(|node| self.end_node(node));
+    }
+
+    /// Destroys a node that is no longer in its graph.
+    pub(crate) fn end_node(&self, node: usize) {
+        let Some(node) = self.nodes.remove(std::ptr::without_provenance(node)) else { return };
+        let child = match &*node.operation() {
+            Operation::Child(child) => Some(*child),
+            _ => None,
+        };
+        if let Some(child) = child {
+            self.destroy(child);
+        }
+    }
+
+    /// Returns whether `wanted` selects a node of the graph or of its child graphs.
+    pub(crate) fn any(&self, graph: &Graph, wanted: &dyn Fn(&Operation) -> bool) -> bool {
+        let nodes = graph.body().nodes.clone();
+        nodes.into_iter().filter_map(|node| self.node(node)).any(|node| {
+            let operation = node.operation().clone();
+            match operation {
+                Operation::Child(child) => self.graph(child).is_some_and(|child| self.any(&child, wanted)),
+                other => wanted(&other),
+            }
+        })
+    }
 }
 
 /// The nodes of a graph in the order of their addition, and its edges. Nodes are handles, as numbers.
@@ -155,60 +210,6 @@ impl Graph {
         let body = self.body();
         body.nodes.iter().copied().find(|node| graphs.node(*node).is_some_and(|node| node.origin == Some(origin)))
     }
-}
-
-/// Copies a graph and its child graphs; with `is_child`, the copy belongs to a node. `None` if the handles are used up.
-pub(crate) fn copy(graphs: &Graphs, graph: &Graph, is_child: bool) -> Option<usize> {
-    let handle = if is_child { graphs.create_child()? } else { graphs.create()? };
-    let to = graphs.graph(handle)?;
-    to.objects().extend(graph.objects().iter().cloned());
-    let body = graph.body().clone();
-    let mut twins = Vec::with_capacity(body.nodes.len());
-    for origin in &body.nodes {
-        let operation = graphs.node(*origin)?.operation().clone();
-        let operation = match operation {
-            Operation::Child(child) => Operation::Child(copy(graphs, &*graphs.graph(child)?, true)?),
-            other => other,
-        };
-        twins.push((*origin, to.add_clone(graphs, handle, &[], operation, Some(*origin))?));
-    }
-    let twin = |node: usize| twins.iter().find(|(origin, _)| *origin == node).map(|(_, twin)| *twin);
-    to.body().edges = body.edges.iter().filter_map(|(a, b)| Some((twin(*a)?, twin(*b)?))).collect();
-    Some(handle)
-}
-
-/// Destroys a graph, its nodes and its child graphs.
-pub(crate) fn destroy(graphs: &Graphs, graph: usize) {
-    let Some(graph) = graphs.graphs.remove(std::ptr::without_provenance(graph)) else { return };
-    // Dropped outside the lock: a destructor may call the program.
-    let objects = std::mem::take(&mut *graph.objects());
-    drop(objects);
-    let nodes = std::mem::take(&mut graph.body().nodes);
-    nodes.into_iter().for_each(|node| end_node(graphs, node));
-}
-
-/// Destroys a node that is no longer in its graph.
-pub(crate) fn end_node(graphs: &Graphs, node: usize) {
-    let Some(node) = graphs.nodes.remove(std::ptr::without_provenance(node)) else { return };
-    let child = match &*node.operation() {
-        Operation::Child(child) => Some(*child),
-        _ => None,
-    };
-    if let Some(child) = child {
-        destroy(graphs, child);
-    }
-}
-
-/// Returns whether `wanted` selects a node of the graph or of its child graphs.
-pub(crate) fn any(graphs: &Graphs, graph: &Graph, wanted: &dyn Fn(&Operation) -> bool) -> bool {
-    let nodes = graph.body().nodes.clone();
-    nodes.into_iter().filter_map(|node| graphs.node(node)).any(|node| {
-        let operation = node.operation().clone();
-        match operation {
-            Operation::Child(child) => graphs.graph(child).is_some_and(|child| any(graphs, &child, wanted)),
-            other => wanted(&other),
-        }
-    })
 }
 
 #[cfg(test)]

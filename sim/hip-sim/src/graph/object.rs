@@ -47,9 +47,10 @@ impl UserObject {
         *count = left;
         drop(count);
         if left == 0 {
-            if let Some((table, handle)) = self.place.get().and_then(|(table, handle)| Some((table.upgrade()?, handle)))
-            {
-                table.remove(std::ptr::without_provenance(*handle));
+            if let Some((table, handle)) = self.place.get() {
+                if let Some(table) = table.upgrade() {
+                    table.remove(std::ptr::without_provenance(*handle));
+                }
             }
             // SAFETY: HIP requires a function that may be called with this data, on any thread, once. The count stays at 0, since an ended
             // object cannot be retained, so this is the only call.

@@ -9,7 +9,7 @@ use hip_sys::rocm_7_2::*;
 use super::describe;
 use super::handles::{graph_of, handle, node_of};
 use crate::api::{hip_functions, put, put_if_wanted};
-use crate::graph::{self, Exec, Mismatch, Operation};
+use crate::graph::{Exec, Mismatch, Operation};
 use crate::runtime::{Runtime, runtime};
 use crate::status::{Outcome, Refusal, ensure};
 
@@ -29,7 +29,7 @@ pub(super) unsafe fn instantiate(to: *mut hipGraphExec_t, graph: hipGraph_t, fla
     ensure(!to.is_null() && flags & !KNOWN_FLAGS == 0, hipErrorInvalidValue)?;
     let graph = graph_of(runtime, graph)?;
     let exec = Exec::new(&runtime.graphs, &graph, flags)?;
-    if graph::any(&runtime.graphs, &graph, &|operation| matches!(operation, Operation::Alloc(_) | Operation::Free(_))) {
+    if runtime.graphs.any(&graph, &|operation| matches!(operation, Operation::Alloc(_) | Operation::Free(_))) {
         // The addresses belong to the nodes, so only one executable graph can have memory there.
         ensure(!graph.instantiated.swap(true, Ordering::AcqRel), hipErrorNotSupported)?;
     }
@@ -88,7 +88,7 @@ hip_functions! {
         if runtime.captures.is_captured(target.queue) {
             let child = exec.to_graph(&runtime.graphs).ok_or(hipErrorOutOfMemory)?;
             return runtime.captures.add(&runtime.graphs, target.queue, Operation::Child(child)).inspect_err(|_| {
-                graph::destroy(&runtime.graphs, child);
+                runtime.graphs.destroy(child);
             });
         }
         exec.launch(runtime, &target, exec.flags & AUTO_FREE != 0)

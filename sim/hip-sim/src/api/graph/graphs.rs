@@ -6,7 +6,7 @@ use hip_sys::rocm_7_2::*;
 
 use super::handles::{graph_of, handle, node_of};
 use crate::api::{hip_functions, put};
-use crate::graph::{self, Operation};
+use crate::graph::Operation;
 use crate::runtime::{Runtime, runtime};
 use crate::status::{Outcome, Refusal, ensure};
 
@@ -66,7 +66,7 @@ hip_functions! {
     fn hipGraphDestroy(graph: hipGraph_t) {
         let runtime = runtime()?;
         ensure(!graph_of(runtime, graph)?.is_child, hipErrorInvalidValue)?;
-        graph::destroy(&runtime.graphs, graph.addr());
+        runtime.graphs.destroy(graph.addr());
         Ok(())
     }
 
@@ -75,8 +75,8 @@ hip_functions! {
         ensure(!to.is_null(), hipErrorInvalidValue)?;
         let from = graph_of(runtime, graph)?;
         let allocates = |operation: &Operation| matches!(operation, Operation::Alloc(_) | Operation::Free(_));
-        ensure(!graph::any(&runtime.graphs, &from, &allocates), hipErrorNotSupported)?;
-        put(to, handle(graph::copy(&runtime.graphs, &from, false).ok_or(hipErrorOutOfMemory)?))
+        ensure(!runtime.graphs.any(&from, &allocates), hipErrorNotSupported)?;
+        put(to, handle(runtime.graphs.copy(&from, false).ok_or(hipErrorOutOfMemory)?))
     }
 
     fn hipGraphNodeFindInClone(to: *mut hipGraphNode_t, node: hipGraphNode_t, clone: hipGraph_t) {
@@ -165,7 +165,7 @@ hip_functions! {
             body.nodes.retain(|other| *other != node.addr());
             body.edges.retain(|(from, to)| *from != node.addr() && *to != node.addr());
         }
-        graph::end_node(&runtime.graphs, node.addr());
+        runtime.graphs.end_node(node.addr());
         Ok(())
     }
 }

@@ -7,7 +7,7 @@ use hip_sys::rocm_7_2::*;
 use super::describe;
 use super::handles::{graph_of, handle, nodes_from};
 use crate::api::hip_functions;
-use crate::graph::{self, Operation};
+use crate::graph::Operation;
 use crate::runtime::{Runtime, runtime};
 use crate::status::{Outcome, Refusal, ensure};
 
@@ -39,7 +39,7 @@ pub(super) fn child_of(runtime: &Runtime, graph: hipGraph_t, child: hipGraph_t) 
     // A graph cannot contain itself.
     ensure(child.addr() != graph.addr(), hipErrorInvalidValue)?;
     let child = graph_of(runtime, child)?;
-    Ok(Operation::Child(graph::copy(&runtime.graphs, &child, true).ok_or(hipErrorOutOfMemory)?))
+    Ok(Operation::Child(runtime.graphs.copy(&child, true).ok_or(hipErrorOutOfMemory)?))
 }
 
 hip_functions! {
