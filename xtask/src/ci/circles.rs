@@ -19,10 +19,8 @@ struct Known {
     reason: &'static str,
 }
 
-const KNOWN: &[Known] = &[
-    Known { folder: "sim/amdgpu-sim/src", reason: "interpreter, memory and code objects are one knot of 100 files" },
-    Known { folder: "sim/hip-sim/src", reason: "the calls and what they share are one knot of 34 files" },
-];
+const KNOWN: &[Known] =
+    &[Known { folder: "sim/amdgpu-sim/src", reason: "interpreter, memory and code objects are one knot of 100 files" }];
 
 /// The names that a file (first) takes from another.
 type Ties = BTreeMap<(String, String), BTreeSet<String>>;
