@@ -146,7 +146,7 @@ fn is_count(line: &str) -> bool {
 
 /// Returns the name of a source or header that was passed to the compiler in memory: the compiler stores it in a folder
 /// of its own.
-fn short(path: &str) -> &str {
+pub(crate) fn short(path: &str) -> &str {
     let own = |folder: &str| path.split_once(folder).filter(|(before, _)| before.contains("comgr-"));
     ["/input/", "/include/"].iter().find_map(|folder| own(folder)).map_or(path, |(_, name)| name)
 }

@@ -12,6 +12,7 @@ use hiprtc_sys::{
     hiprtcGetCode, hiprtcGetCodeSize, hiprtcGetLoweredName, hiprtcGetProgramLog, hiprtcGetProgramLogSize,
     hiprtcProgram,
 };
+use rocm_loader::clang_log::with_places_of_source;
 
 use crate::available::compiler;
 use crate::bitcode::Bitcode;
@@ -19,6 +20,7 @@ use crate::bundle::BundleWriter;
 use crate::cache::{self, Cache, Key, Stored};
 use crate::code::{Code, Origin};
 use crate::comgr::Comgr;
+use crate::diagnostic;
 use crate::error::{Error, Result, c_string, ok};
 use crate::given::{Given, Output};
 use crate::loaded::Loaded;
@@ -312,6 +314,14 @@ impl Program {
         })
     }
 
+    /// Returns the text of a file that the compiler's messages name.
+    fn text_of(&self, file: &str) -> Option<String> {
+        let file = diagnostic::short(file);
+        let in_memory = self.headers.iter().find(|(name, _)| name == file).map(|(_, text)| text);
+        let in_memory = in_memory.or_else(|| (file == self.name.as_str()).then_some(&self.source));
+        in_memory.cloned().or_else(|| std::fs::read_to_string(file).ok())
+    }
+
     fn run_once(&self, arch: &Arch, output: Output) -> Result<Code> {
         let handle = Handle::create(self)?;
         for expression in &self.expressions {
@@ -328,7 +338,7 @@ impl Program {
         let count = pointers.len().try_into().unwrap_or(i32::MAX);
         // SAFETY: a live program and `count` C strings, which are copied.
         let status = unsafe { hiprtcCompileProgram(handle.0, count, pointers.as_mut_ptr()) };
-        let log = handle.log();
+        let log = with_places_of_source(&handle.log(), |file| self.text_of(file));
         if status == HIPRTC_ERROR_COMPILATION {
             return Err(Error::Compilation {
                 name: self.name.clone(),

@@ -64,6 +64,26 @@ fn an_error_has_the_compilers_words_and_line() {
     assert!(!error.is_unavailable());
 }
 
+/// Comgr's cache compiles what the preprocessor has made of the source.
+#[test]
+fn places_behind_macros_are_those_of_the_source() {
+    if !compiler_or_skip("places_behind_macros_are_those_of_the_source") {
+        return;
+    }
+    let line = "extern \"C\" __global__ void f(int *x) { x[0] = LONG_ONE; int y = WRONG; }";
+    let program = |wrong: &str| {
+        let source = format!("#define LONG_ONE (1 + 2 + 3 + 4 + 5)\n#define WRONG {wrong}\n{line}\n");
+        Program::new("macro.hip", source).arch("gfx90a").options(Options::new().raw("-Wunused-variable")).uncached()
+    };
+    let (error, code) = (program("nonsense").compile().unwrap_err(), program("1").compile().unwrap());
+    for (found, at) in [(error.diagnostics(), "WRONG"), (code.diagnostics(), "y = ")] {
+        let column = line.find(at).unwrap() as u32 + 1;
+        let first = &found[0];
+        assert_eq!((first.line, first.column), (Some(3), Some(column)), "{first}");
+        assert_eq!(first.source.as_deref(), Some(line), "{first}");
+    }
+}
+
 #[test]
 fn warnings_come_with_the_code() {
     if !compiler_or_skip("warnings_come_with_the_code") {

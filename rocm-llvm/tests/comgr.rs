@@ -11,6 +11,7 @@ on_each_release! {
     hip_becomes_a_code_object_for_each_architecture
     headers_macros_and_directories_reach_the_compiler
     warnings_are_returned
+    places_behind_macros_are_those_of_the_source
     ir_becomes_assembly_objects_and_code
     bitcodes_are_linked
     the_device_libraries_are_linked
@@ -140,6 +141,21 @@ fn warnings_are_returned() {
     let built = comgr::hip_to_bitcode("k.hip", source, "gfx90a", &Options::new().option("-Wall")).unwrap();
     assert!(built.log.contains("k.hip:1:") && built.log.contains("unused variable 'unused'"), "{}", built.log);
     assert!(!built.log.contains("/comgr-"), "temporary directories are left out: {}", built.log);
+}
+
+/// Comgr's cache compiles what the preprocessor has made of the source.
+fn places_behind_macros_are_those_of_the_source() {
+    let line = "extern \"C\" __global__ void f(int *x) { x[0] = LONG_ONE; int y = WRONG; }";
+    let header = format!("#define LONG_ONE (1 + 2 + 3 + 4 + 5)\n#define WRONG nonsense\n{line}\n");
+    let (source, options) = ("#include \"f.h\"\n", Options::new().header("f.h", header.clone()));
+    for error in [
+        comgr::hip_to_bitcode("f.h", &header, "gfx90a", &Options::new()),
+        comgr::hip_to_bitcode("g.hip", source, "gfx90a", &options),
+    ] {
+        let log = log(error);
+        let column = line.find("WRONG").unwrap() + 1;
+        assert!(log.contains(&format!("f.h:3:{column}: error: ")) && log.contains(line), "{log}");
+    }
 }
 
 fn ir_becomes_assembly_objects_and_code() {

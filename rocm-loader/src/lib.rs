@@ -47,6 +47,10 @@ mod spec;
 mod sys_crate;
 mod variables;
 
+// Used by crates that call Comgr. Not for others: it changes without notice.
+#[doc(hidden)]
+pub mod clang_log;
+
 // Used by `rocm-sdk`. Not for other crates: it changes without notice.
 #[doc(hidden)]
 pub mod elf;

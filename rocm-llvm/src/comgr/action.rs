@@ -4,6 +4,7 @@ use std::ffi::{CString, c_char};
 use std::path::{Path, PathBuf};
 
 use rocm_llvm_sys::comgr::{self as sys, amd_comgr_action_info_t};
+use rocm_loader::clang_log::with_places_of_source;
 
 use crate::comgr::data_set::DataSet;
 use crate::comgr::error::{Error, Result};
@@ -137,7 +138,7 @@ impl ActionInfo {
         let info = self.make()?;
         let result = DataSet::new()?;
         let status = numbering::do_action(action, info.0, input.raw(), result.raw())?;
-        let log = log(&result);
+        let log = log(&result).map(|log| with_places_of_source(&log, |file| text_of(input, file)));
         if status == sys::AMD_COMGR_STATUS_SUCCESS {
             return Ok(Output { data: result, log: log? });
         }
@@ -242,6 +243,16 @@ fn log(result: &DataSet) -> Result<String> {
         }
     }
     Ok(without_directories(&text))
+}
+
+/// Returns the text of a file that messages name: of the input, or on disk.
+fn text_of(input: &DataSet, file: &str) -> Option<String> {
+    let sources = [DataKind::Source, DataKind::Include].into_iter().filter_map(|kind| input.data(kind).ok());
+    let named = sources.flatten().find(|data| data.name().is_ok_and(|name| name == file));
+    match named {
+        Some(data) => data.bytes().ok().map(lossy),
+        None => std::fs::read_to_string(file).ok(),
+    }
 }
 
 /// Returns the names of the inputs, without headers.
