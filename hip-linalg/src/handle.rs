@@ -10,7 +10,7 @@ use hip::sys::{self, hipStream_t};
 use hip::{Backend, DeviceBuffer, Error, Result, Status, Stream};
 
 use crate::place::invalid;
-use crate::{Operands, Scalar, ScalarRef};
+use crate::{IntoScalar, Operands, Scalar, ScalarRef};
 
 /// The functions of a library that [`Handle`] needs.
 pub trait Library: 'static {
@@ -102,7 +102,7 @@ impl<'a> Operands<'a> {
     ///
     /// # Errors
     /// [`Error::WrongDevice`]; [`Error::InvalidValue`] for a slice of no elements.
-    pub fn factor<T: Scalar>(&mut self, what: &'static str, scalar: impl Into<ScalarRef<'a, T>>) -> Result<Factor> {
+    pub fn factor<T: Scalar>(&mut self, what: &'static str, scalar: impl IntoScalar<'a, T>) -> Result<Factor> {
         let mut value = Value([0; SCRATCH]);
         let mut address = None;
         match scalar.into() {

@@ -46,6 +46,7 @@
 mod buffer;
 mod forms;
 mod handle;
+mod into;
 mod matrix;
 mod operands;
 mod pivots;
@@ -59,6 +60,7 @@ pub use buffer::MatrixBuffer;
 pub use forms::Forms;
 pub use half;
 pub use handle::{Factor, Handle, Library};
+pub use into::{IntoMatrix, IntoMatrixMut, IntoScalar, IntoVector, IntoVectorMut};
 pub use matrix::{
     BandRef, Matrix, MatrixMut, MatrixRef, Op, Packed, PackedMut, PackedRef, Side, Triangle, TriangleMut, TriangleRef,
     Uplo,

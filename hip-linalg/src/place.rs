@@ -1,7 +1,7 @@
 //! The location of a view's elements: one block of device memory, blocks at equal distances, or blocks with an address
 //! each.
 
-use hip::{Device, DeviceBuffer, DeviceSlice, DeviceSliceMut, Error, Result};
+use hip::{Device, DeviceBuffer, DeviceSlice, DeviceSliceMut, Error, IntoSlice, IntoSliceMut, Result};
 
 pub(crate) fn invalid(what: &'static str, value: impl Into<String>, allowed: impl Into<String>) -> Error {
     Error::InvalidValue { what, value: value.into(), allowed: allowed.into() }
@@ -169,7 +169,7 @@ impl<'a, T: 'a> Pointers<'a, T> {
     ///
     /// # Errors
     /// An error from an allocation or from a copy to the device.
-    pub fn new(device: &Device, parts: impl IntoIterator<Item: Into<DeviceSlice<'a, T>>>) -> Result<Self> {
+    pub fn new(device: &Device, parts: impl IntoIterator<Item: IntoSlice<'a, T>>) -> Result<Self> {
         let parts: Vec<DeviceSlice<'a, T>> = parts.into_iter().map(Into::into).collect();
         let addresses: Vec<u64> = parts.iter().map(|part| part.as_device_ptr().address()).collect();
         Ok(Self { table: DeviceBuffer::from_slice(device, &addresses)?, parts })
@@ -185,7 +185,7 @@ impl<'a, T: 'a> PointersMut<'a, T> {
     ///
     /// # Errors
     /// [`Error::InvalidValue`] if two of the parts overlap; an error from an allocation or from a copy to the device.
-    pub fn new(device: &Device, parts: impl IntoIterator<Item: Into<DeviceSliceMut<'a, T>>>) -> Result<Self> {
+    pub fn new(device: &Device, parts: impl IntoIterator<Item: IntoSliceMut<'a, T>>) -> Result<Self> {
         let parts: Vec<DeviceSliceMut<'a, T>> = parts.into_iter().map(Into::into).collect();
         let mut order: Vec<&DeviceSliceMut<'a, T>> = parts.iter().collect();
         order.sort_by_key(|part| part.as_device_ptr().address());

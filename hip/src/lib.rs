@@ -192,7 +192,8 @@ pub use device::{Arch, Device, DeviceProperties};
 pub use graph::{Graph, GraphExec};
 #[doc(inline)]
 pub use memory::{
-    DeviceBuffer, DevicePtr, DeviceSlice, DeviceSliceMut, ManagedBuffer, PinnedBuffer, PinnedSlice, PinnedSliceMut, Pod,
+    DeviceBuffer, DevicePtr, DeviceSlice, DeviceSliceMut, IntoSlice, IntoSliceMut, ManagedBuffer, PinnedBuffer,
+    PinnedSlice, PinnedSliceMut, Pod,
 };
 #[doc(inline)]
 pub use module::{Dim3, Kernel, LaunchConfig, Module};

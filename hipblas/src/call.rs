@@ -5,8 +5,8 @@ use std::ptr::NonNull;
 
 use hip::{Status, sys};
 use hip_linalg::{
-    BandRef, Batch, Factor, Form, Forms, Lowered, MatrixMut, MatrixRef, Misfit, Operands, PackedMut, PackedRef, Scalar,
-    ScalarRef, Shape, Shapes, VectorMut, VectorRef,
+    BandRef, Batch, Factor, Form, Forms, IntoScalar, Lowered, MatrixMut, MatrixRef, Misfit, Operands, PackedMut,
+    PackedRef, Scalar, Shape, Shapes, VectorMut, VectorRef,
 };
 use hipblas_sys::MissingValue;
 
@@ -76,11 +76,7 @@ impl<'a> Call<'a> {
         self.operands.size(size)
     }
 
-    pub(crate) fn factor<T: Scalar>(
-        &mut self,
-        what: &'static str,
-        scalar: impl Into<ScalarRef<'a, T>>,
-    ) -> Result<Factor> {
+    pub(crate) fn factor<T: Scalar>(&mut self, what: &'static str, scalar: impl IntoScalar<'a, T>) -> Result<Factor> {
         Ok(self.operands.factor(what, scalar)?)
     }
 

@@ -3,9 +3,9 @@
 use std::ffi::c_void;
 
 use half::{bf16, f16};
-use hip::DeviceSliceMut;
 use hip::interop::Element;
-use hip_linalg::{Batch, Lowered, MatrixMut, MatrixRef, Scalar, ScalarRef, VectorMut, VectorRef};
+use hip::{DeviceSliceMut, IntoSliceMut};
+use hip_linalg::{Batch, IntoMatrix, IntoMatrixMut, IntoScalar, IntoVector, IntoVectorMut, Lowered, Scalar, VectorRef};
 use num_complex::{Complex32, Complex64};
 
 use crate::call::{Call, invalid};
@@ -150,11 +150,11 @@ impl Blas {
     pub fn gemm_ex<'a, A: ExTypes<C, S>, C: Scalar, S: Scalar>(
         &'a self,
         compute: Compute,
-        alpha: impl Into<ScalarRef<'a, S>>,
-        a: impl Into<MatrixRef<'a, A>>,
-        b: impl Into<MatrixRef<'a, A>>,
-        beta: impl Into<ScalarRef<'a, S>>,
-        c: impl Into<MatrixMut<'a, C>>,
+        alpha: impl IntoScalar<'a, S>,
+        a: impl IntoMatrix<'a, A>,
+        b: impl IntoMatrix<'a, A>,
+        beta: impl IntoScalar<'a, S>,
+        c: impl IntoMatrixMut<'a, C>,
     ) -> Result<()> {
         let (a, b, c) = (a.into(), b.into(), c.into());
         let mut call = self.start("gemm_ex", [("A", (&a).into()), ("B", (&b).into()), ("C", (&c).into())]);
@@ -180,9 +180,9 @@ impl Blas {
     #[doc(alias("hipblasAxpyEx", "hipblasAxpyBatchedEx", "hipblasAxpyStridedBatchedEx", "cublasAxpyEx"))]
     pub fn axpy_ex<'a, T: VectorEx<E>, E: Scalar>(
         &'a self,
-        alpha: impl Into<ScalarRef<'a, E>>,
-        x: impl Into<VectorRef<'a, T>>,
-        y: impl Into<VectorMut<'a, T>>,
+        alpha: impl IntoScalar<'a, E>,
+        x: impl IntoVector<'a, T>,
+        y: impl IntoVectorMut<'a, T>,
     ) -> Result<()> {
         let (x, y) = (x.into(), y.into());
         let mut call = self.start("axpy_ex", [("x", (&x).into()), ("y", (&y).into())]);
@@ -203,8 +203,8 @@ impl Blas {
     #[doc(alias("hipblasScalEx", "hipblasScalBatchedEx", "hipblasScalStridedBatchedEx", "cublasScalEx"))]
     pub fn scal_ex<'a, T: ScalEx<A>, A: Scalar>(
         &'a self,
-        alpha: impl Into<ScalarRef<'a, A>>,
-        x: impl Into<VectorMut<'a, T>>,
+        alpha: impl IntoScalar<'a, A>,
+        x: impl IntoVectorMut<'a, T>,
     ) -> Result<()> {
         let x = x.into().forward();
         let (element, factor, execution) = (type_code::<T>(), type_code::<A>(), type_code::<T::Execution>());
@@ -222,9 +222,9 @@ impl Blas {
     #[doc(alias("hipblasDotEx", "hipblasDotBatchedEx", "hipblasDotStridedBatchedEx", "cublasDotEx"))]
     pub fn dot_ex<'a, T: VectorEx<E>, E: Scalar>(
         &'a self,
-        x: impl Into<VectorRef<'a, T>>,
-        y: impl Into<VectorRef<'a, T>>,
-        out: impl Into<DeviceSliceMut<'a, T>>,
+        x: impl IntoVector<'a, T>,
+        y: impl IntoVector<'a, T>,
+        out: impl IntoSliceMut<'a, T>,
     ) -> Result<()> {
         self.dot_of::<T, E>(x.into(), y.into(), out.into(), false)
     }
@@ -236,9 +236,9 @@ impl Blas {
     #[doc(alias("hipblasDotcEx", "hipblasDotcBatchedEx", "hipblasDotcStridedBatchedEx", "cublasDotcEx"))]
     pub fn dotc_ex<'a, T: VectorEx<E>, E: Scalar>(
         &'a self,
-        x: impl Into<VectorRef<'a, T>>,
-        y: impl Into<VectorRef<'a, T>>,
-        out: impl Into<DeviceSliceMut<'a, T>>,
+        x: impl IntoVector<'a, T>,
+        y: impl IntoVector<'a, T>,
+        out: impl IntoSliceMut<'a, T>,
     ) -> Result<()> {
         self.dot_of::<T, E>(x.into(), y.into(), out.into(), true)
     }
@@ -276,8 +276,8 @@ impl Blas {
     #[doc(alias("hipblasNrm2Ex", "hipblasNrm2BatchedEx", "hipblasNrm2StridedBatchedEx", "cublasNrm2Ex"))]
     pub fn nrm2_ex<'a, T: VectorEx<E>, E: Scalar>(
         &'a self,
-        x: impl Into<VectorRef<'a, T>>,
-        out: impl Into<DeviceSliceMut<'a, T::Real>>,
+        x: impl IntoVector<'a, T>,
+        out: impl IntoSliceMut<'a, T::Real>,
     ) -> Result<()> {
         let (x, out) = (x.into().forward(), out.into());
         let mut call = self.start("nrm2_ex", [("x", (&x).into())]);
@@ -296,10 +296,10 @@ impl Blas {
     #[doc(alias("hipblasRotEx", "hipblasRotBatchedEx", "hipblasRotStridedBatchedEx", "cublasRotEx"))]
     pub fn rot_ex<'a, T: VectorEx<E>, E: Scalar>(
         &'a self,
-        x: impl Into<VectorMut<'a, T>>,
-        y: impl Into<VectorMut<'a, T>>,
-        c: impl Into<ScalarRef<'a, T>>,
-        s: impl Into<ScalarRef<'a, T>>,
+        x: impl IntoVectorMut<'a, T>,
+        y: impl IntoVectorMut<'a, T>,
+        c: impl IntoScalar<'a, T>,
+        s: impl IntoScalar<'a, T>,
     ) -> Result<()> {
         let (x, y) = (x.into(), y.into());
         let mut call = self.start("rot_ex", [("x", (&x).into()), ("y", (&y).into())]);

@@ -2,8 +2,8 @@
 
 use std::ffi::c_int;
 
-use hip::DeviceSliceMut;
-use hip_linalg::{Batch, Lowered, MatrixMut, MatrixRef, Pivots, Scalar, VectorMut};
+use hip::{DeviceSliceMut, IntoSliceMut};
+use hip_linalg::{Batch, IntoMatrix, IntoMatrixMut, IntoVectorMut, Lowered, MatrixMut, Pivots, Scalar};
 
 use crate::call::{Call, invalid};
 use crate::raw::{self, *};
@@ -64,9 +64,9 @@ impl Blas {
     ))]
     pub fn getrf<'a, T: Getrf>(
         &'a self,
-        a: impl Into<MatrixMut<'a, T>>,
+        a: impl IntoMatrixMut<'a, T>,
         pivots: &'a mut Pivots,
-        info: impl Into<DeviceSliceMut<'a, c_int>>,
+        info: impl IntoSliceMut<'a, c_int>,
     ) -> Result<()> {
         let a = a.into();
         let mut call = self.start("getrf", [("A", (&a).into())]);
@@ -100,9 +100,9 @@ impl Blas {
     ))]
     pub fn getrs<'a, T: Getrs>(
         &'a self,
-        a: impl Into<MatrixRef<'a, T>>,
+        a: impl IntoMatrix<'a, T>,
         pivots: &'a Pivots,
-        b: impl Into<MatrixMut<'a, T>>,
+        b: impl IntoMatrixMut<'a, T>,
     ) -> Result<()> {
         let (a, b) = (a.into(), b.into());
         let mut call = self.start("getrs", [("A", (&a).into()), ("B", (&b).into())]);
@@ -137,10 +137,10 @@ impl Blas {
     ))]
     pub fn getri<'a, T: Getri>(
         &'a self,
-        a: impl Into<MatrixRef<'a, T>>,
+        a: impl IntoMatrix<'a, T>,
         pivots: &'a Pivots,
-        inverse: impl Into<MatrixMut<'a, T>>,
-        info: impl Into<DeviceSliceMut<'a, c_int>>,
+        inverse: impl IntoMatrixMut<'a, T>,
+        info: impl IntoSliceMut<'a, c_int>,
     ) -> Result<()> {
         let (a, inverse) = (a.into(), inverse.into());
         let mut call = self.start("getri", [("A", (&a).into()), ("the inverse", (&inverse).into())]);
@@ -181,11 +181,7 @@ impl Blas {
         "cublasCgeqrfBatched",
         "cublasZgeqrfBatched"
     ))]
-    pub fn geqrf<'a, T: Geqrf>(
-        &'a self,
-        a: impl Into<MatrixMut<'a, T>>,
-        tau: impl Into<VectorMut<'a, T>>,
-    ) -> Result<()> {
+    pub fn geqrf<'a, T: Geqrf>(&'a self, a: impl IntoMatrixMut<'a, T>, tau: impl IntoVectorMut<'a, T>) -> Result<()> {
         let (a, tau) = (a.into(), tau.into());
         let mut call = self.start("geqrf", [("A", (&a).into()), ("tau", (&tau).into())]);
         as_stored("A", &a)?;
@@ -222,9 +218,9 @@ impl Blas {
     pub fn gels<'a, T: Gels>(
         &'a self,
         transposed: bool,
-        a: impl Into<MatrixMut<'a, T>>,
-        b: impl Into<MatrixMut<'a, T>>,
-        info: impl Into<DeviceSliceMut<'a, c_int>>,
+        a: impl IntoMatrixMut<'a, T>,
+        b: impl IntoMatrixMut<'a, T>,
+        info: impl IntoSliceMut<'a, c_int>,
     ) -> Result<()> {
         let (a, b) = (a.into(), b.into());
         let mut call = self.start("gels", [("A", (&a).into()), ("B", (&b).into())]);

@@ -2,8 +2,8 @@
 
 use std::ffi::c_int;
 
-use hip::DeviceSliceMut;
-use hip_linalg::{Batch, Scalar, ScalarRef, VectorMut, VectorRef};
+use hip::{DeviceSliceMut, IntoSliceMut};
+use hip_linalg::{Batch, IntoScalar, IntoVector, IntoVectorMut, Scalar, VectorRef};
 
 use crate::call::{Call, invalid};
 use crate::raw::{self, *};
@@ -47,7 +47,7 @@ macro_rules! reductions {
         /// # Errors
         /// [`Error::Invalid`](crate::Error::Invalid) for a batch; errors of the queued work.
         #[doc(alias($($alias),*))]
-        pub fn $name<'a, T: $trait>(&'a self, x: impl Into<VectorRef<'a, T>>) -> Result<T::Real> {
+        pub fn $name<'a, T: $trait>(&'a self, x: impl IntoVector<'a, T>) -> Result<T::Real> {
             // BLAS treats a vector with a negative increment as empty here; the order makes no difference.
             let x = x.into().forward();
             let mut call = self.start(stringify!($name), [("x", (&x).into())]);
@@ -64,8 +64,8 @@ macro_rules! reductions {
         /// [`Error::Invalid`](crate::Error::Invalid) if `out` is too short.
         pub fn $into<'a, T: $trait>(
             &'a self,
-            x: impl Into<VectorRef<'a, T>>,
-            out: impl Into<DeviceSliceMut<'a, T::Real>>,
+            x: impl IntoVector<'a, T>,
+            out: impl IntoSliceMut<'a, T::Real>,
         ) -> Result<()> {
             // BLAS treats a vector with a negative increment as empty here; the order makes no difference.
             let x = x.into().forward();
@@ -88,7 +88,7 @@ macro_rules! indices {
         /// [`Error::Invalid`](crate::Error::Invalid) for a batch and for a vector with a negative increment; errors of
         /// the queued work.
         #[doc(alias($($alias),*))]
-        pub fn $name<'a, T: $trait>(&'a self, x: impl Into<VectorRef<'a, T>>) -> Result<Option<usize>> {
+        pub fn $name<'a, T: $trait>(&'a self, x: impl IntoVector<'a, T>) -> Result<Option<usize>> {
             let x = forwards(x.into())?;
             let mut call = self.start(stringify!($name), [("x", (&x).into())]);
             let n = call.size(x.len());
@@ -108,8 +108,8 @@ macro_rules! indices {
         /// more than 2³¹ elements.
         pub fn $into<'a, T: $trait>(
             &'a self,
-            x: impl Into<VectorRef<'a, T>>,
-            out: impl Into<DeviceSliceMut<'a, c_int>>,
+            x: impl IntoVector<'a, T>,
+            out: impl IntoSliceMut<'a, c_int>,
         ) -> Result<()> {
             let x = forwards(x.into())?;
             let mut call = self.start(stringify!($into), [("x", (&x).into())]);
@@ -148,8 +148,8 @@ macro_rules! inner_products {
         #[doc(alias($($alias),*))]
         pub fn $name<'a, T: $trait>(
             &'a self,
-            x: impl Into<VectorRef<'a, T>>,
-            y: impl Into<VectorRef<'a, T>>,
+            x: impl IntoVector<'a, T>,
+            y: impl IntoVector<'a, T>,
         ) -> Result<T> {
             let (x, y) = (x.into(), y.into());
             let mut call = self.start(stringify!($name), [("x", (&x).into()), ("y", (&y).into())]);
@@ -165,9 +165,9 @@ macro_rules! inner_products {
         /// [`Error::Invalid`](crate::Error::Invalid) for vectors of different lengths, and if `out` is too short.
         pub fn $into<'a, T: $trait>(
             &'a self,
-            x: impl Into<VectorRef<'a, T>>,
-            y: impl Into<VectorRef<'a, T>>,
-            out: impl Into<DeviceSliceMut<'a, T>>,
+            x: impl IntoVector<'a, T>,
+            y: impl IntoVector<'a, T>,
+            out: impl IntoSliceMut<'a, T>,
         ) -> Result<()> {
             let (x, y) = (x.into(), y.into());
             let mut call = self.start(stringify!($into), [("x", (&x).into()), ("y", (&y).into())]);
@@ -220,9 +220,9 @@ impl Blas {
     ))]
     pub fn axpy<'a, T: Axpy>(
         &'a self,
-        alpha: impl Into<ScalarRef<'a, T>>,
-        x: impl Into<VectorRef<'a, T>>,
-        y: impl Into<VectorMut<'a, T>>,
+        alpha: impl IntoScalar<'a, T>,
+        x: impl IntoVector<'a, T>,
+        y: impl IntoVectorMut<'a, T>,
     ) -> Result<()> {
         let (x, y) = (x.into(), y.into());
         let mut call = self.start("axpy", [("x", (&x).into()), ("y", (&y).into())]);
@@ -253,8 +253,8 @@ impl Blas {
     ))]
     pub fn scal<'a, A: Scalar, T: Scal<A>>(
         &'a self,
-        alpha: impl Into<ScalarRef<'a, A>>,
-        x: impl Into<VectorMut<'a, T>>,
+        alpha: impl IntoScalar<'a, A>,
+        x: impl IntoVectorMut<'a, T>,
     ) -> Result<()> {
         let x = x.into().forward();
         let mut call = self.start("scal", [("x", (&x).into())]);
@@ -278,7 +278,7 @@ impl Blas {
         "cublasCcopy",
         "cublasZcopy"
     ))]
-    pub fn copy<'a, T: Copy>(&'a self, x: impl Into<VectorRef<'a, T>>, y: impl Into<VectorMut<'a, T>>) -> Result<()> {
+    pub fn copy<'a, T: Copy>(&'a self, x: impl IntoVector<'a, T>, y: impl IntoVectorMut<'a, T>) -> Result<()> {
         let (x, y) = (x.into(), y.into());
         let mut call = self.start("copy", [("x", (&x).into()), ("y", (&y).into())]);
         call.fits("the length of y", y.len(), x.len(), "as x")?;
@@ -301,7 +301,7 @@ impl Blas {
         "cublasCswap",
         "cublasZswap"
     ))]
-    pub fn swap<'a, T: Swap>(&'a self, x: impl Into<VectorMut<'a, T>>, y: impl Into<VectorMut<'a, T>>) -> Result<()> {
+    pub fn swap<'a, T: Swap>(&'a self, x: impl IntoVectorMut<'a, T>, y: impl IntoVectorMut<'a, T>) -> Result<()> {
         let (x, y) = (x.into(), y.into());
         let mut call = self.start("swap", [("x", (&x).into()), ("y", (&y).into())]);
         call.fits("the length of y", y.len(), x.len(), "as x")?;
@@ -347,10 +347,10 @@ impl Blas {
     ))]
     pub fn rot<'a, S: Scalar, T: Rot<S>>(
         &'a self,
-        x: impl Into<VectorMut<'a, T>>,
-        y: impl Into<VectorMut<'a, T>>,
-        c: impl Into<ScalarRef<'a, T::Real>>,
-        s: impl Into<ScalarRef<'a, S>>,
+        x: impl IntoVectorMut<'a, T>,
+        y: impl IntoVectorMut<'a, T>,
+        c: impl IntoScalar<'a, T::Real>,
+        s: impl IntoScalar<'a, S>,
     ) -> Result<()> {
         let (x, y) = (x.into(), y.into());
         let mut call = self.start("rot", [("x", (&x).into()), ("y", (&y).into())]);
@@ -398,10 +398,10 @@ impl Blas {
     /// [`Error::Invalid`](crate::Error::Invalid) unless each vector has one element.
     pub fn rotg_in_place<'a, T: Rotg>(
         &'a self,
-        a: impl Into<VectorMut<'a, T>>,
-        b: impl Into<VectorMut<'a, T>>,
-        c: impl Into<VectorMut<'a, T::Real>>,
-        s: impl Into<VectorMut<'a, T>>,
+        a: impl IntoVectorMut<'a, T>,
+        b: impl IntoVectorMut<'a, T>,
+        c: impl IntoVectorMut<'a, T::Real>,
+        s: impl IntoVectorMut<'a, T>,
     ) -> Result<()> {
         let (a, b, c, s) = (a.into(), b.into(), c.into(), s.into());
         let mut call = self
@@ -428,9 +428,9 @@ impl Blas {
     #[doc(alias("hipblasSrotm", "hipblasDrotm", "cublasSrotm", "cublasDrotm"))]
     pub fn rotm<'a, T: Rotm>(
         &'a self,
-        x: impl Into<VectorMut<'a, T>>,
-        y: impl Into<VectorMut<'a, T>>,
-        param: impl Into<VectorRef<'a, T>>,
+        x: impl IntoVectorMut<'a, T>,
+        y: impl IntoVectorMut<'a, T>,
+        param: impl IntoVector<'a, T>,
     ) -> Result<()> {
         let (x, y, param) = (x.into(), y.into(), param.into());
         let mut call = self.start("rotm", [("x", (&x).into()), ("y", (&y).into()), ("param", (&param).into())]);
@@ -449,11 +449,11 @@ impl Blas {
     #[doc(alias("hipblasSrotmg", "hipblasDrotmg", "cublasSrotmg", "cublasDrotmg"))]
     pub fn rotmg<'a, T: Rotmg>(
         &'a self,
-        d1: impl Into<VectorMut<'a, T>>,
-        d2: impl Into<VectorMut<'a, T>>,
-        x1: impl Into<VectorMut<'a, T>>,
-        y1: impl Into<VectorRef<'a, T>>,
-        param: impl Into<VectorMut<'a, T>>,
+        d1: impl IntoVectorMut<'a, T>,
+        d2: impl IntoVectorMut<'a, T>,
+        x1: impl IntoVectorMut<'a, T>,
+        y1: impl IntoVector<'a, T>,
+        param: impl IntoVectorMut<'a, T>,
     ) -> Result<()> {
         let (d1, d2, x1, y1, param) = (d1.into(), d2.into(), x1.into(), y1.into(), param.into());
         let mut call = self.start(

@@ -1,8 +1,8 @@
 //! Level 2: matrices and vectors.
 
 use hip_linalg::{
-    BandRef, MatrixMut, MatrixRef, PackedMut, PackedRef, Scalar, ScalarRef, TriangleMut, TriangleRef, Uplo, VectorMut,
-    VectorRef,
+    BandRef, IntoMatrix, IntoMatrixMut, IntoScalar, IntoVector, IntoVectorMut, MatrixMut, MatrixRef, PackedMut,
+    PackedRef, Scalar, TriangleMut, TriangleRef, Uplo,
 };
 
 use crate::call::invalid;
@@ -58,11 +58,11 @@ macro_rules! symmetric_products {
         #[doc(alias($($alias),*))]
         pub fn $name<'a, T: $trait>(
             &'a self,
-            alpha: impl Into<ScalarRef<'a, T>>,
+            alpha: impl IntoScalar<'a, T>,
             a: $type<'a, T>,
-            x: impl Into<VectorRef<'a, T>>,
-            beta: impl Into<ScalarRef<'a, T>>,
-            y: impl Into<VectorMut<'a, T>>,
+            x: impl IntoVector<'a, T>,
+            beta: impl IntoScalar<'a, T>,
+            y: impl IntoVectorMut<'a, T>,
         ) -> Result<()> {
             let (x, y) = (x.into(), y.into());
             let order = OrderOf::order_of(&a);
@@ -150,7 +150,7 @@ macro_rules! triangular {
         /// [`Error::Invalid`](crate::Error::Invalid) if the vector's length differs from the matrix's order, and for
         /// forms of it that BLAS lacks.
         #[doc(alias($($alias),*))]
-        pub fn $name<'a, T: $trait>(&'a self, a: $type<'a, T>, x: impl Into<VectorMut<'a, T>>) -> Result<()> {
+        pub fn $name<'a, T: $trait>(&'a self, a: $type<'a, T>, x: impl IntoVectorMut<'a, T>) -> Result<()> {
             let x = x.into();
             let order = OrderOf::order_of(&a);
             let mut call = self.start(stringify!($name), [("A", (&a).into()), ("x", (&x).into())]);
@@ -177,9 +177,9 @@ macro_rules! updates {
         #[doc(alias($($alias),*))]
         pub fn $name<'a, T: $trait>(
             &'a self,
-            alpha: impl Into<ScalarRef<'a, $alpha>>,
-            x: impl Into<VectorRef<'a, T>>,
-            $($y: impl Into<VectorRef<'a, T>>,)?
+            alpha: impl IntoScalar<'a, $alpha>,
+            x: impl IntoVector<'a, T>,
+            $($y: impl IntoVector<'a, T>,)?
             a: $type<'a, T>,
         ) -> Result<()> {
             let x = x.into();
@@ -249,11 +249,11 @@ impl Blas {
     ))]
     pub fn gemv<'a, T: Gemv>(
         &'a self,
-        alpha: impl Into<ScalarRef<'a, T>>,
-        a: impl Into<MatrixRef<'a, T>>,
-        x: impl Into<VectorRef<'a, T>>,
-        beta: impl Into<ScalarRef<'a, T>>,
-        y: impl Into<VectorMut<'a, T>>,
+        alpha: impl IntoScalar<'a, T>,
+        a: impl IntoMatrix<'a, T>,
+        x: impl IntoVector<'a, T>,
+        beta: impl IntoScalar<'a, T>,
+        y: impl IntoVectorMut<'a, T>,
     ) -> Result<()> {
         let (a, x, y) = (a.into(), x.into(), y.into());
         let mut call = self.start("gemv", [("A", (&a).into()), ("x", (&x).into()), ("y", (&y).into())]);
@@ -283,11 +283,11 @@ impl Blas {
     ))]
     pub fn gbmv<'a, T: Gbmv>(
         &'a self,
-        alpha: impl Into<ScalarRef<'a, T>>,
+        alpha: impl IntoScalar<'a, T>,
         a: BandRef<'a, T>,
-        x: impl Into<VectorRef<'a, T>>,
-        beta: impl Into<ScalarRef<'a, T>>,
-        y: impl Into<VectorMut<'a, T>>,
+        x: impl IntoVector<'a, T>,
+        beta: impl IntoScalar<'a, T>,
+        y: impl IntoVectorMut<'a, T>,
     ) -> Result<()> {
         let (x, y) = (x.into(), y.into());
         let (rows, cols) = a.rows_cols();
@@ -318,10 +318,10 @@ impl Blas {
     ))]
     pub fn ger<'a, T: Ger>(
         &'a self,
-        alpha: impl Into<ScalarRef<'a, T>>,
-        x: impl Into<VectorRef<'a, T>>,
-        y: impl Into<VectorRef<'a, T>>,
-        a: impl Into<MatrixMut<'a, T>>,
+        alpha: impl IntoScalar<'a, T>,
+        x: impl IntoVector<'a, T>,
+        y: impl IntoVector<'a, T>,
+        a: impl IntoMatrixMut<'a, T>,
     ) -> Result<()> {
         let (x, y, a) = (x.into(), y.into(), a.into());
         let mut call = self.start("ger", [("x", (&x).into()), ("y", (&y).into()), ("A", (&a).into())]);
@@ -342,10 +342,10 @@ impl Blas {
     #[doc(alias("hipblasCgerc", "hipblasZgerc", "cublasCgerc", "cublasZgerc"))]
     pub fn gerc<'a, T: Gerc>(
         &'a self,
-        alpha: impl Into<ScalarRef<'a, T>>,
-        x: impl Into<VectorRef<'a, T>>,
-        y: impl Into<VectorRef<'a, T>>,
-        a: impl Into<MatrixMut<'a, T>>,
+        alpha: impl IntoScalar<'a, T>,
+        x: impl IntoVector<'a, T>,
+        y: impl IntoVector<'a, T>,
+        a: impl IntoMatrixMut<'a, T>,
     ) -> Result<()> {
         let (x, y, a) = (x.into(), y.into(), a.into());
         let mut call = self.start("gerc", [("x", (&x).into()), ("y", (&y).into()), ("A", (&a).into())]);

@@ -1,6 +1,8 @@
 //! Level 3: matrices and matrices.
 
-use hip_linalg::{MatrixMut, MatrixRef, Scalar, ScalarRef, Side, TriangleMut, TriangleRef, VectorRef};
+use hip_linalg::{
+    IntoMatrix, IntoMatrixMut, IntoScalar, IntoVector, MatrixMut, MatrixRef, Scalar, Side, TriangleMut, TriangleRef,
+};
 
 use crate::call::{Call, invalid};
 use crate::level2::{hermitian, output, symmetric, written};
@@ -19,11 +21,11 @@ macro_rules! symmetric_products {
         pub fn $name<'a, T: $trait>(
             &'a self,
             side: Side,
-            alpha: impl Into<ScalarRef<'a, T>>,
+            alpha: impl IntoScalar<'a, T>,
             a: TriangleRef<'a, T>,
-            b: impl Into<MatrixRef<'a, T>>,
-            beta: impl Into<ScalarRef<'a, T>>,
-            c: impl Into<MatrixMut<'a, T>>,
+            b: impl IntoMatrix<'a, T>,
+            beta: impl IntoScalar<'a, T>,
+            c: impl IntoMatrixMut<'a, T>,
         ) -> Result<()> {
             let (b, c) = (b.into(), c.into());
             let mut call = self.start(stringify!($name), [("A", (&a).into()), ("B", (&b).into()), ("C", (&c).into())]);
@@ -70,10 +72,10 @@ macro_rules! rank_updates {
         #[doc(alias($($alias),*))]
         pub fn $name<'a, T: $trait>(
             &'a self,
-            alpha: impl Into<ScalarRef<'a, $alpha>>,
-            a: impl Into<MatrixRef<'a, T>>,
-            $($b: impl Into<MatrixRef<'a, T>>,)?
-            beta: impl Into<ScalarRef<'a, $beta>>,
+            alpha: impl IntoScalar<'a, $alpha>,
+            a: impl IntoMatrix<'a, T>,
+            $($b: impl IntoMatrix<'a, T>,)?
+            beta: impl IntoScalar<'a, $beta>,
             c: TriangleMut<'a, T>,
         ) -> Result<()> {
             let a = a.into();
@@ -144,11 +146,11 @@ impl Blas {
     ))]
     pub fn gemm<'a, T: Gemm>(
         &'a self,
-        alpha: impl Into<ScalarRef<'a, T>>,
-        a: impl Into<MatrixRef<'a, T>>,
-        b: impl Into<MatrixRef<'a, T>>,
-        beta: impl Into<ScalarRef<'a, T>>,
-        c: impl Into<MatrixMut<'a, T>>,
+        alpha: impl IntoScalar<'a, T>,
+        a: impl IntoMatrix<'a, T>,
+        b: impl IntoMatrix<'a, T>,
+        beta: impl IntoScalar<'a, T>,
+        c: impl IntoMatrixMut<'a, T>,
     ) -> Result<()> {
         let (a, b, c) = (a.into(), b.into(), c.into());
         let mut call = self.start("gemm", [("A", (&a).into()), ("B", (&b).into()), ("C", (&c).into())]);
@@ -193,9 +195,9 @@ impl Blas {
     pub fn trmm<'a, T: Trmm>(
         &'a self,
         side: Side,
-        alpha: impl Into<ScalarRef<'a, T>>,
+        alpha: impl IntoScalar<'a, T>,
         a: TriangleRef<'a, T>,
-        b: impl Into<MatrixMut<'a, T>>,
+        b: impl IntoMatrixMut<'a, T>,
     ) -> Result<()> {
         let b = b.into();
         let mut call = self.start("trmm", [("A", (&a).into()), ("B", (&b).into())]);
@@ -219,10 +221,10 @@ impl Blas {
     pub fn trmm_to<'a, T: Trmm>(
         &'a self,
         side: Side,
-        alpha: impl Into<ScalarRef<'a, T>>,
+        alpha: impl IntoScalar<'a, T>,
         a: TriangleRef<'a, T>,
-        b: impl Into<MatrixRef<'a, T>>,
-        c: impl Into<MatrixMut<'a, T>>,
+        b: impl IntoMatrix<'a, T>,
+        c: impl IntoMatrixMut<'a, T>,
     ) -> Result<()> {
         let (b, c) = (b.into(), c.into());
         let mut call = self.start("trmm_to", [("A", (&a).into()), ("B", (&b).into()), ("C", (&c).into())]);
@@ -265,9 +267,9 @@ impl Blas {
     pub fn trsm<'a, T: Trsm>(
         &'a self,
         side: Side,
-        alpha: impl Into<ScalarRef<'a, T>>,
+        alpha: impl IntoScalar<'a, T>,
         a: TriangleRef<'a, T>,
-        b: impl Into<MatrixMut<'a, T>>,
+        b: impl IntoMatrixMut<'a, T>,
     ) -> Result<()> {
         let b = b.into();
         let mut call = self.start("trsm", [("A", (&a).into()), ("B", (&b).into())]);
@@ -322,11 +324,11 @@ impl Blas {
     ))]
     pub fn geam<'a, T: Geam>(
         &'a self,
-        alpha: impl Into<ScalarRef<'a, T>>,
-        a: impl Into<MatrixRef<'a, T>>,
-        beta: impl Into<ScalarRef<'a, T>>,
-        b: impl Into<MatrixRef<'a, T>>,
-        c: impl Into<MatrixMut<'a, T>>,
+        alpha: impl IntoScalar<'a, T>,
+        a: impl IntoMatrix<'a, T>,
+        beta: impl IntoScalar<'a, T>,
+        b: impl IntoMatrix<'a, T>,
+        c: impl IntoMatrixMut<'a, T>,
     ) -> Result<()> {
         let (a, b, c) = (a.into(), b.into(), c.into());
         let mut call = self.start("geam", [("A", (&a).into()), ("B", (&b).into()), ("C", (&c).into())]);
@@ -357,9 +359,9 @@ impl Blas {
     pub fn dgmm<'a, T: Dgmm>(
         &'a self,
         side: Side,
-        a: impl Into<MatrixRef<'a, T>>,
-        x: impl Into<VectorRef<'a, T>>,
-        c: impl Into<MatrixMut<'a, T>>,
+        a: impl IntoMatrix<'a, T>,
+        x: impl IntoVector<'a, T>,
+        c: impl IntoMatrixMut<'a, T>,
     ) -> Result<()> {
         let (a, x, c) = (a.into(), x.into(), c.into());
         let mut call = self.start("dgmm", [("A", (&a).into()), ("x", (&x).into()), ("C", (&c).into())]);

@@ -77,8 +77,9 @@ mod workspace;
 pub use blas::{Blas, MathMode};
 pub use ex::{Compute, ExTypes, ScalEx, VectorEx};
 pub use hip_linalg::{
-    self as linalg, BandRef, Batch, Matrix, MatrixBuffer, MatrixMut, MatrixRef, PackedMut, PackedRef, Pivots, Pointers,
-    PointersMut, Scalar, ScalarRef, Side, Triangle, TriangleMut, TriangleRef, Uplo, Vector, VectorMut, VectorRef,
+    self as linalg, BandRef, Batch, IntoMatrix, IntoMatrixMut, IntoScalar, IntoVector, IntoVectorMut, Matrix,
+    MatrixBuffer, MatrixMut, MatrixRef, PackedMut, PackedRef, Pivots, Pointers, PointersMut, Scalar, ScalarRef, Side,
+    Triangle, TriangleMut, TriangleRef, Uplo, Vector, VectorMut, VectorRef,
 };
 pub use level1::Givens;
 

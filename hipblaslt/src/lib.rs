@@ -45,7 +45,8 @@ mod transform;
 mod types;
 
 pub use hip_linalg::{
-    self as linalg, Batch, Matrix, MatrixBuffer, MatrixMut, MatrixRef, Scalar, ScalarRef, Vector, VectorMut, VectorRef,
+    self as linalg, Batch, IntoMatrix, IntoMatrixMut, IntoScalar, IntoVector, IntoVectorMut, Matrix, MatrixBuffer,
+    MatrixMut, MatrixRef, Scalar, ScalarRef, Vector, VectorMut, VectorRef,
 };
 pub use matmul::{Algorithm, BlasLt, Compute, Epilogue, Matmul};
 pub use types::LtTypes;

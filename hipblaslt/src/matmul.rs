@@ -8,7 +8,9 @@ use std::sync::{Mutex, PoisonError};
 use hip::interop::Element;
 use hip::sys::hipStream_t;
 use hip::{DeviceBuffer, DeviceSlice, DeviceSliceMut, Stream};
-use hip_linalg::{Batch, Handle, Library, MatrixMut, MatrixRef, Operands, ScalarRef, Shapes};
+use hip_linalg::{
+    Batch, Handle, IntoMatrix, IntoMatrixMut, IntoScalar, Library, MatrixMut, MatrixRef, Operands, ScalarRef, Shapes,
+};
 
 use smallvec::SmallVec;
 
@@ -267,11 +269,11 @@ impl BlasLt {
     pub fn matmul<'a, A: LtTypes<B, D>, B: Element, D: Element>(
         &'a self,
         how: Matmul<'a, D>,
-        alpha: impl Into<ScalarRef<'a, A::Scale>>,
-        a: impl Into<MatrixRef<'a, A>>,
-        b: impl Into<MatrixRef<'a, B>>,
-        beta: impl Into<ScalarRef<'a, A::Scale>>,
-        d: impl Into<MatrixMut<'a, D>>,
+        alpha: impl IntoScalar<'a, A::Scale>,
+        a: impl IntoMatrix<'a, A>,
+        b: impl IntoMatrix<'a, B>,
+        beta: impl IntoScalar<'a, A::Scale>,
+        d: impl IntoMatrixMut<'a, D>,
     ) -> Result<()> {
         let algorithm = how.algorithm;
         let ready = self.ready(how, alpha.into(), a.into(), b.into(), beta.into(), d.into())?;
@@ -340,9 +342,9 @@ impl BlasLt {
     pub fn algorithms<'a, A: LtTypes<B, D>, B: Element, D: Element>(
         &'a self,
         how: Matmul<'a, D>,
-        a: impl Into<MatrixRef<'a, A>>,
-        b: impl Into<MatrixRef<'a, B>>,
-        d: impl Into<MatrixMut<'a, D>>,
+        a: impl IntoMatrix<'a, A>,
+        b: impl IntoMatrix<'a, B>,
+        d: impl IntoMatrixMut<'a, D>,
         count: usize,
     ) -> Result<Vec<Algorithm>> {
         use hip_linalg::Scalar as _;
@@ -366,9 +368,9 @@ impl BlasLt {
     pub fn algorithm<'a, A: LtTypes<B, D>, B: Element, D: Element>(
         &'a self,
         how: Matmul<'a, D>,
-        a: impl Into<MatrixRef<'a, A>>,
-        b: impl Into<MatrixRef<'a, B>>,
-        d: impl Into<MatrixMut<'a, D>>,
+        a: impl IntoMatrix<'a, A>,
+        b: impl IntoMatrix<'a, B>,
+        d: impl IntoMatrixMut<'a, D>,
         solution: i32,
     ) -> Result<Option<Algorithm>> {
         let all = self.algorithms(how, a, b, d, usize::MAX)?;

@@ -3,7 +3,7 @@
 use std::ptr;
 
 use hip::interop::Element;
-use hip_linalg::{MatrixMut, MatrixRef, Operands, ScalarRef, Shapes};
+use hip_linalg::{IntoMatrix, IntoMatrixMut, IntoScalar, MatrixRef, Operands, ScalarRef, Shapes};
 
 use crate::checks::members;
 use crate::descriptors::{Object, TRANSFORM, layout};
@@ -18,10 +18,10 @@ impl BlasLt {
     #[doc(alias("hipblasLtMatrixTransform", "cublasLtMatrixTransform"))]
     pub fn transform<'a, T: Element>(
         &'a self,
-        alpha: impl Into<ScalarRef<'a, f32>>,
-        a: impl Into<MatrixRef<'a, T>>,
+        alpha: impl IntoScalar<'a, f32>,
+        a: impl IntoMatrix<'a, T>,
         b: Option<(ScalarRef<'a, f32>, MatrixRef<'a, T>)>,
-        c: impl Into<MatrixMut<'a, T>>,
+        c: impl IntoMatrixMut<'a, T>,
     ) -> Result<()> {
         let (a, c) = (a.into(), c.into());
         let mut shapes = Shapes::of("transform", [("A", (&a).into()), ("C", (&c).into())]);

@@ -4,7 +4,7 @@ use std::any::{Any, TypeId};
 use std::collections::HashMap;
 use std::fmt;
 
-use hip::{DeviceBuffer, DeviceSlice, DeviceSliceMut, Stream};
+use hip::{DeviceBuffer, IntoSlice, IntoSliceMut, Stream};
 
 use crate::transform::{C2C, C2R, FftReal, Forward, Inverse, R2C};
 use crate::{Layout, Normalization, Plan, Result, Transform, Unnormalized};
@@ -142,8 +142,8 @@ impl<T: FftReal, N: Normalization> CachedPlan<'_, C2C<T>, N> {
     /// As [`Plan::forward`].
     pub fn forward<'a>(
         &mut self,
-        input: impl Into<DeviceSlice<'a, T::Complex>>,
-        output: impl Into<DeviceSliceMut<'a, T::Complex>>,
+        input: impl IntoSlice<'a, T::Complex>,
+        output: impl IntoSliceMut<'a, T::Complex>,
     ) -> Result<()> {
         self.0.forward(input, output)
     }
@@ -154,8 +154,8 @@ impl<T: FftReal, N: Normalization> CachedPlan<'_, C2C<T>, N> {
     /// As [`Plan::inverse`].
     pub fn inverse<'a>(
         &mut self,
-        input: impl Into<DeviceSlice<'a, T::Complex>>,
-        output: impl Into<DeviceSliceMut<'a, T::Complex>>,
+        input: impl IntoSlice<'a, T::Complex>,
+        output: impl IntoSliceMut<'a, T::Complex>,
     ) -> Result<()> {
         self.0.inverse(input, output)
     }
@@ -168,8 +168,8 @@ impl<T: FftReal, N: Normalization> CachedPlan<'_, R2C<T>, N> {
     /// As [`Plan::forward`].
     pub fn forward<'a>(
         &mut self,
-        input: impl Into<DeviceSlice<'a, T>>,
-        output: impl Into<DeviceSliceMut<'a, T::Complex>>,
+        input: impl IntoSlice<'a, T>,
+        output: impl IntoSliceMut<'a, T::Complex>,
     ) -> Result<()> {
         self.0.forward(input, output)
     }
@@ -182,8 +182,8 @@ impl<T: FftReal, N: Normalization> CachedPlan<'_, C2R<T>, N> {
     /// As [`Plan::inverse`].
     pub fn inverse<'a>(
         &mut self,
-        input: impl Into<DeviceSliceMut<'a, T::Complex>>,
-        output: impl Into<DeviceSliceMut<'a, T>>,
+        input: impl IntoSliceMut<'a, T::Complex>,
+        output: impl IntoSliceMut<'a, T>,
     ) -> Result<()> {
         self.0.inverse(input, output)
     }
@@ -194,10 +194,7 @@ impl<T: Forward, N: Normalization> CachedPlan<'_, T, N> {
     ///
     /// # Errors
     /// As [`Plan::forward_in_place`].
-    pub fn forward_in_place<'a>(
-        &mut self,
-        data: impl Into<DeviceSliceMut<'a, <T::Real as FftReal>::Complex>>,
-    ) -> Result<()> {
+    pub fn forward_in_place<'a>(&mut self, data: impl IntoSliceMut<'a, <T::Real as FftReal>::Complex>) -> Result<()> {
         self.0.forward_in_place(data)
     }
 }
@@ -207,10 +204,7 @@ impl<T: Inverse, N: Normalization> CachedPlan<'_, T, N> {
     ///
     /// # Errors
     /// As [`Plan::inverse_in_place`].
-    pub fn inverse_in_place<'a>(
-        &mut self,
-        data: impl Into<DeviceSliceMut<'a, <T::Real as FftReal>::Complex>>,
-    ) -> Result<()> {
+    pub fn inverse_in_place<'a>(&mut self, data: impl IntoSliceMut<'a, <T::Real as FftReal>::Complex>) -> Result<()> {
         self.0.inverse_in_place(data)
     }
 }

@@ -4,7 +4,7 @@ use std::ffi::c_void;
 use std::fmt;
 use std::marker::PhantomData;
 
-use hip::{DeviceBuffer, DeviceSlice, DeviceSliceMut, Stream};
+use hip::{DeviceBuffer, DeviceSlice, DeviceSliceMut, IntoSlice, IntoSliceMut, Stream};
 use hip_linalg::{Handle, Operands};
 
 use crate::layout::Layout;
@@ -429,8 +429,8 @@ impl<T: FftReal, N: Normalization> Plan<C2C<T>, N> {
     #[doc(alias("hipfftExecC2C", "hipfftExecZ2Z", "hipfftXtExec", "cufftExecC2C"))]
     pub fn forward<'a>(
         &mut self,
-        input: impl Into<DeviceSlice<'a, T::Complex>>,
-        output: impl Into<DeviceSliceMut<'a, T::Complex>>,
+        input: impl IntoSlice<'a, T::Complex>,
+        output: impl IntoSliceMut<'a, T::Complex>,
     ) -> Result<()> {
         self.execute(FORWARD, Data::Apart(input.into(), output.into()))
     }
@@ -443,8 +443,8 @@ impl<T: FftReal, N: Normalization> Plan<C2C<T>, N> {
     #[doc(alias("hipfftExecC2C", "hipfftExecZ2Z", "hipfftXtExec", "cufftExecC2C"))]
     pub fn inverse<'a>(
         &mut self,
-        input: impl Into<DeviceSlice<'a, T::Complex>>,
-        output: impl Into<DeviceSliceMut<'a, T::Complex>>,
+        input: impl IntoSlice<'a, T::Complex>,
+        output: impl IntoSliceMut<'a, T::Complex>,
     ) -> Result<()> {
         self.execute(INVERSE, Data::Apart(input.into(), output.into()))
     }
@@ -458,8 +458,8 @@ impl<T: FftReal, N: Normalization> Plan<R2C<T>, N> {
     #[doc(alias("hipfftExecR2C", "hipfftExecD2Z", "hipfftXtExec", "cufftExecR2C"))]
     pub fn forward<'a>(
         &mut self,
-        input: impl Into<DeviceSlice<'a, T>>,
-        output: impl Into<DeviceSliceMut<'a, T::Complex>>,
+        input: impl IntoSlice<'a, T>,
+        output: impl IntoSliceMut<'a, T::Complex>,
     ) -> Result<()> {
         self.execute(FORWARD, Data::Apart(input.into(), output.into()))
     }
@@ -476,8 +476,8 @@ impl<T: FftReal, N: Normalization> Plan<C2R<T>, N> {
     #[doc(alias("hipfftExecC2R", "hipfftExecZ2D", "hipfftXtExec", "cufftExecC2R"))]
     pub fn inverse<'a>(
         &mut self,
-        input: impl Into<DeviceSliceMut<'a, T::Complex>>,
-        output: impl Into<DeviceSliceMut<'a, T>>,
+        input: impl IntoSliceMut<'a, T::Complex>,
+        output: impl IntoSliceMut<'a, T>,
     ) -> Result<()> {
         self.execute(INVERSE, Data::Overwritten(input.into(), output.into()))
     }
@@ -491,10 +491,7 @@ impl<T: Forward, N: Normalization> Plan<T, N> {
     /// [`Error::Invalid`](crate::Error::Invalid) for memory that is shorter than the layout, and for a layout whose
     /// input and output have different positions.
     #[doc(alias("hipfftExecC2C", "hipfftExecR2C", "hipfftXtExec"))]
-    pub fn forward_in_place<'a>(
-        &mut self,
-        data: impl Into<DeviceSliceMut<'a, <T::Real as FftReal>::Complex>>,
-    ) -> Result<()> {
+    pub fn forward_in_place<'a>(&mut self, data: impl IntoSliceMut<'a, <T::Real as FftReal>::Complex>) -> Result<()> {
         self.execute(FORWARD, Data::InPlace(data.into()))
     }
 }
@@ -506,10 +503,7 @@ impl<T: Inverse, N: Normalization> Plan<T, N> {
     /// # Errors
     /// As [`forward_in_place`](Self::forward_in_place).
     #[doc(alias("hipfftExecC2C", "hipfftExecC2R", "hipfftXtExec"))]
-    pub fn inverse_in_place<'a>(
-        &mut self,
-        data: impl Into<DeviceSliceMut<'a, <T::Real as FftReal>::Complex>>,
-    ) -> Result<()> {
+    pub fn inverse_in_place<'a>(&mut self, data: impl IntoSliceMut<'a, <T::Real as FftReal>::Complex>) -> Result<()> {
         self.execute(INVERSE, Data::InPlace(data.into()))
     }
 }

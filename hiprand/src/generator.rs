@@ -4,7 +4,7 @@ use std::ffi::c_void;
 use std::ptr;
 
 use hip::sys::{self, hipStream_t};
-use hip::{DeviceSliceMut, Pod, Stream};
+use hip::{IntoSliceMut, Pod, Stream};
 use hip_linalg::{Handle, Library, Operands};
 
 use crate::element::{self, Request};
@@ -278,7 +278,7 @@ impl<K: Kind> Generator<K> {
     /// Queues a call that fills `numbers`.
     fn fill<'a, T: Pod>(
         &mut self,
-        numbers: impl Into<DeviceSliceMut<'a, T>>,
+        numbers: impl IntoSliceMut<'a, T>,
         function: &'static str,
         wide: bool,
         call: impl FnOnce(*mut c_void, *mut T, usize) -> hiprandStatus_t,
@@ -315,7 +315,7 @@ impl<K: Kind> Generator<K> {
         "curandGenerate",
         "curandGenerateLongLong"
     ))]
-    pub fn generate<'a, T: Bits>(&mut self, numbers: impl Into<DeviceSliceMut<'a, T>>) -> Result<()> {
+    pub fn generate<'a, T: Bits>(&mut self, numbers: impl IntoSliceMut<'a, T>) -> Result<()> {
         // SAFETY: a generator that is alive, and the numbers that it may write.
         self.fill(numbers, T::FUNCTION, T::WIDE, |generator, to, count| unsafe { T::generate(generator, to, count) })
     }
@@ -331,7 +331,7 @@ impl<K: Kind> Generator<K> {
         "curandGenerateUniform",
         "curandGenerateUniformDouble"
     ))]
-    pub fn uniform<'a, T: Real>(&mut self, numbers: impl Into<DeviceSliceMut<'a, T>>) -> Result<()> {
+    pub fn uniform<'a, T: Real>(&mut self, numbers: impl IntoSliceMut<'a, T>) -> Result<()> {
         // SAFETY: as in `generate`.
         self.fill(numbers, T::FUNCTIONS[0], false, |generator, to, count| unsafe { T::uniform(generator, to, count) })
     }
@@ -348,12 +348,7 @@ impl<K: Kind> Generator<K> {
         "curandGenerateNormal",
         "curandGenerateNormalDouble"
     ))]
-    pub fn normal<'a, T: Real>(
-        &mut self,
-        numbers: impl Into<DeviceSliceMut<'a, T>>,
-        mean: T,
-        deviation: T,
-    ) -> Result<()> {
+    pub fn normal<'a, T: Real>(&mut self, numbers: impl IntoSliceMut<'a, T>, mean: T, deviation: T) -> Result<()> {
         let shape = element::shape(mean, deviation)?;
         self.fill(numbers, T::FUNCTIONS[1], false, |generator, to, count| {
             // SAFETY: as in `generate`.
@@ -372,12 +367,7 @@ impl<K: Kind> Generator<K> {
         "curandGenerateLogNormal",
         "curandGenerateLogNormalDouble"
     ))]
-    pub fn log_normal<'a, T: Real>(
-        &mut self,
-        numbers: impl Into<DeviceSliceMut<'a, T>>,
-        mean: T,
-        deviation: T,
-    ) -> Result<()> {
+    pub fn log_normal<'a, T: Real>(&mut self, numbers: impl IntoSliceMut<'a, T>, mean: T, deviation: T) -> Result<()> {
         let shape = element::shape(mean, deviation)?;
         self.fill(numbers, T::FUNCTIONS[2], false, |generator, to, count| {
             // SAFETY: as in `generate`.
@@ -397,7 +387,7 @@ impl<K: Kind> Generator<K> {
     /// [`Error::Hip`] for another λ while the stream is captured, and [`hip::Error::Graph`] while a graph uses the
     /// tables.
     #[doc(alias("hiprandGeneratePoisson", "curandGeneratePoisson"))]
-    pub fn poisson<'a>(&mut self, counts: impl Into<DeviceSliceMut<'a, u32>>, lambda: f64) -> Result<()> {
+    pub fn poisson<'a>(&mut self, counts: impl IntoSliceMut<'a, u32>, lambda: f64) -> Result<()> {
         let lambda = element::lambda(lambda)?;
         let counts = counts.into();
         if self.lambda == Some(lambda) || counts.is_empty() {

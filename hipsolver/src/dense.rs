@@ -3,8 +3,8 @@
 use std::ffi::c_void;
 
 use hip_linalg::{
-    MatrixMut, MatrixRef, Op, Operands, PivotIndex, Pivots, Scalar, Shapes, Side, TriangleMut, TriangleRef, VectorMut,
-    VectorRef,
+    IntoMatrix, IntoMatrixMut, IntoVector, IntoVectorMut, Op, Operands, PivotIndex, Pivots, Scalar, Shapes, Side,
+    TriangleMut, TriangleRef,
 };
 
 use crate::checks::{alone, as_stored, int, invalid, long, pointers, side_by_side};
@@ -116,7 +116,7 @@ impl Solver {
     pub fn potrs<'a, T: Potrs + PotrsBatched>(
         &self,
         a: TriangleRef<'a, T>,
-        b: impl Into<MatrixMut<'a, T>>,
+        b: impl IntoMatrixMut<'a, T>,
     ) -> Result<Outcome<'_>> {
         let b = b.into();
         let uplo = stored::<T>("A", a.matrix().op(), a.stored().code())?;
@@ -172,7 +172,7 @@ impl Solver {
     #[doc(alias("hipsolverDnXgetrf", "cusolverDnXgetrf"))]
     pub fn getrf<'a, T: Getrf, I: PivotIndex>(
         &self,
-        a: impl Into<MatrixMut<'a, T>>,
+        a: impl IntoMatrixMut<'a, T>,
         pivots: &'a mut Pivots<I>,
     ) -> Result<Outcome<'_>> {
         let a = a.into();
@@ -214,9 +214,9 @@ impl Solver {
     #[doc(alias("hipsolverDnXgetrs", "cusolverDnXgetrs"))]
     pub fn getrs<'a, T: Getrs, I: PivotIndex>(
         &self,
-        a: impl Into<MatrixRef<'a, T>>,
+        a: impl IntoMatrix<'a, T>,
         pivots: &'a Pivots<I>,
-        b: impl Into<MatrixMut<'a, T>>,
+        b: impl IntoMatrixMut<'a, T>,
     ) -> Result<Outcome<'_>> {
         let (a, b) = (a.into(), b.into());
         as_stored("B", b.op(), T::COMPLEX)?;
@@ -267,8 +267,8 @@ impl Solver {
     #[doc(alias("hipsolverDnXgeqrf", "cusolverDnXgeqrf"))]
     pub fn geqrf<'a, T: Geqrf>(
         &self,
-        a: impl Into<MatrixMut<'a, T>>,
-        tau: impl Into<VectorMut<'a, T>>,
+        a: impl IntoMatrixMut<'a, T>,
+        tau: impl IntoVectorMut<'a, T>,
     ) -> Result<Outcome<'_>> {
         let (a, tau) = (a.into(), tau.into());
         as_stored("A", a.op(), T::COMPLEX)?;
@@ -304,8 +304,8 @@ impl Solver {
     #[doc(alias("hipsolverSorgqr", "hipsolverDorgqr", "hipsolverCungqr", "hipsolverZungqr", "cusolverDnSorgqr"))]
     pub fn orgqr<'a, T: Orgqr>(
         &self,
-        a: impl Into<MatrixMut<'a, T>>,
-        tau: impl Into<VectorRef<'a, T>>,
+        a: impl IntoMatrixMut<'a, T>,
+        tau: impl IntoVector<'a, T>,
     ) -> Result<Outcome<'_>> {
         let (a, tau) = (a.into(), tau.into());
         as_stored("A", a.op(), T::COMPLEX)?;
@@ -334,9 +334,9 @@ impl Solver {
     pub fn ormqr<'a, T: Ormqr>(
         &self,
         side: Side,
-        a: impl Into<MatrixRef<'a, T>>,
-        tau: impl Into<VectorRef<'a, T>>,
-        c: impl Into<MatrixMut<'a, T>>,
+        a: impl IntoMatrix<'a, T>,
+        tau: impl IntoVector<'a, T>,
+        c: impl IntoMatrixMut<'a, T>,
     ) -> Result<Outcome<'_>> {
         let (a, tau, c) = (a.into(), tau.into(), c.into());
         as_stored("C", c.op(), T::COMPLEX)?;
@@ -375,9 +375,9 @@ impl Solver {
     #[doc(alias("hipsolverSSgels", "hipsolverDDgels", "hipsolverCCgels", "hipsolverZZgels", "cusolverDnSSgels"))]
     pub fn gels<'a, T: Gels>(
         &self,
-        a: impl Into<MatrixMut<'a, T>>,
-        b: impl Into<MatrixMut<'a, T>>,
-        x: impl Into<MatrixMut<'a, T>>,
+        a: impl IntoMatrixMut<'a, T>,
+        b: impl IntoMatrixMut<'a, T>,
+        x: impl IntoMatrixMut<'a, T>,
     ) -> Result<Outcome<'_>> {
         let (a, b, x) = (a.into(), b.into(), x.into());
         for (what, op) in [("A", a.op()), ("B", b.op()), ("X", x.op())] {

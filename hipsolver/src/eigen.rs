@@ -4,7 +4,7 @@ use std::ffi::{c_schar, c_void};
 use std::ops::Range;
 use std::ptr;
 
-use hip_linalg::{Batch, Lowered, MatrixMut, Op, Operands, Scalar, Shapes, TriangleMut, VectorMut};
+use hip_linalg::{Batch, IntoMatrixMut, IntoVectorMut, Lowered, MatrixMut, Op, Operands, Scalar, Shapes, TriangleMut};
 
 use crate::checks::{alone, as_stored, int, invalid, values};
 use crate::dense::{not_positive, plan};
@@ -143,7 +143,7 @@ impl Solver {
         &self,
         vectors: bool,
         a: TriangleMut<'a, T>,
-        eigenvalues: impl Into<VectorMut<'a, T::Real>>,
+        eigenvalues: impl IntoVectorMut<'a, T::Real>,
     ) -> Result<Outcome<'_>> {
         let w = eigenvalues.into();
         let uplo = triangle("A", &a, vectors)?;
@@ -173,7 +173,7 @@ impl Solver {
         vectors: bool,
         range: EigenRange<T::Real>,
         a: TriangleMut<'a, T>,
-        eigenvalues: impl Into<VectorMut<'a, T::Real>>,
+        eigenvalues: impl IntoVectorMut<'a, T::Real>,
     ) -> Result<(usize, Outcome<'_>)> {
         let w = eigenvalues.into();
         let uplo = triangle("A", &a, vectors)?;
@@ -224,7 +224,7 @@ impl Solver {
         vectors: bool,
         jacobi: Jacobi,
         a: TriangleMut<'a, T>,
-        eigenvalues: impl Into<VectorMut<'a, T::Real>>,
+        eigenvalues: impl IntoVectorMut<'a, T::Real>,
     ) -> Result<Outcome<'_>> {
         let w = eigenvalues.into();
         let uplo = triangle("A", &a, vectors)?;
@@ -273,7 +273,7 @@ impl Solver {
         vectors: bool,
         a: TriangleMut<'a, T>,
         b: TriangleMut<'a, T>,
-        eigenvalues: impl Into<VectorMut<'a, T::Real>>,
+        eigenvalues: impl IntoVectorMut<'a, T::Real>,
     ) -> Result<Outcome<'_>> {
         let w = eigenvalues.into();
         let shapes = Shapes::of("sygvd", [("A", (&a).into()), ("B", (&b).into()), ("the eigenvalues", (&w).into())]);
@@ -307,7 +307,7 @@ impl Solver {
         range: EigenRange<T::Real>,
         a: TriangleMut<'a, T>,
         b: TriangleMut<'a, T>,
-        eigenvalues: impl Into<VectorMut<'a, T::Real>>,
+        eigenvalues: impl IntoVectorMut<'a, T::Real>,
     ) -> Result<(usize, Outcome<'_>)> {
         let w = eigenvalues.into();
         let shapes = Shapes::of("sygvdx", [("A", (&a).into()), ("B", (&b).into()), ("the eigenvalues", (&w).into())]);
@@ -352,7 +352,7 @@ impl Solver {
         jacobi: Jacobi,
         a: TriangleMut<'a, T>,
         b: TriangleMut<'a, T>,
-        eigenvalues: impl Into<VectorMut<'a, T::Real>>,
+        eigenvalues: impl IntoVectorMut<'a, T::Real>,
     ) -> Result<Outcome<'_>> {
         let w = eigenvalues.into();
         let shapes = Shapes::of("sygvj", [("A", (&a).into()), ("B", (&b).into()), ("the eigenvalues", (&w).into())]);
@@ -384,8 +384,8 @@ impl Solver {
     #[doc(alias("hipsolverSgesvd", "hipsolverDgesvd", "hipsolverCgesvd", "hipsolverZgesvd", "cusolverDnSgesvd"))]
     pub fn gesvd<'a, T: Gesvd>(
         &self,
-        a: impl Into<MatrixMut<'a, T>>,
-        s: impl Into<VectorMut<'a, T::Real>>,
+        a: impl IntoMatrixMut<'a, T>,
+        s: impl IntoVectorMut<'a, T::Real>,
         u: Option<MatrixMut<'a, T>>,
         vt: Option<MatrixMut<'a, T>>,
     ) -> Result<Outcome<'_>> {
@@ -424,8 +424,8 @@ impl Solver {
     pub fn gesvdj<'a, T: Gesvdj>(
         &self,
         jacobi: Jacobi,
-        a: impl Into<MatrixMut<'a, T>>,
-        s: impl Into<VectorMut<'a, T::Real>>,
+        a: impl IntoMatrixMut<'a, T>,
+        s: impl IntoVectorMut<'a, T::Real>,
         vectors: Option<(MatrixMut<'a, T>, MatrixMut<'a, T>)>,
     ) -> Result<Outcome<'_>> {
         let (a, s) = (a.into(), s.into());
@@ -472,8 +472,8 @@ impl Solver {
     pub fn gesvdj_batched<'a, T: GesvdjBatched>(
         &self,
         jacobi: Jacobi,
-        a: impl Into<MatrixMut<'a, T>>,
-        s: impl Into<VectorMut<'a, T::Real>>,
+        a: impl IntoMatrixMut<'a, T>,
+        s: impl IntoVectorMut<'a, T::Real>,
         vectors: Option<(MatrixMut<'a, T>, MatrixMut<'a, T>)>,
     ) -> Result<Outcome<'_>> {
         let (a, s) = (a.into(), s.into());
@@ -543,8 +543,8 @@ impl Solver {
     #[doc(alias("cusolverDnSgesvdaStridedBatched"))]
     pub fn gesvda_batched<'a, T: GesvdaBatched>(
         &self,
-        a: impl Into<MatrixMut<'a, T>>,
-        s: impl Into<VectorMut<'a, T::Real>>,
+        a: impl IntoMatrixMut<'a, T>,
+        s: impl IntoVectorMut<'a, T::Real>,
         vectors: Option<(MatrixMut<'a, T>, MatrixMut<'a, T>)>,
     ) -> Result<Outcome<'_>> {
         let (a, s) = (a.into(), s.into());

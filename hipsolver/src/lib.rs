@@ -60,8 +60,8 @@ use std::fmt;
 
 pub use eigen::EigenRange;
 pub use hip_linalg::{
-    self as linalg, Batch, Matrix, MatrixBuffer, MatrixMut, MatrixRef, PivotIndex, Pivots, Pointers, PointersMut,
-    Scalar, Side, Triangle, TriangleMut, TriangleRef, Uplo,
+    self as linalg, Batch, IntoMatrix, IntoMatrixMut, IntoVector, IntoVectorMut, Matrix, MatrixBuffer, MatrixMut,
+    MatrixRef, PivotIndex, Pivots, Pointers, PointersMut, Scalar, Side, Triangle, TriangleMut, TriangleRef, Uplo,
 };
 pub use problem::EigenProblem;
 pub use reductions::Factor;

@@ -1,6 +1,8 @@
 //! Reductions to tridiagonal and bidiagonal form, factorizations of indefinite matrices, and complete solves.
 
-use hip_linalg::{MatrixMut, Operands, Pivots, Shapes, Side, TriangleMut, TriangleRef, VectorMut, VectorRef};
+use hip_linalg::{
+    IntoMatrixMut, IntoVector, IntoVectorMut, Operands, Pivots, Shapes, Side, TriangleMut, TriangleRef, VectorRef,
+};
 
 use crate::checks::{alone, as_stored, int, invalid, values};
 use crate::dense::{plan, singular};
@@ -36,10 +38,10 @@ impl Solver {
     #[doc(alias("hipsolverSSgesv", "hipsolverDDgesv", "hipsolverCCgesv", "hipsolverZZgesv", "cusolverDnSSgesv"))]
     pub fn gesv<'a, T: Gesv>(
         &self,
-        a: impl Into<MatrixMut<'a, T>>,
+        a: impl IntoMatrixMut<'a, T>,
         pivots: &'a mut Pivots,
-        b: impl Into<MatrixMut<'a, T>>,
-        x: impl Into<MatrixMut<'a, T>>,
+        b: impl IntoMatrixMut<'a, T>,
+        x: impl IntoMatrixMut<'a, T>,
     ) -> Result<Outcome<'_>> {
         let (a, b, x) = (a.into(), b.into(), x.into());
         for (what, matrix) in [("A", &a), ("B", &b), ("X", &x)] {
@@ -80,9 +82,9 @@ impl Solver {
     pub fn sytrd<'a, T: Sytrd>(
         &self,
         a: TriangleMut<'a, T>,
-        d: impl Into<VectorMut<'a, T::Real>>,
-        e: impl Into<VectorMut<'a, T::Real>>,
-        tau: impl Into<VectorMut<'a, T>>,
+        d: impl IntoVectorMut<'a, T::Real>,
+        e: impl IntoVectorMut<'a, T::Real>,
+        tau: impl IntoVectorMut<'a, T>,
     ) -> Result<Outcome<'_>> {
         let (d, e, tau) = (d.into(), e.into(), tau.into());
         as_stored("A", a.matrix().op(), T::COMPLEX)?;
@@ -108,7 +110,7 @@ impl Solver {
     /// # Errors
     /// As [`sytrd`](Self::sytrd).
     #[doc(alias("hipsolverSorgtr", "hipsolverDorgtr", "hipsolverCungtr", "hipsolverZungtr", "cusolverDnSorgtr"))]
-    pub fn orgtr<'a, T: Orgtr>(&self, a: TriangleMut<'a, T>, tau: impl Into<VectorRef<'a, T>>) -> Result<Outcome<'_>> {
+    pub fn orgtr<'a, T: Orgtr>(&self, a: TriangleMut<'a, T>, tau: impl IntoVector<'a, T>) -> Result<Outcome<'_>> {
         let tau = tau.into();
         as_stored("A", a.matrix().op(), T::COMPLEX)?;
         alone("A", a.matrix().batch_size())?;
@@ -134,8 +136,8 @@ impl Solver {
         side: Side,
         conjugated: bool,
         a: TriangleRef<'a, T>,
-        tau: impl Into<VectorRef<'a, T>>,
-        c: impl Into<MatrixMut<'a, T>>,
+        tau: impl IntoVector<'a, T>,
+        c: impl IntoMatrixMut<'a, T>,
     ) -> Result<Outcome<'_>> {
         let (tau, c) = (tau.into(), c.into());
         as_stored("A", a.matrix().op(), T::COMPLEX)?;
@@ -177,11 +179,11 @@ impl Solver {
     #[doc(alias("hipsolverSgebrd", "hipsolverDgebrd", "hipsolverCgebrd", "hipsolverZgebrd", "cusolverDnSgebrd"))]
     pub fn gebrd<'a, T: Gebrd>(
         &self,
-        a: impl Into<MatrixMut<'a, T>>,
-        d: impl Into<VectorMut<'a, T::Real>>,
-        e: impl Into<VectorMut<'a, T::Real>>,
-        tauq: impl Into<VectorMut<'a, T>>,
-        taup: impl Into<VectorMut<'a, T>>,
+        a: impl IntoMatrixMut<'a, T>,
+        d: impl IntoVectorMut<'a, T::Real>,
+        e: impl IntoVectorMut<'a, T::Real>,
+        tauq: impl IntoVectorMut<'a, T>,
+        taup: impl IntoVectorMut<'a, T>,
     ) -> Result<Outcome<'_>> {
         let (a, d, e, tauq, taup) = (a.into(), d.into(), e.into(), tauq.into(), taup.into());
         as_stored("A", a.op(), T::COMPLEX)?;
@@ -220,8 +222,8 @@ impl Solver {
     pub fn orgbr<'a, T: Orgbr>(
         &self,
         factor: Factor,
-        a: impl Into<MatrixMut<'a, T>>,
-        tau: impl Into<VectorRef<'a, T>>,
+        a: impl IntoMatrixMut<'a, T>,
+        tau: impl IntoVector<'a, T>,
     ) -> Result<Outcome<'_>> {
         let (a, tau) = (a.into(), tau.into());
         as_stored("A", a.op(), T::COMPLEX)?;
@@ -250,7 +252,7 @@ impl Solver {
     pub fn sytrf<'a, T: Sytrf>(
         &self,
         a: TriangleMut<'a, T>,
-        pivots: impl Into<VectorMut<'a, i32>>,
+        pivots: impl IntoVectorMut<'a, i32>,
     ) -> Result<Outcome<'_>> {
         let pivots = pivots.into();
         as_stored("A", a.matrix().op(), T::COMPLEX)?;

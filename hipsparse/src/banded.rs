@@ -1,7 +1,7 @@
 //! Solves with tridiagonal and pentadiagonal matrices.
 
-use hip::{DeviceSlice, DeviceSliceMut};
-use hip_linalg::{MatrixMut, Operands};
+use hip::{DeviceSlice, DeviceSliceMut, IntoSliceMut};
+use hip_linalg::{IntoMatrixMut, Operands};
 
 use crate::call::dense_mut;
 use crate::checks::{alone, as_stored, fits, int, invalid, not_on_5};
@@ -102,7 +102,7 @@ impl Sparse {
         &'a self,
         pivoting: bool,
         a: Tridiagonal<'a, T>,
-        b: impl Into<MatrixMut<'a, T>>,
+        b: impl IntoMatrixMut<'a, T>,
     ) -> Result<()> {
         let b = b.into();
         as_stored("B", b.op())?;
@@ -152,7 +152,7 @@ impl Sparse {
     pub fn gtsv_batch<'a, T: Value>(
         &'a self,
         a: Tridiagonal<'a, T>,
-        x: impl Into<DeviceSliceMut<'a, T>>,
+        x: impl IntoSliceMut<'a, T>,
         count: usize,
     ) -> Result<()> {
         let x = x.into();
@@ -187,7 +187,7 @@ impl Sparse {
         &'a self,
         method: TridiagonalMethod,
         a: Tridiagonals<'a, T>,
-        x: impl Into<DeviceSliceMut<'a, T>>,
+        x: impl IntoSliceMut<'a, T>,
         count: usize,
     ) -> Result<()> {
         let x = x.into();
@@ -231,7 +231,7 @@ impl Sparse {
     pub fn gpsv_interleaved<'a, T: Value>(
         &'a self,
         a: Pentadiagonals<'a, T>,
-        x: impl Into<DeviceSliceMut<'a, T>>,
+        x: impl IntoSliceMut<'a, T>,
         count: usize,
     ) -> Result<()> {
         not_on_5("a pentadiagonal solve", "the library refuses every matrix")?;

@@ -6,7 +6,7 @@ use std::ptr;
 use hip::interop::Tracked;
 use hip::{Device, DeviceBuffer, DeviceSlice, DeviceSliceMut};
 use hip_linalg::{
-    Batch, Factor, MatrixMut, MatrixRef, Op, Operands, Place, Scalar, ScalarRef, Uplo, VectorMut, VectorRef,
+    Batch, Factor, IntoScalar, MatrixMut, MatrixRef, Op, Operands, Place, Scalar, Uplo, VectorMut, VectorRef,
 };
 
 use crate::checks::{INDICES, int, invalid};
@@ -434,7 +434,7 @@ pub(crate) unsafe fn lend<'a, T: hip::Pod>(buffer: &DeviceBuffer<T>) -> DeviceSl
 pub(crate) fn factor<'a, T: Value>(
     operands: &mut Operands<'a>,
     what: &'static str,
-    scalar: impl Into<ScalarRef<'a, T>>,
+    scalar: impl IntoScalar<'a, T>,
 ) -> Result<Factor> {
     Ok(operands.factor(what, scalar)?)
 }

@@ -22,8 +22,8 @@ use std::ffi::c_void;
 use std::marker::PhantomData;
 use std::ptr;
 
-use hip::{DeviceSlice, DeviceSliceMut, Pod};
-use hip_linalg::{Batch, MatrixMut, MatrixRef, Operands, Uplo, VectorMut, VectorRef};
+use hip::{DeviceSlice, IntoSliceMut, Pod};
+use hip_linalg::{Batch, IntoMatrix, IntoMatrixMut, IntoVector, IntoVectorMut, Operands, Uplo};
 
 use crate::call::{Owned, data_type, dense, dense_mut, fill_mode, vector, vector_mut};
 use crate::checks::{alone, as_stored, fits, int, invalid};
@@ -363,7 +363,7 @@ impl<'a, F: Described, T: Value, I: Index> SpMatDescr<'a, F, T, I> {
     /// # Errors
     /// [`CallError::Invalid`] for a different number of values, and for a read-only matrix.
     #[doc(alias("hipsparseSpMatSetValues", "cusparseSpMatSetValues"))]
-    pub fn set_values(&mut self, values: impl Into<DeviceSliceMut<'a, T>>) -> Result<()> {
+    pub fn set_values(&mut self, values: impl IntoSliceMut<'a, T>) -> Result<()> {
         let values = values.into();
         fits("the number of values", values.len(), self.values, "as the pattern has")?;
         if self.constant {
@@ -479,7 +479,7 @@ impl<'a, T: Value, I: Index> SpVecDescr<'a, T, I> {
     /// # Errors
     /// [`CallError::Invalid`] for a different number of values, and for a read-only vector.
     #[doc(alias("hipsparseSpVecSetValues", "cusparseSpVecSetValues"))]
-    pub fn set_values(&mut self, values: impl Into<DeviceSliceMut<'a, T>>) -> Result<()> {
+    pub fn set_values(&mut self, values: impl IntoSliceMut<'a, T>) -> Result<()> {
         let values = values.into();
         fits("the number of values", values.len(), self.entries, "as there are indices")?;
         if self.constant {
@@ -537,7 +537,7 @@ impl<'a, T: Value> DnVecDescr<'a, T> {
     /// # Errors
     /// [`CallError::Invalid`] for a different number of elements, and for a read-only vector.
     #[doc(alias("hipsparseDnVecSetValues", "cusparseDnVecSetValues"))]
-    pub fn set_values(&mut self, values: impl Into<DeviceSliceMut<'a, T>>) -> Result<()> {
+    pub fn set_values(&mut self, values: impl IntoSliceMut<'a, T>) -> Result<()> {
         let values = values.into();
         fits("the number of elements", values.len(), self.len, "as before")?;
         if self.constant {
@@ -626,7 +626,7 @@ impl<'a, T: Value> DnMatDescr<'a, T> {
     /// # Errors
     /// [`CallError::Invalid`] for too few elements, and for a read-only matrix.
     #[doc(alias("hipsparseDnMatSetValues", "cusparseDnMatSetValues"))]
-    pub fn set_values(&mut self, values: impl Into<DeviceSliceMut<'a, T>>) -> Result<()> {
+    pub fn set_values(&mut self, values: impl IntoSliceMut<'a, T>) -> Result<()> {
         let values = values.into();
         if values.len() < self.span {
             return Err(invalid("the number of elements", values.len().to_string(), format!("at least {}", self.span)));
@@ -647,7 +647,7 @@ impl Sparse {
     /// # Errors
     /// [`CallError::Invalid`] for vectors with increments, and of other devices.
     #[doc(alias("hipsparseCreateConstDnVec", "cusparseCreateConstDnVec"))]
-    pub fn vector_descr<'a, T: Value>(&self, x: impl Into<VectorRef<'a, T>>) -> Result<DnVecDescr<'a, T>> {
+    pub fn vector_descr<'a, T: Value>(&self, x: impl IntoVector<'a, T>) -> Result<DnVecDescr<'a, T>> {
         let x = x.into();
         let len = x.len();
         let values = vector(&mut Operands::on(&self.stream().clone()), "x", &x)?;
@@ -668,7 +668,7 @@ impl Sparse {
     /// # Errors
     /// As [`vector_descr`](Self::vector_descr).
     #[doc(alias("hipsparseCreateDnVec", "cusparseCreateDnVec"))]
-    pub fn vector_descr_mut<'a, T: Value>(&self, x: impl Into<VectorMut<'a, T>>) -> Result<DnVecDescr<'a, T>> {
+    pub fn vector_descr_mut<'a, T: Value>(&self, x: impl IntoVectorMut<'a, T>) -> Result<DnVecDescr<'a, T>> {
         let x = x.into();
         let len = x.len();
         let values = vector_mut(&mut Operands::on(&self.stream().clone()), "x", x)?;
@@ -681,7 +681,7 @@ impl Sparse {
     /// # Errors
     /// [`CallError::Invalid`] for transposes, batches, and matrices of other devices.
     #[doc(alias("hipsparseCreateConstDnMat", "cusparseCreateConstDnMat"))]
-    pub fn matrix_descr<'a, T: Value>(&self, b: impl Into<MatrixRef<'a, T>>) -> Result<DnMatDescr<'a, T>> {
+    pub fn matrix_descr<'a, T: Value>(&self, b: impl IntoMatrix<'a, T>) -> Result<DnMatDescr<'a, T>> {
         let b = b.into();
         as_stored("B", b.op())?;
         alone("B", b.batch_size())?;
@@ -707,7 +707,7 @@ impl Sparse {
     /// # Errors
     /// [`CallError::Invalid`] for transposes, batches of pointers, and matrices of other devices.
     #[doc(alias("hipsparseCreateDnMat", "hipsparseDnMatSetStridedBatch", "cusparseCreateDnMat"))]
-    pub fn matrix_descr_mut<'a, T: Value>(&self, b: impl Into<MatrixMut<'a, T>>) -> Result<DnMatDescr<'a, T>> {
+    pub fn matrix_descr_mut<'a, T: Value>(&self, b: impl IntoMatrixMut<'a, T>) -> Result<DnMatDescr<'a, T>> {
         let b = b.into();
         as_stored("B", b.op())?;
         if let Batch::Pointers(_) = b.batch_size() {

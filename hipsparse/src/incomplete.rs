@@ -4,12 +4,13 @@ use std::fmt;
 use std::marker::PhantomData;
 
 use hip::interop::Tracked;
-use hip::{DeviceBuffer, DeviceSlice, DeviceSliceMut};
+use hip::{DeviceBuffer, DeviceSliceMut, IntoSlice};
 use hip_linalg::Operands;
 
 use crate::call::{self, Owned, mat_descr, matrix_mut, sorted};
 use crate::checks::{int, invalid};
 use crate::format::{Bsr, Csr, Format};
+use crate::into::IntoSpMatMut;
 use crate::matrix::{SpMatMut, SpMatRef, SpTriangle};
 use crate::raw::{self, Ptr, Returned};
 use crate::solve::{Legacy, POLICY, pivot, square};
@@ -291,7 +292,7 @@ impl<K: Factorization<F>, F: Format, T: Value> Factors<'_, K, F, T> {
     ///
     /// # Errors
     /// An error for a different number of values; an error from the library.
-    pub fn refactorize<'s>(&mut self, values: impl Into<DeviceSlice<'s, T>>) -> Result<()> {
+    pub fn refactorize<'s>(&mut self, values: impl IntoSlice<'s, T>) -> Result<()> {
         let (values, needed) = (values.into(), self.state.matrix.values.len());
         if values.len() != needed {
             let allowed = format!("{needed}, as the pattern has");
@@ -348,7 +349,7 @@ impl Sparse {
     #[doc(alias("hipsparseDcsrilu02_analysis", "hipsparseDbsrilu02_analysis", "cusparseDcsrilu02_analysis"))]
     pub fn ilu0<'a, F: Format, T: Value>(
         &'a self,
-        a: impl Into<SpMatMut<'a, F, T>>,
+        a: impl IntoSpMatMut<'a, F, T>,
     ) -> Result<Analyzed<'a, kind::Ilu, F, T>>
     where
         kind::Ilu: Factorization<F>,
@@ -364,7 +365,7 @@ impl Sparse {
     #[doc(alias("hipsparseDcsric02_analysis", "hipsparseDbsric02_analysis", "cusparseDcsric02_analysis"))]
     pub fn ic0<'a, F: Format, T: Value>(
         &'a self,
-        a: impl Into<SpMatMut<'a, F, T>>,
+        a: impl IntoSpMatMut<'a, F, T>,
     ) -> Result<Analyzed<'a, kind::Ic, F, T>>
     where
         kind::Ic: Factorization<F>,

@@ -83,6 +83,7 @@ pub mod descr;
 mod error;
 pub mod format;
 mod incomplete;
+mod into;
 mod matrix;
 mod older;
 mod on_device;
@@ -104,10 +105,11 @@ pub use defect::Defect;
 pub use error::{CallError, Error, Result};
 pub use format::BlockOrder;
 pub use hip_linalg::{
-    self as linalg, Batch, Matrix, MatrixBuffer, MatrixMut, MatrixRef, Op, Scalar, ScalarRef, Uplo, VectorMut,
-    VectorRef,
+    self as linalg, Batch, IntoMatrix, IntoMatrixMut, IntoScalar, IntoVector, IntoVectorMut, Matrix, MatrixBuffer,
+    MatrixMut, MatrixRef, Op, Scalar, ScalarRef, Uplo, VectorMut, VectorRef,
 };
 pub use incomplete::{Analyzed, Factorization, Factors, kind};
+pub use into::{IntoSpMat, IntoSpMatMut, IntoSpVec, IntoSpVecMut};
 pub use matrix::{
     BlockedEll, Bsr, BsrMut, BsrRef, Coo, CooRef, Csc, CscRef, Csr, CsrMut, CsrRef, Pattern, SpMat, SpMatMut, SpMatRef,
     SpTriangle,

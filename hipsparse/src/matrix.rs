@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use hip::{Device, DeviceBuffer, DeviceSlice, DeviceSliceMut, Pod};
+use hip::{Device, DeviceBuffer, DeviceSlice, DeviceSliceMut, IntoSlice, IntoSliceMut, Pod};
 use hip_linalg::{Op, Shape, Uplo};
 
 use crate::checks::{INDICES, invalid};
@@ -529,9 +529,9 @@ impl<'a, F: Format, T, I: Index> SpMatRef<'a, F, T, I> {
         format: F,
         size: (usize, usize),
         base: Base,
-        first: impl Into<DeviceSlice<'a, I>>,
-        second: impl Into<DeviceSlice<'a, I>>,
-        values: impl Into<DeviceSlice<'a, T>>,
+        first: impl IntoSlice<'a, I>,
+        second: impl IntoSlice<'a, I>,
+        values: impl IntoSlice<'a, T>,
     ) -> Result<Self> {
         let values = values.into();
         let pattern = Pattern::checked(format, size, base, (first.into(), second.into()), values.len())?;
@@ -549,9 +549,9 @@ impl<'a, F: Format, T, I: Index> SpMatRef<'a, F, T, I> {
         format: F,
         size: (usize, usize),
         base: Base,
-        first: impl Into<DeviceSlice<'a, I>>,
-        second: impl Into<DeviceSlice<'a, I>>,
-        values: impl Into<DeviceSlice<'a, T>>,
+        first: impl IntoSlice<'a, I>,
+        second: impl IntoSlice<'a, I>,
+        values: impl IntoSlice<'a, T>,
     ) -> Result<Self> {
         let values = values.into();
         // SAFETY: as the caller ensures.
@@ -575,7 +575,7 @@ impl<'a, F: Format, T, I: Index> SpMatRef<'a, F, T, I> {
     ///
     /// # Errors
     /// [`CallError::Invalid`](crate::CallError::Invalid) for a different number of values.
-    pub fn with_values<U>(self, values: impl Into<DeviceSlice<'a, U>>) -> Result<SpMatRef<'a, F, U, I>> {
+    pub fn with_values<U>(self, values: impl IntoSlice<'a, U>) -> Result<SpMatRef<'a, F, U, I>> {
         let values = values.into();
         if values.len() != self.values.len() {
             let needed = format!("{}, as the pattern has", self.values.len());
@@ -662,9 +662,9 @@ impl<'a, F: Format, T, I: Index> SpMatMut<'a, F, T, I> {
         format: F,
         size: (usize, usize),
         base: Base,
-        first: impl Into<DeviceSlice<'a, I>>,
-        second: impl Into<DeviceSlice<'a, I>>,
-        values: impl Into<DeviceSliceMut<'a, T>>,
+        first: impl IntoSlice<'a, I>,
+        second: impl IntoSlice<'a, I>,
+        values: impl IntoSliceMut<'a, T>,
     ) -> Result<Self> {
         let values = values.into();
         let pattern = Pattern::checked(format, size, base, (first.into(), second.into()), values.len())?;

@@ -12,14 +12,14 @@ pub use convert::Sorted;
 pub use hyb::{Hyb, HybPartition};
 
 use hip::DeviceBuffer;
-use hip_linalg::{MatrixMut, MatrixRef, Operands, ScalarRef, Shapes, VectorMut, VectorRef};
+use hip_linalg::{IntoMatrix, IntoMatrixMut, IntoScalar, IntoVector, IntoVectorMut, Operands, Shapes};
 
 use crate::call::{self, Owned, dense, dense_mut, factor, mat_descr, matrix, operation, vector, vector_mut};
 use crate::checks::{INDICES, alone, as_stored, int, invalid, not_on_5};
-use crate::matrix::{BsrRef, CscRef, CsrRef};
+use crate::format;
+use crate::into::{IntoSpMat, IntoSpVec};
 use crate::raw;
 use crate::solve::square;
-use crate::vector::SpVecRef;
 use crate::{Result, Sparse, Value};
 
 /// Operations that only the older functions have.
@@ -32,11 +32,11 @@ impl Sparse {
     #[doc(alias("hipsparseDbsrmv", "cusparseDbsrmv"))]
     pub fn bsrmv<'a, T: Value>(
         &'a self,
-        alpha: impl Into<ScalarRef<'a, T>>,
-        a: impl Into<BsrRef<'a, T>>,
-        x: impl Into<VectorRef<'a, T>>,
-        beta: impl Into<ScalarRef<'a, T>>,
-        y: impl Into<VectorMut<'a, T>>,
+        alpha: impl IntoScalar<'a, T>,
+        a: impl IntoSpMat<'a, format::Bsr, T>,
+        x: impl IntoVector<'a, T>,
+        beta: impl IntoScalar<'a, T>,
+        y: impl IntoVectorMut<'a, T>,
     ) -> Result<()> {
         let (a, x, y) = (a.into(), x.into(), y.into());
         as_stored("A", a.op)?;
@@ -86,11 +86,11 @@ impl Sparse {
     #[doc(alias("hipsparseDbsrmm", "cusparseDbsrmm"))]
     pub fn bsrmm<'a, T: Value>(
         &'a self,
-        alpha: impl Into<ScalarRef<'a, T>>,
-        a: impl Into<BsrRef<'a, T>>,
-        b: impl Into<MatrixRef<'a, T>>,
-        beta: impl Into<ScalarRef<'a, T>>,
-        c: impl Into<MatrixMut<'a, T>>,
+        alpha: impl IntoScalar<'a, T>,
+        a: impl IntoSpMat<'a, format::Bsr, T>,
+        b: impl IntoMatrix<'a, T>,
+        beta: impl IntoScalar<'a, T>,
+        c: impl IntoMatrixMut<'a, T>,
     ) -> Result<()> {
         let (a, b, c) = (a.into(), b.into(), c.into());
         as_stored("A", a.op)?;
@@ -155,11 +155,11 @@ impl Sparse {
     #[doc(alias("hipsparseDgemmi", "cusparseDgemmi"))]
     pub fn gemmi<'a, T: Value>(
         &'a self,
-        alpha: impl Into<ScalarRef<'a, T>>,
-        a: impl Into<MatrixRef<'a, T>>,
-        b: impl Into<CscRef<'a, T>>,
-        beta: impl Into<ScalarRef<'a, T>>,
-        c: impl Into<MatrixMut<'a, T>>,
+        alpha: impl IntoScalar<'a, T>,
+        a: impl IntoMatrix<'a, T>,
+        b: impl IntoSpMat<'a, format::Csc, T>,
+        beta: impl IntoScalar<'a, T>,
+        c: impl IntoMatrixMut<'a, T>,
     ) -> Result<()> {
         let (a, b, c) = (a.into(), b.into(), c.into());
         as_stored("A", a.op())?;
@@ -203,11 +203,11 @@ impl Sparse {
     #[doc(alias("hipsparseDgemvi", "hipsparseDgemvi_bufferSize", "cusparseDgemvi"))]
     pub fn gemvi<'a, T: Value>(
         &'a self,
-        alpha: impl Into<ScalarRef<'a, T>>,
-        a: impl Into<MatrixRef<'a, T>>,
-        x: impl Into<SpVecRef<'a, T>>,
-        beta: impl Into<ScalarRef<'a, T>>,
-        y: impl Into<VectorMut<'a, T>>,
+        alpha: impl IntoScalar<'a, T>,
+        a: impl IntoMatrix<'a, T>,
+        x: impl IntoSpVec<'a, T>,
+        beta: impl IntoScalar<'a, T>,
+        y: impl IntoVectorMut<'a, T>,
     ) -> Result<()> {
         not_on_5("a product of a dense matrix and a sparse vector", "results of 64-bit numbers are wrong")?;
         let (a, x, y) = (a.into(), x.into(), y.into());
@@ -250,7 +250,7 @@ impl Sparse {
     #[doc(alias("hipsparseDcsrcolor", "cusparseDcsrcolor"))]
     pub fn colors<'a, T: Value>(
         &'a self,
-        a: impl Into<CsrRef<'a, T>>,
+        a: impl IntoSpMat<'a, format::Csr, T>,
         fraction: f64,
     ) -> Result<(usize, DeviceBuffer<i32>)> {
         let a = a.into();

@@ -2,7 +2,10 @@
 
 use hip::interop::Tracked;
 use hip::{Device, DeviceBuffer};
-use hip_linalg::{Batch, MatrixMut, MatrixRef, Op, Operands, ScalarRef, Shapes, VectorMut, VectorRef};
+use hip_linalg::{
+    Batch, IntoMatrix, IntoMatrixMut, IntoScalar, IntoVector, IntoVectorMut, MatrixMut, MatrixRef, Op, Operands,
+    Shapes, VectorRef,
+};
 
 use crate::call::{
     self, Dense, Owned, any_scalar, data_type, dense, dense_mut, dense_vector, describe, factor, matrix, matrix_mut,
@@ -10,9 +13,10 @@ use crate::call::{
 };
 use crate::checks::{alone, int, invalid};
 use crate::format::Generic;
-use crate::matrix::{SpMatMut, SpMatRef};
+use crate::into::{IntoSpMat, IntoSpMatMut, IntoSpVec, IntoSpVecMut};
+use crate::matrix::SpMatRef;
 use crate::raw::{self, Ptr};
-use crate::vector::{SpVecMut, SpVecRef, unique};
+use crate::vector::{SpVecRef, unique};
 use crate::{Index, Result, Sparse, Value};
 
 /// HIPSPARSE_SPMV_ALG_DEFAULT, _SPMM_, _SDDMM_: in 5.7, the number has these names too.
@@ -94,10 +98,10 @@ impl<F: Generic, T: Value, I: Index> SpMv<'_, F, T, I> {
     /// As [`Sparse::spmv`].
     pub fn run<'b>(
         &'b mut self,
-        alpha: impl Into<ScalarRef<'b, T>>,
-        x: impl Into<VectorRef<'b, T>>,
-        beta: impl Into<ScalarRef<'b, T>>,
-        y: impl Into<VectorMut<'b, T>>,
+        alpha: impl IntoScalar<'b, T>,
+        x: impl IntoVector<'b, T>,
+        beta: impl IntoScalar<'b, T>,
+        y: impl IntoVectorMut<'b, T>,
     ) -> Result<()> {
         let Some(prepared) = &self.prepared else { return Ok(()) };
         let (x, y) = (x.into(), y.into());
@@ -154,10 +158,10 @@ impl<F: Generic, T: Value, I: Index> SpMm<'_, F, T, I> {
     /// As [`Sparse::spmm`].
     pub fn run<'b>(
         &'b mut self,
-        alpha: impl Into<ScalarRef<'b, T>>,
-        b: impl Into<MatrixRef<'b, T>>,
-        beta: impl Into<ScalarRef<'b, T>>,
-        c: impl Into<MatrixMut<'b, T>>,
+        alpha: impl IntoScalar<'b, T>,
+        b: impl IntoMatrix<'b, T>,
+        beta: impl IntoScalar<'b, T>,
+        c: impl IntoMatrixMut<'b, T>,
     ) -> Result<()> {
         let Some(prepared) = &self.prepared else { return Ok(()) };
         let (b, c) = (b.into(), c.into());
@@ -232,11 +236,11 @@ impl Sparse {
     #[doc(alias("hipsparseSpMV", "hipsparseSpMV_bufferSize", "cusparseSpMV", "csrmv"))]
     pub fn spmv<'a, F: Generic, T: Value, I: Index>(
         &'a self,
-        alpha: impl Into<ScalarRef<'a, T>>,
-        a: impl Into<SpMatRef<'a, F, T, I>>,
-        x: impl Into<VectorRef<'a, T>>,
-        beta: impl Into<ScalarRef<'a, T>>,
-        y: impl Into<VectorMut<'a, T>>,
+        alpha: impl IntoScalar<'a, T>,
+        a: impl IntoSpMat<'a, F, T, I>,
+        x: impl IntoVector<'a, T>,
+        beta: impl IntoScalar<'a, T>,
+        y: impl IntoVectorMut<'a, T>,
     ) -> Result<()> {
         let (a, x, y) = (a.into(), x.into(), y.into());
         let shapes = Shapes::of("spmv", [("A", (&a).into()), ("x", (&x).into()), ("y", (&y).into())]);
@@ -276,7 +280,7 @@ impl Sparse {
     #[doc(alias("hipsparseSpMV_preprocess", "cusparseSpMV_preprocess"))]
     pub fn spmv_plan<'a, F: Generic, T: Value, I: Index>(
         &'a self,
-        a: impl Into<SpMatRef<'a, F, T, I>>,
+        a: impl IntoSpMat<'a, F, T, I>,
     ) -> Result<SpMv<'a, F, T, I>> {
         let a = a.into();
         let op = operation::<T>("A", a.op)?;
@@ -319,11 +323,11 @@ impl Sparse {
     #[doc(alias("hipsparseSpMM", "hipsparseSpMM_bufferSize", "hipsparseDnMatSetStridedBatch", "cusparseSpMM"))]
     pub fn spmm<'a, F: Generic, T: Value, I: Index>(
         &'a self,
-        alpha: impl Into<ScalarRef<'a, T>>,
-        a: impl Into<SpMatRef<'a, F, T, I>>,
-        b: impl Into<MatrixRef<'a, T>>,
-        beta: impl Into<ScalarRef<'a, T>>,
-        c: impl Into<MatrixMut<'a, T>>,
+        alpha: impl IntoScalar<'a, T>,
+        a: impl IntoSpMat<'a, F, T, I>,
+        b: impl IntoMatrix<'a, T>,
+        beta: impl IntoScalar<'a, T>,
+        c: impl IntoMatrixMut<'a, T>,
     ) -> Result<()> {
         let (a, b, c) = (a.into(), b.into(), c.into());
         let row_major = fits_spmm(&a, &b, &c)?;
@@ -371,7 +375,7 @@ impl Sparse {
     #[doc(alias("hipsparseSpMM_preprocess", "cusparseSpMM_preprocess"))]
     pub fn spmm_plan<'a, F: Generic, T: Value, I: Index>(
         &'a self,
-        a: impl Into<SpMatRef<'a, F, T, I>>,
+        a: impl IntoSpMat<'a, F, T, I>,
         b: &MatrixRef<'_, T>,
         c: &MatrixMut<'_, T>,
     ) -> Result<SpMm<'a, F, T, I>> {
@@ -430,11 +434,11 @@ impl Sparse {
     #[doc(alias("hipsparseSDDMM", "hipsparseSDDMM_bufferSize", "hipsparseSDDMM_preprocess", "cusparseSDDMM"))]
     pub fn sddmm<'a, F: Generic, T: Value, I: Index>(
         &'a self,
-        alpha: impl Into<ScalarRef<'a, T>>,
-        a: impl Into<MatrixRef<'a, T>>,
-        b: impl Into<MatrixRef<'a, T>>,
-        beta: impl Into<ScalarRef<'a, T>>,
-        c: impl Into<SpMatMut<'a, F, T, I>>,
+        alpha: impl IntoScalar<'a, T>,
+        a: impl IntoMatrix<'a, T>,
+        b: impl IntoMatrix<'a, T>,
+        beta: impl IntoScalar<'a, T>,
+        c: impl IntoSpMatMut<'a, F, T, I>,
     ) -> Result<()> {
         let (a, b, c) = (a.into(), b.into(), c.into());
         let shapes = Shapes::of("sddmm", [("A", (&a).into()), ("B", (&b).into()), ("C", (&c).into())]);
@@ -477,10 +481,10 @@ impl Sparse {
     #[doc(alias("hipsparseAxpby", "cusparseAxpby", "axpyi"))]
     pub fn axpby<'a, T: Value, I: Index>(
         &'a self,
-        alpha: impl Into<ScalarRef<'a, T>>,
-        x: impl Into<SpVecRef<'a, T, I>>,
-        beta: impl Into<ScalarRef<'a, T>>,
-        y: impl Into<VectorMut<'a, T>>,
+        alpha: impl IntoScalar<'a, T>,
+        x: impl IntoSpVec<'a, T, I>,
+        beta: impl IntoScalar<'a, T>,
+        y: impl IntoVectorMut<'a, T>,
     ) -> Result<()> {
         let (x, y) = (x.into(), y.into());
         let shapes = Shapes::of("axpby", [("x", (&x).into()), ("y", (&y).into())]);
@@ -509,8 +513,8 @@ impl Sparse {
     #[doc(alias("hipsparseGather", "cusparseGather", "gthr"))]
     pub fn gather<'a, T: Value, I: Index>(
         &'a self,
-        y: impl Into<VectorRef<'a, T>>,
-        x: impl Into<SpVecMut<'a, T, I>>,
+        y: impl IntoVector<'a, T>,
+        x: impl IntoSpVecMut<'a, T, I>,
     ) -> Result<()> {
         let (x, y) = (x.into(), y.into());
         let shapes = Shapes::of("gather", [("x", (&x).into()), ("y", (&y).into())]);
@@ -536,8 +540,8 @@ impl Sparse {
     #[doc(alias("hipsparseScatter", "cusparseScatter", "sctr"))]
     pub fn scatter<'a, T: Value, I: Index>(
         &'a self,
-        x: impl Into<SpVecRef<'a, T, I>>,
-        y: impl Into<VectorMut<'a, T>>,
+        x: impl IntoSpVec<'a, T, I>,
+        y: impl IntoVectorMut<'a, T>,
     ) -> Result<()> {
         let (x, y) = (x.into(), y.into());
         let shapes = Shapes::of("scatter", [("x", (&x).into()), ("y", (&y).into())]);
@@ -564,10 +568,10 @@ impl Sparse {
     #[doc(alias("hipsparseRot", "cusparseRot", "roti"))]
     pub fn rot<'a, T: Value, I: Index>(
         &'a self,
-        c: impl Into<ScalarRef<'a, T>>,
-        s: impl Into<ScalarRef<'a, T>>,
-        x: impl Into<SpVecMut<'a, T, I>>,
-        y: impl Into<VectorMut<'a, T>>,
+        c: impl IntoScalar<'a, T>,
+        s: impl IntoScalar<'a, T>,
+        x: impl IntoSpVecMut<'a, T, I>,
+        y: impl IntoVectorMut<'a, T>,
     ) -> Result<()> {
         let (x, y) = (x.into(), y.into());
         let shapes = Shapes::of("rot", [("x", (&x).into()), ("y", (&y).into())]);
@@ -595,11 +599,7 @@ impl Sparse {
     /// [`CallError::Invalid`](crate::CallError::Invalid) for lengths that do not fit; an error while the stream is
     /// captured.
     #[doc(alias("hipsparseSpVV", "hipsparseSpVV_bufferSize", "cusparseSpVV", "doti"))]
-    pub fn spvv<'a, T: Value, I: Index>(
-        &'a self,
-        x: impl Into<SpVecRef<'a, T, I>>,
-        y: impl Into<VectorRef<'a, T>>,
-    ) -> Result<T> {
+    pub fn spvv<'a, T: Value, I: Index>(&'a self, x: impl IntoSpVec<'a, T, I>, y: impl IntoVector<'a, T>) -> Result<T> {
         self.inner_product(0, x.into(), &y.into())
     }
 
@@ -610,8 +610,8 @@ impl Sparse {
     #[doc(alias("hipsparseSpVV", "cusparseSpVV", "dotci"))]
     pub fn spvv_conj<'a, T: Value, I: Index>(
         &'a self,
-        x: impl Into<SpVecRef<'a, T, I>>,
-        y: impl Into<VectorRef<'a, T>>,
+        x: impl IntoSpVec<'a, T, I>,
+        y: impl IntoVector<'a, T>,
     ) -> Result<T> {
         self.inner_product(if T::COMPLEX { 2 } else { 0 }, x.into(), &y.into())
     }

@@ -2,7 +2,10 @@
 
 use hip::DeviceBuffer;
 use hip::interop::Tracked;
-use hip_linalg::{Batch, MatrixMut, MatrixRef, Op, Operands, ScalarRef, Shape, Shapes, VectorMut, VectorRef};
+use hip_linalg::{
+    Batch, IntoMatrix, IntoMatrixMut, IntoScalar, IntoVector, IntoVectorMut, MatrixMut, MatrixRef, Op, Operands, Shape,
+    Shapes,
+};
 
 use crate::call::{
     self, Dense, Owned, any_scalar, data_type, dense, dense_mut, dense_vector, describe, factor, fill_mode, mat_descr,
@@ -79,9 +82,9 @@ impl<F: Generic, T: Value, I: Index> SpSv<'_, F, T, I> {
     #[doc(alias("hipsparseSpSV_solve", "cusparseSpSV_solve"))]
     pub fn solve<'b>(
         &'b mut self,
-        alpha: impl Into<ScalarRef<'b, T>>,
-        x: impl Into<VectorRef<'b, T>>,
-        y: impl Into<VectorMut<'b, T>>,
+        alpha: impl IntoScalar<'b, T>,
+        x: impl IntoVector<'b, T>,
+        y: impl IntoVectorMut<'b, T>,
     ) -> Result<()> {
         let Some(Analysis { matrix: descr, state, tracked }) = &self.analysis else { return Ok(()) };
         let (x, y, order) = (x.into(), y.into(), self.triangle.order());
@@ -161,9 +164,9 @@ impl<F: Generic, T: Value, I: Index> SpSm<'_, F, T, I> {
     #[doc(alias("hipsparseSpSM_solve", "cusparseSpSM_solve"))]
     pub fn solve<'b>(
         &'b mut self,
-        alpha: impl Into<ScalarRef<'b, T>>,
-        b: impl Into<MatrixRef<'b, T>>,
-        x: impl Into<MatrixMut<'b, T>>,
+        alpha: impl IntoScalar<'b, T>,
+        b: impl IntoMatrix<'b, T>,
+        x: impl IntoMatrixMut<'b, T>,
     ) -> Result<()> {
         let Some(Analysis { matrix: descr, state, tracked }) = &self.analysis else { return Ok(()) };
         let (b, x) = (b.into(), x.into());
@@ -503,9 +506,9 @@ impl<F: Solvable, T: Value> Triangular<'_, F, T> {
     #[doc(alias("hipsparseDcsrsv2_solve", "hipsparseDbsrsv2_solve", "cusparseDcsrsv2_solve", "cusparseDbsrsv2_solve"))]
     pub fn solve<'b>(
         &'b mut self,
-        alpha: impl Into<ScalarRef<'b, T>>,
-        x: impl Into<VectorRef<'b, T>>,
-        y: impl Into<VectorMut<'b, T>>,
+        alpha: impl IntoScalar<'b, T>,
+        x: impl IntoVector<'b, T>,
+        y: impl IntoVectorMut<'b, T>,
     ) -> Result<()> {
         let Some((_, _, tracked)) = &self.analysis else { return Ok(()) };
         let (x, y, order) = (x.into(), y.into(), self.triangle.order());

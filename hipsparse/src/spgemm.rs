@@ -8,6 +8,7 @@ use hip_linalg::{Operands, Shapes};
 use crate::call::{self, Owned, any_scalar, data_type, describe, mat_descr, matrix, matrix_mut, sorted};
 use crate::checks::{as_stored, int, invalid, not_on_5};
 use crate::format::{self, Csr as CsrFormat};
+use crate::into::IntoSpMat;
 use crate::matrix::{Csr, CsrRef, Pattern};
 use crate::raw::{self, Ptr};
 use crate::{Base, CallError, Index, Result, Sparse, Value};
@@ -108,8 +109,8 @@ impl<T: Value, I: Index> SpGemm<'_, T, I> {
     pub fn run<'b>(
         &'b mut self,
         alpha: T,
-        a: impl Into<CsrRef<'b, T, I>>,
-        b: impl Into<CsrRef<'b, T, I>>,
+        a: impl IntoSpMat<'b, format::Csr, T, I>,
+        b: impl IntoSpMat<'b, format::Csr, T, I>,
         beta: T,
         c: &'b mut Csr<T, I>,
     ) -> Result<()> {
@@ -166,8 +167,8 @@ impl Sparse {
     pub fn spgemm<'a, T: Value, I: Index>(
         &'a self,
         alpha: T,
-        a: impl Into<CsrRef<'a, T, I>>,
-        b: impl Into<CsrRef<'a, T, I>>,
+        a: impl IntoSpMat<'a, format::Csr, T, I>,
+        b: impl IntoSpMat<'a, format::Csr, T, I>,
     ) -> Result<Csr<T, I>> {
         let (a, b) = (a.into(), b.into());
         let (rows, cols, base) = fits_product(&a, &b)?;
@@ -280,8 +281,8 @@ impl Sparse {
     #[doc(alias("cusparseSpGEMMreuse_workEstimation", "cusparseSpGEMMreuse_nnz", "cusparseSpGEMMreuse_copy"))]
     pub fn spgemm_plan<'a, T: Value, I: Index>(
         &'a self,
-        a: impl Into<CsrRef<'a, T, I>>,
-        b: impl Into<CsrRef<'a, T, I>>,
+        a: impl IntoSpMat<'a, format::Csr, T, I>,
+        b: impl IntoSpMat<'a, format::Csr, T, I>,
     ) -> Result<SpGemm<'a, T, I>> {
         let (a, b) = (a.into(), b.into());
         let (rows, cols, base) = fits_product(&a, &b)?;
@@ -400,9 +401,9 @@ impl Sparse {
     pub fn geam<'a, T: Value>(
         &'a self,
         alpha: T,
-        a: impl Into<CsrRef<'a, T>>,
+        a: impl IntoSpMat<'a, format::Csr, T>,
         beta: T,
-        b: impl Into<CsrRef<'a, T>>,
+        b: impl IntoSpMat<'a, format::Csr, T>,
     ) -> Result<Csr<T>> {
         let (a, b) = (a.into(), b.into());
         let shapes = Shapes::of("geam", [("A", (&a).into()), ("B", (&b).into())]);

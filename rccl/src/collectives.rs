@@ -1,6 +1,6 @@
 //! Collectives of one rank: groups of one call.
 
-use hip::{DeviceSlice, DeviceSliceMut, Pod};
+use hip::{DeviceSlice, DeviceSliceMut, IntoSlice, IntoSliceMut, Pod};
 
 use crate::communicator::Communicator;
 use crate::element::{Op, Reduce};
@@ -23,8 +23,8 @@ impl Communicator {
     #[doc(alias = "ncclAllReduce")]
     pub fn all_reduce<'a, T: Reduce>(
         &'a self,
-        send: impl Into<DeviceSlice<'a, T>>,
-        receive: impl Into<DeviceSliceMut<'a, T>>,
+        send: impl IntoSlice<'a, T>,
+        receive: impl IntoSliceMut<'a, T>,
         op: Op<'a, T>,
     ) -> Result<()> {
         let mut group = Group::new();
@@ -37,11 +37,7 @@ impl Communicator {
     /// # Errors
     /// As described [above](Self#collectives).
     #[doc(alias = "ncclAllReduce")]
-    pub fn all_reduce_in_place<'a, T: Reduce>(
-        &'a self,
-        memory: impl Into<DeviceSliceMut<'a, T>>,
-        op: Op<'a, T>,
-    ) -> Result<()> {
+    pub fn all_reduce_in_place<'a, T: Reduce>(&'a self, memory: impl IntoSliceMut<'a, T>, op: Op<'a, T>) -> Result<()> {
         let mut group = Group::new();
         group.all_reduce_in_place(self, memory, op)?;
         group.end()
@@ -55,7 +51,7 @@ impl Communicator {
     #[doc(alias = "ncclReduce")]
     pub fn reduce<'a, T: Reduce>(
         &'a self,
-        send: impl Into<DeviceSlice<'a, T>>,
+        send: impl IntoSlice<'a, T>,
         receive: Option<DeviceSliceMut<'a, T>>,
         op: Op<'a, T>,
         root: usize,
@@ -73,7 +69,7 @@ impl Communicator {
     #[doc(alias = "ncclReduce")]
     pub fn reduce_in_place<'a, T: Reduce>(
         &'a self,
-        memory: impl Into<DeviceSliceMut<'a, T>>,
+        memory: impl IntoSliceMut<'a, T>,
         op: Op<'a, T>,
         root: usize,
     ) -> Result<()> {
@@ -87,7 +83,7 @@ impl Communicator {
     /// # Errors
     /// As described [above](Self#collectives).
     #[doc(alias("ncclBroadcast", "ncclBcast"))]
-    pub fn broadcast<'a, T: Pod>(&'a self, memory: impl Into<DeviceSliceMut<'a, T>>, root: usize) -> Result<()> {
+    pub fn broadcast<'a, T: Pod>(&'a self, memory: impl IntoSliceMut<'a, T>, root: usize) -> Result<()> {
         let mut group = Group::new();
         group.broadcast(self, memory, root)?;
         group.end()
@@ -101,7 +97,7 @@ impl Communicator {
     pub fn broadcast_to<'a, T: Pod>(
         &'a self,
         send: Option<DeviceSlice<'a, T>>,
-        receive: impl Into<DeviceSliceMut<'a, T>>,
+        receive: impl IntoSliceMut<'a, T>,
         root: usize,
     ) -> Result<()> {
         let mut group = Group::new();
@@ -117,8 +113,8 @@ impl Communicator {
     #[doc(alias = "ncclAllGather")]
     pub fn all_gather<'a, T: Pod>(
         &'a self,
-        send: impl Into<DeviceSlice<'a, T>>,
-        receive: impl Into<DeviceSliceMut<'a, T>>,
+        send: impl IntoSlice<'a, T>,
+        receive: impl IntoSliceMut<'a, T>,
     ) -> Result<()> {
         let mut group = Group::new();
         group.all_gather(self, send, receive)?;
@@ -131,7 +127,7 @@ impl Communicator {
     /// # Errors
     /// As described [above](Self#collectives).
     #[doc(alias = "ncclAllGather")]
-    pub fn all_gather_in_place<'a, T: Pod>(&'a self, memory: impl Into<DeviceSliceMut<'a, T>>) -> Result<()> {
+    pub fn all_gather_in_place<'a, T: Pod>(&'a self, memory: impl IntoSliceMut<'a, T>) -> Result<()> {
         let mut group = Group::new();
         group.all_gather_in_place(self, memory)?;
         group.end()
@@ -145,8 +141,8 @@ impl Communicator {
     #[doc(alias = "ncclReduceScatter")]
     pub fn reduce_scatter<'a, T: Reduce>(
         &'a self,
-        send: impl Into<DeviceSlice<'a, T>>,
-        receive: impl Into<DeviceSliceMut<'a, T>>,
+        send: impl IntoSlice<'a, T>,
+        receive: impl IntoSliceMut<'a, T>,
         op: Op<'a, T>,
     ) -> Result<()> {
         let mut group = Group::new();
@@ -162,7 +158,7 @@ impl Communicator {
     #[doc(alias = "ncclReduceScatter")]
     pub fn reduce_scatter_in_place<'a, T: Reduce>(
         &'a self,
-        memory: impl Into<DeviceSliceMut<'a, T>>,
+        memory: impl IntoSliceMut<'a, T>,
         op: Op<'a, T>,
     ) -> Result<()> {
         let mut group = Group::new();
@@ -178,7 +174,7 @@ impl Communicator {
     #[doc(alias = "ncclGather")]
     pub fn gather<'a, T: Pod>(
         &'a self,
-        send: impl Into<DeviceSlice<'a, T>>,
+        send: impl IntoSlice<'a, T>,
         receive: Option<DeviceSliceMut<'a, T>>,
         root: usize,
     ) -> Result<()> {
@@ -195,7 +191,7 @@ impl Communicator {
     pub fn scatter<'a, T: Pod>(
         &'a self,
         send: Option<DeviceSlice<'a, T>>,
-        receive: impl Into<DeviceSliceMut<'a, T>>,
+        receive: impl IntoSliceMut<'a, T>,
         root: usize,
     ) -> Result<()> {
         let mut group = Group::new();
@@ -211,8 +207,8 @@ impl Communicator {
     #[doc(alias("ncclAllToAll", "ncclAlltoAll"))]
     pub fn all_to_all<'a, T: Pod>(
         &'a self,
-        send: impl Into<DeviceSlice<'a, T>>,
-        receive: impl Into<DeviceSliceMut<'a, T>>,
+        send: impl IntoSlice<'a, T>,
+        receive: impl IntoSliceMut<'a, T>,
     ) -> Result<()> {
         let mut group = Group::new();
         group.all_to_all(self, send, receive)?;
@@ -227,9 +223,9 @@ impl Communicator {
     #[doc(alias("ncclAllToAllv", "ncclAlltoAllv"))]
     pub fn all_to_all_v<'a, T: Pod>(
         &'a self,
-        send: impl Into<DeviceSlice<'a, T>>,
+        send: impl IntoSlice<'a, T>,
         send_counts: &[usize],
-        receive: impl Into<DeviceSliceMut<'a, T>>,
+        receive: impl IntoSliceMut<'a, T>,
         receive_counts: &[usize],
     ) -> Result<()> {
         let mut group = Group::new();
@@ -243,7 +239,7 @@ impl Communicator {
     /// # Errors
     /// As described [above](Self#collectives).
     #[doc(alias = "ncclSend")]
-    pub fn send<'a, T: Pod>(&'a self, send: impl Into<DeviceSlice<'a, T>>, peer: usize) -> Result<()> {
+    pub fn send<'a, T: Pod>(&'a self, send: impl IntoSlice<'a, T>, peer: usize) -> Result<()> {
         let mut group = Group::new();
         group.send(self, send, peer)?;
         group.end()
@@ -254,7 +250,7 @@ impl Communicator {
     /// # Errors
     /// As described [above](Self#collectives).
     #[doc(alias = "ncclRecv")]
-    pub fn receive<'a, T: Pod>(&'a self, receive: impl Into<DeviceSliceMut<'a, T>>, peer: usize) -> Result<()> {
+    pub fn receive<'a, T: Pod>(&'a self, receive: impl IntoSliceMut<'a, T>, peer: usize) -> Result<()> {
         let mut group = Group::new();
         group.receive(self, receive, peer)?;
         group.end()

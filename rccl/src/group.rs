@@ -3,7 +3,7 @@
 use std::sync::atomic::Ordering;
 
 use hip::interop::{Uses, call_on_streams};
-use hip::{DeviceSlice, DeviceSliceMut, Pod};
+use hip::{DeviceSlice, DeviceSliceMut, IntoSlice, IntoSliceMut, Pod};
 use smallvec::SmallVec;
 
 use crate::call::{Call, Submission, submit};
@@ -201,8 +201,8 @@ impl<'a> Group<'a> {
     pub fn all_reduce<T: Reduce>(
         &mut self,
         communicator: &'a Communicator,
-        send: impl Into<DeviceSlice<'a, T>>,
-        receive: impl Into<DeviceSliceMut<'a, T>>,
+        send: impl IntoSlice<'a, T>,
+        receive: impl IntoSliceMut<'a, T>,
         op: Op<'a, T>,
     ) -> Result<()> {
         let (send, receive) = (send.into(), receive.into());
@@ -219,7 +219,7 @@ impl<'a> Group<'a> {
     pub fn all_reduce_in_place<T: Reduce>(
         &mut self,
         communicator: &'a Communicator,
-        memory: impl Into<DeviceSliceMut<'a, T>>,
+        memory: impl IntoSliceMut<'a, T>,
         op: Op<'a, T>,
     ) -> Result<()> {
         let memory = memory.into();
@@ -234,7 +234,7 @@ impl<'a> Group<'a> {
     pub fn reduce<T: Reduce>(
         &mut self,
         communicator: &'a Communicator,
-        send: impl Into<DeviceSlice<'a, T>>,
+        send: impl IntoSlice<'a, T>,
         receive: Option<DeviceSliceMut<'a, T>>,
         op: Op<'a, T>,
         root: usize,
@@ -257,7 +257,7 @@ impl<'a> Group<'a> {
     pub fn reduce_in_place<T: Reduce>(
         &mut self,
         communicator: &'a Communicator,
-        memory: impl Into<DeviceSliceMut<'a, T>>,
+        memory: impl IntoSliceMut<'a, T>,
         op: Op<'a, T>,
         root: usize,
     ) -> Result<()> {
@@ -274,7 +274,7 @@ impl<'a> Group<'a> {
     pub fn broadcast<T: Pod>(
         &mut self,
         communicator: &'a Communicator,
-        memory: impl Into<DeviceSliceMut<'a, T>>,
+        memory: impl IntoSliceMut<'a, T>,
         root: usize,
     ) -> Result<()> {
         let memory = memory.into();
@@ -291,7 +291,7 @@ impl<'a> Group<'a> {
         &mut self,
         communicator: &'a Communicator,
         send: Option<DeviceSlice<'a, T>>,
-        receive: impl Into<DeviceSliceMut<'a, T>>,
+        receive: impl IntoSliceMut<'a, T>,
         root: usize,
     ) -> Result<()> {
         let receive = receive.into();
@@ -312,8 +312,8 @@ impl<'a> Group<'a> {
     pub fn all_gather<T: Pod>(
         &mut self,
         communicator: &'a Communicator,
-        send: impl Into<DeviceSlice<'a, T>>,
-        receive: impl Into<DeviceSliceMut<'a, T>>,
+        send: impl IntoSlice<'a, T>,
+        receive: impl IntoSliceMut<'a, T>,
     ) -> Result<()> {
         let (send, receive) = (send.into(), receive.into());
         let needed = send.len().checked_mul(communicator.size());
@@ -329,7 +329,7 @@ impl<'a> Group<'a> {
     pub fn all_gather_in_place<T: Pod>(
         &mut self,
         communicator: &'a Communicator,
-        memory: impl Into<DeviceSliceMut<'a, T>>,
+        memory: impl IntoSliceMut<'a, T>,
     ) -> Result<()> {
         let memory = memory.into();
         let count = equal_parts(memory.len(), communicator.size())?;
@@ -344,8 +344,8 @@ impl<'a> Group<'a> {
     pub fn reduce_scatter<T: Reduce>(
         &mut self,
         communicator: &'a Communicator,
-        send: impl Into<DeviceSlice<'a, T>>,
-        receive: impl Into<DeviceSliceMut<'a, T>>,
+        send: impl IntoSlice<'a, T>,
+        receive: impl IntoSliceMut<'a, T>,
         op: Op<'a, T>,
     ) -> Result<()> {
         let (send, receive) = (send.into(), receive.into());
@@ -363,7 +363,7 @@ impl<'a> Group<'a> {
     pub fn reduce_scatter_in_place<T: Reduce>(
         &mut self,
         communicator: &'a Communicator,
-        memory: impl Into<DeviceSliceMut<'a, T>>,
+        memory: impl IntoSliceMut<'a, T>,
         op: Op<'a, T>,
     ) -> Result<()> {
         let memory = memory.into();
@@ -380,7 +380,7 @@ impl<'a> Group<'a> {
     pub fn gather<T: Pod>(
         &mut self,
         communicator: &'a Communicator,
-        send: impl Into<DeviceSlice<'a, T>>,
+        send: impl IntoSlice<'a, T>,
         receive: Option<DeviceSliceMut<'a, T>>,
         root: usize,
     ) -> Result<()> {
@@ -404,7 +404,7 @@ impl<'a> Group<'a> {
         &mut self,
         communicator: &'a Communicator,
         send: Option<DeviceSlice<'a, T>>,
-        receive: impl Into<DeviceSliceMut<'a, T>>,
+        receive: impl IntoSliceMut<'a, T>,
         root: usize,
     ) -> Result<()> {
         let receive = receive.into();
@@ -426,8 +426,8 @@ impl<'a> Group<'a> {
     pub fn all_to_all<T: Pod>(
         &mut self,
         communicator: &'a Communicator,
-        send: impl Into<DeviceSlice<'a, T>>,
-        receive: impl Into<DeviceSliceMut<'a, T>>,
+        send: impl IntoSlice<'a, T>,
+        receive: impl IntoSliceMut<'a, T>,
     ) -> Result<()> {
         let (send, receive) = (send.into(), receive.into());
         fits("the number of elements to receive", receive.len(), Some(send.len()), "as many as are sent")?;
@@ -443,9 +443,9 @@ impl<'a> Group<'a> {
     pub fn all_to_all_v<T: Pod>(
         &mut self,
         communicator: &'a Communicator,
-        send: impl Into<DeviceSlice<'a, T>>,
+        send: impl IntoSlice<'a, T>,
         send_counts: &[usize],
-        receive: impl Into<DeviceSliceMut<'a, T>>,
+        receive: impl IntoSliceMut<'a, T>,
         receive_counts: &[usize],
     ) -> Result<()> {
         let (send, receive) = (send.into(), receive.into());
@@ -479,7 +479,7 @@ impl<'a> Group<'a> {
     pub fn send<T: Pod>(
         &mut self,
         communicator: &'a Communicator,
-        send: impl Into<DeviceSlice<'a, T>>,
+        send: impl IntoSlice<'a, T>,
         peer: usize,
     ) -> Result<()> {
         let send = send.into();
@@ -495,7 +495,7 @@ impl<'a> Group<'a> {
     pub fn receive<T: Pod>(
         &mut self,
         communicator: &'a Communicator,
-        receive: impl Into<DeviceSliceMut<'a, T>>,
+        receive: impl IntoSliceMut<'a, T>,
         peer: usize,
     ) -> Result<()> {
         let receive = receive.into();

@@ -34,7 +34,7 @@
 //!
 //! use hip::interop::{Tracked, Uses};
 //! use hip::sys::{hipMemsetD32Async, hipStream_t};
-//! use hip::{Device, DeviceBuffer, DeviceSliceMut, Stream};
+//! use hip::{Device, DeviceBuffer, IntoSliceMut, Stream};
 //!
 //! /// A C function of a library: fills `n` numbers at `x`, on a stream.
 //! unsafe extern "C" fn lib_set(stream: hipStream_t, n: usize, value: c_int, x: *mut c_int) -> c_int {
@@ -50,7 +50,7 @@
 //!         &'a self,
 //!         stream: &'a Stream,
 //!         value: i32,
-//!         x: impl Into<DeviceSliceMut<'a, i32>>,
+//!         x: impl IntoSliceMut<'a, i32>,
 //!     ) -> hip::Result<()> {
 //!         let x = x.into();
 //!         let n = x.len();

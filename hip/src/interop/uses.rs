@@ -11,7 +11,7 @@ use crate::core::device::Device;
 use crate::core::error::{Error, Result};
 use crate::core::lost;
 use crate::core::releases::one_at_a_time;
-use crate::memory::{Admission, Allocation, DeviceSlice, DeviceSliceMut, PinnedSlice, PinnedSliceMut};
+use crate::memory::{Admission, Allocation, IntoSlice, IntoSliceMut, PinnedSlice, PinnedSliceMut};
 use crate::stream::usage::{Access, AccessKind};
 use crate::stream::{Stream, idle};
 
@@ -54,7 +54,7 @@ impl<'a> Uses<'a> {
     /// # Errors
     /// [`Error::WrongDevice`] if the stream's device cannot read the memory.
     #[inline]
-    pub fn read<T: 'a>(&mut self, what: &'static str, memory: impl Into<DeviceSlice<'a, T>>) -> Result<*const T> {
+    pub fn read<T: 'a>(&mut self, what: &'static str, memory: impl IntoSlice<'a, T>) -> Result<*const T> {
         let memory = memory.into();
         self.note(what, memory.memory(), memory.access())?;
         Ok(memory.pointer().cast_const().cast())
@@ -65,7 +65,7 @@ impl<'a> Uses<'a> {
     /// # Errors
     /// [`Error::WrongDevice`] if the stream's device cannot write to the memory.
     #[inline]
-    pub fn write<T: 'a>(&mut self, what: &'static str, memory: impl Into<DeviceSliceMut<'a, T>>) -> Result<*mut T> {
+    pub fn write<T: 'a>(&mut self, what: &'static str, memory: impl IntoSliceMut<'a, T>) -> Result<*mut T> {
         let memory = memory.into();
         self.note(what, memory.memory(), memory.access())?;
         Ok(memory.pointer().cast())
@@ -122,11 +122,7 @@ impl<'a> Uses<'a> {
     ///
     /// # Errors
     /// Those of [`read`](Self::read).
-    pub fn read_trusted<T: 'a>(
-        &mut self,
-        what: &'static str,
-        memory: impl Into<DeviceSlice<'a, T>>,
-    ) -> Result<*const T> {
+    pub fn read_trusted<T: 'a>(&mut self, what: &'static str, memory: impl IntoSlice<'a, T>) -> Result<*const T> {
         let memory = memory.into();
         self.note(what, memory.memory(), Access::read_trusted(memory.usage(), memory.span(), what))?;
         Ok(memory.pointer().cast_const().cast())

@@ -15,7 +15,7 @@
 ///   compares with the source too: `*const T` for a `float *`, another `T` and another number are errors;
 /// - `unsafe fn launch(&self, stream: &Stream, config: LaunchConfig, a, b, ...) -> Result<()>` is
 ///   [`Kernel::launch`](crate::Kernel::launch).
-///   A `*const T` is `impl Into<DeviceSlice<T>>` (so `&DeviceBuffer<T>`), a `*mut T` is `impl Into<DeviceSliceMut<T>>`
+///   A `*const T` is `impl IntoSlice<T>` (so `&DeviceBuffer<T>`), a `*mut T` is `impl IntoSliceMut<T>`
 ///   (so `&mut DeviceBuffer<T>`). It allocates nothing;
 /// - `unsafe fn add_to(&self, graph: &mut Graph, after: &[Node], config: LaunchConfig, a, b, ...) -> Result<Node>` is
 ///   [`Graph::add_kernel`](crate::Graph::add_kernel);

@@ -9,6 +9,7 @@ use bytemuck::Pod;
 use super::allocation::Allocation;
 use super::bounds::byte_len;
 use super::device_ptr::DevicePtr;
+use super::into_slice::IntoSlice;
 use super::pinned_slice::{PinnedSlice, PinnedSliceMut};
 use super::pool::allocate::allocate;
 use super::slice::{DeviceSlice, DeviceSliceMut};
@@ -268,7 +269,7 @@ impl<T: Pod> DeviceBuffer<T> {
     /// See [`DeviceSliceMut::copy_from_device_async`].
     #[doc(alias("hipMemcpyDtoDAsync", "cuMemcpyDtoDAsync"))]
     #[doc(alias("hipMemcpyAsync", "cudaMemcpyAsync"))]
-    pub fn copy_from_device_async<'s>(&mut self, stream: &Stream, source: impl Into<DeviceSlice<'s, T>>) -> Result<()>
+    pub fn copy_from_device_async<'s>(&mut self, stream: &Stream, source: impl IntoSlice<'s, T>) -> Result<()>
     where
         T: 's,
     {
@@ -279,7 +280,7 @@ impl<T: Pod> DeviceBuffer<T> {
     #[doc(alias("hipMemcpy", "cudaMemcpy"))]
     #[doc(alias("hipMemcpyDtoD", "cuMemcpyDtoD"))]
     #[doc(alias("hipMemcpyPeer", "cudaMemcpyPeer"))]
-    pub fn copy_from_device<'s>(&mut self, source: impl Into<DeviceSlice<'s, T>>) -> Result<()>
+    pub fn copy_from_device<'s>(&mut self, source: impl IntoSlice<'s, T>) -> Result<()>
     where
         T: 's,
     {

@@ -3,7 +3,7 @@
 use bytemuck::Pod;
 use hip_sys::{hipMemcpyDeviceToDevice, hipMemcpyDeviceToHost, hipMemcpyHostToDevice};
 
-use super::{DeviceSlice, DeviceSliceMut, PinnedSlice, PinnedSliceMut};
+use super::{DeviceSlice, DeviceSliceMut, IntoSlice, PinnedSlice, PinnedSliceMut};
 use crate::core::call::check;
 use crate::core::error::{Error, Result};
 use crate::core::trace;
@@ -228,7 +228,7 @@ impl<T: Pod> DeviceSliceMut<'_, T> {
     #[doc(alias("hipMemcpyAsync", "cudaMemcpyAsync"))]
     #[doc(alias("hipMemcpyPeerAsync", "cudaMemcpyPeerAsync"))]
     #[doc(alias("hipMemcpyDtoDAsync", "cuMemcpyDtoDAsync"))]
-    pub fn copy_from_device_async<'s>(&mut self, stream: &Stream, source: impl Into<DeviceSlice<'s, T>>) -> Result<()>
+    pub fn copy_from_device_async<'s>(&mut self, stream: &Stream, source: impl IntoSlice<'s, T>) -> Result<()>
     where
         T: 's,
     {
@@ -271,7 +271,7 @@ impl<T: Pod> DeviceSliceMut<'_, T> {
     #[doc(alias("hipMemcpy", "cudaMemcpy"))]
     #[doc(alias("hipMemcpyDtoD", "cuMemcpyDtoD"))]
     #[doc(alias("hipMemcpyPeer", "cudaMemcpyPeer"))]
-    pub fn copy_from_device<'s>(&mut self, source: impl Into<DeviceSlice<'s, T>>) -> Result<()>
+    pub fn copy_from_device<'s>(&mut self, source: impl IntoSlice<'s, T>) -> Result<()>
     where
         T: 's,
     {

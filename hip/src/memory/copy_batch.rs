@@ -8,7 +8,7 @@ use bytemuck::Pod;
 
 use super::batch;
 use super::graph_copy::GraphCopy;
-use super::{DeviceSlice, DeviceSliceMut, PinnedSlice, PinnedSliceMut};
+use super::{IntoSlice, IntoSliceMut, PinnedSlice, PinnedSliceMut};
 use crate::core::error::Result;
 use crate::stream::Stream;
 
@@ -56,8 +56,8 @@ impl<'a> CopyBatch<'a> {
     /// [`Length`](crate::Error::Length), [`WrongDevice`](crate::Error::WrongDevice).
     pub fn on_device<T: Pod>(
         &mut self,
-        destination: impl Into<DeviceSliceMut<'a, T>>,
-        source: impl Into<DeviceSlice<'a, T>>,
+        destination: impl IntoSliceMut<'a, T>,
+        source: impl IntoSlice<'a, T>,
     ) -> Result<()> {
         self.push(GraphCopy::on_device(destination, source)?);
         Ok(())
@@ -69,7 +69,7 @@ impl<'a> CopyBatch<'a> {
     /// [`Length`](crate::Error::Length), [`WrongDevice`](crate::Error::WrongDevice).
     pub fn from_pinned<T: Pod>(
         &mut self,
-        destination: impl Into<DeviceSliceMut<'a, T>>,
+        destination: impl IntoSliceMut<'a, T>,
         source: impl Into<PinnedSlice<'a, T>>,
     ) -> Result<()> {
         self.push(GraphCopy::from_pinned(destination, source)?);
@@ -83,7 +83,7 @@ impl<'a> CopyBatch<'a> {
     pub fn to_pinned<T: Pod>(
         &mut self,
         destination: impl Into<PinnedSliceMut<'a, T>>,
-        source: impl Into<DeviceSlice<'a, T>>,
+        source: impl IntoSlice<'a, T>,
     ) -> Result<()> {
         self.push(GraphCopy::to_pinned(destination, source)?);
         Ok(())

@@ -8,9 +8,7 @@ use hip_sys::hipMemcpyKind;
 
 use super::array::{ArraySlice, ArraySliceMut, Texel};
 use super::box_copy::{End, copy_node};
-use super::{
-    DeviceSlice, DeviceSliceMut, Extent, PinnedSlice, PinnedSliceMut, PitchedSlice, PitchedSliceMut, same_len,
-};
+use super::{Extent, IntoSlice, IntoSliceMut, PinnedSlice, PinnedSliceMut, PitchedSlice, PitchedSliceMut, same_len};
 use crate::core::device::Device;
 #[cfg(doc)]
 use crate::core::error::Error;
@@ -34,10 +32,7 @@ impl<'a> GraphCopy<'a> {
     ///
     /// # Errors
     /// [`Error::Length`], [`Error::WrongDevice`].
-    pub fn on_device<T: Pod>(
-        destination: impl Into<DeviceSliceMut<'a, T>>,
-        source: impl Into<DeviceSlice<'a, T>>,
-    ) -> Result<Self> {
+    pub fn on_device<T: Pod>(destination: impl IntoSliceMut<'a, T>, source: impl IntoSlice<'a, T>) -> Result<Self> {
         let (destination, source) = (destination.into(), source.into());
         same_len(WHAT, destination.len(), source.len())?;
         destination.device().expect(source.device(), "the source")?;
@@ -57,7 +52,7 @@ impl<'a> GraphCopy<'a> {
     /// # Errors
     /// [`Error::Length`].
     pub fn from_pinned<T: Pod>(
-        destination: impl Into<DeviceSliceMut<'a, T>>,
+        destination: impl IntoSliceMut<'a, T>,
         source: impl Into<PinnedSlice<'a, T>>,
     ) -> Result<Self> {
         let (destination, source) = (destination.into(), source.into());
@@ -80,7 +75,7 @@ impl<'a> GraphCopy<'a> {
     /// [`Error::Length`].
     pub fn to_pinned<T: Pod>(
         destination: impl Into<PinnedSliceMut<'a, T>>,
-        source: impl Into<DeviceSlice<'a, T>>,
+        source: impl IntoSlice<'a, T>,
     ) -> Result<Self> {
         let (destination, source) = (destination.into(), source.into());
         same_len(WHAT, destination.len(), source.len())?;

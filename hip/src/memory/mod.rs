@@ -29,6 +29,7 @@ mod foreign;
 pub(crate) mod graph_copy;
 mod heap_block;
 mod host;
+mod into_slice;
 mod ipc;
 mod location;
 mod managed;
@@ -58,6 +59,7 @@ pub use copy_batch_3d::CopyBatch3d;
 pub use device_ptr::DevicePtr;
 pub(crate) use fill::Pattern;
 pub use float8::{F8E4M3, F8E4M3Fnuz, F8E5M2, F8E5M2Fnuz};
+pub use into_slice::{IntoSlice, IntoSliceMut};
 pub use ipc::IpcMemoryHandle;
 pub use managed::{ManagedBuffer, MemoryAdvice, MemoryAttach, MemoryLocation};
 #[cfg(feature = "rocm-10-0")]

@@ -9,6 +9,7 @@ use super::admission::Admission;
 use super::allocation::Allocation;
 use super::bounds::range_of;
 use super::device_ptr::DevicePtr;
+use super::into_slice::IntoSlice;
 use crate::core::device::Device;
 use crate::core::error::{Error, Result};
 use crate::stream::usage::{Access, AccessKind, Span, Usage};
@@ -104,7 +105,7 @@ macro_rules! common {
             /// Returns whether the two share memory. Slices of one buffer cannot overlap if one of them is mutable, but
             /// memory that is mapped or opened twice can.
             #[must_use]
-            pub fn overlaps<'b, U: 'b>(&self, other: impl Into<DeviceSlice<'b, U>>) -> bool {
+            pub fn overlaps<'b, U: 'b>(&self, other: impl IntoSlice<'b, U>) -> bool {
                 let other = other.into();
                 let (a, b) = (self.pointer() as usize, other.pointer() as usize);
                 !self.is_empty() && !other.is_empty() && a < b + other.byte_len() && b < a + self.byte_len()

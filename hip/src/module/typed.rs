@@ -13,7 +13,7 @@ use super::declared::{Given, Refused};
 use super::{Kernel, KernelInfo, LaunchConfig, Module, ParameterKind};
 use crate::core::device::Device;
 use crate::core::error::{Error, Result};
-use crate::memory::{Admission, Allocation, DevicePtr, DeviceSlice, DeviceSliceMut};
+use crate::memory::{Admission, Allocation, DevicePtr, DeviceSlice, DeviceSliceMut, IntoSlice, IntoSliceMut};
 use crate::stream::Stream;
 use crate::stream::usage::{Access, AccessKind, Accesses};
 use crate::texture::{Surface, Texture};
@@ -125,7 +125,7 @@ impl<T: NoUninit> Parameter for Value<T> {
 impl<T: Pod> Const<T> {
     /// Converts the argument to a slice.
     #[inline]
-    pub fn convert<'a>(argument: impl Into<DeviceSlice<'a, T>>) -> DeviceSlice<'a, T> {
+    pub fn convert<'a>(argument: impl IntoSlice<'a, T>) -> DeviceSlice<'a, T> {
         argument.into()
     }
 
@@ -140,7 +140,7 @@ impl<T: Pod> Const<T> {
 impl<T: Pod> Mut<T> {
     /// Converts the argument to a slice.
     #[inline]
-    pub fn convert<'a>(argument: impl Into<DeviceSliceMut<'a, T>>) -> DeviceSliceMut<'a, T> {
+    pub fn convert<'a>(argument: impl IntoSliceMut<'a, T>) -> DeviceSliceMut<'a, T> {
         argument.into()
     }
 

@@ -22,7 +22,7 @@ use crate::core::call::check;
 use crate::core::device::Device;
 use crate::core::error::{Error, Result, Status};
 use crate::memory::array::{Array, ArrayShape, MipmappedArray, Texel, require_images};
-use crate::memory::{DeviceSlice, PitchedSlice};
+use crate::memory::{IntoSlice, PitchedSlice};
 use crate::stream::usage::{Access, Usage};
 
 /// A texture (`hipTextureObject_t`), through which kernels read texels of a borrowed array or memory, with options for
@@ -144,7 +144,7 @@ impl<'a> Texture<'a> {
     /// # Errors
     /// [`Error::InvalidValue`] for a slice that is empty, too long or not aligned for a texture (whole buffers are
     /// aligned).
-    pub fn from_buffer<T: Texel + 'a>(buffer: impl Into<DeviceSlice<'a, T>>, read: ReadMode) -> Result<Self> {
+    pub fn from_buffer<T: Texel + 'a>(buffer: impl IntoSlice<'a, T>, read: ReadMode) -> Result<Self> {
         let buffer = buffer.into();
         let options = TextureOptions::new().read(read);
         options.check(T::FORMAT)?;

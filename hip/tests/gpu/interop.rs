@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use hip::interop::{Tracked, Uses, call_on_streams};
 use hip::memory::array::{Array, ArrayShape};
 use hip::sys::{self, hipStream_t};
-use hip::{Device, DeviceBuffer, DeviceSliceMut, Error, ManagedBuffer, PinnedBuffer, Status, Stream};
+use hip::{Device, DeviceBuffer, Error, IntoSliceMut, ManagedBuffer, PinnedBuffer, Status, Stream};
 
 use crate::{device, eventually, supported};
 
@@ -73,7 +73,7 @@ impl Handle {
         self.tracked.as_ref().unwrap()
     }
 
-    fn set<'a>(&'a self, stream: &'a Stream, value: i32, x: impl Into<DeviceSliceMut<'a, i32>>) -> lib::Result<()> {
+    fn set<'a>(&'a self, stream: &'a Stream, value: i32, x: impl IntoSliceMut<'a, i32>) -> lib::Result<()> {
         let x = x.into();
         let n = x.len();
         let mut uses = Uses::on(stream);

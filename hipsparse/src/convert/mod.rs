@@ -6,12 +6,13 @@ mod sort;
 use std::ptr;
 
 use hip::DeviceBuffer;
-use hip_linalg::{MatrixMut, MatrixRef, Op, Operands, Shapes};
+use hip_linalg::{IntoMatrix, IntoMatrixMut, MatrixMut, Op, Operands, Shapes};
 
 use crate::call::{self, data_type, dense, dense_mut, describe, mat_descr, matrix, sorted};
 use crate::checks::{INDICES, alone, as_stored, int, invalid};
 use crate::format::{self, BlockOrder, Format, Generic};
-use crate::matrix::{Bsr, BsrRef, Coo, CooRef, Csc, CscRef, Csr, CsrRef, SpMat, SpMatRef};
+use crate::into::IntoSpMat;
+use crate::matrix::{Bsr, Coo, Csc, Csr, SpMat, SpMatRef};
 use crate::raw::{self, Ptr, Returned};
 use crate::{CallError, Index, Result, Sparse, Value};
 
@@ -124,8 +125,8 @@ impl Sparse {
     #[doc(alias("hipsparseSparseToDense", "hipsparseSparseToDense_bufferSize", "cusparseSparseToDense", "csr2dense"))]
     pub fn sparse_to_dense<'a, F: FromDense, T: Value, I: Index>(
         &'a self,
-        a: impl Into<SpMatRef<'a, F, T, I>>,
-        b: impl Into<MatrixMut<'a, T>>,
+        a: impl IntoSpMat<'a, F, T, I>,
+        b: impl IntoMatrixMut<'a, T>,
     ) -> Result<()> {
         let (a, b) = (a.into(), b.into());
         as_stored("A", a.op)?;
@@ -182,7 +183,7 @@ impl Sparse {
     #[doc(alias("hipsparseDenseToSparse_bufferSize", "cusparseDenseToSparse_analysis"))]
     pub fn dense_to_sparse<'a, F: FromDense, T: Value, I: Index>(
         &'a self,
-        a: impl Into<MatrixRef<'a, T>>,
+        a: impl IntoMatrix<'a, T>,
     ) -> Result<SpMat<F, T, I>> {
         let a = a.into();
         alone("A", a.batch_size())?;
@@ -266,7 +267,7 @@ impl Sparse {
     /// # Errors
     /// An error from an allocation or from the library.
     #[doc(alias("hipsparseCsr2cscEx2", "hipsparseCsr2cscEx2_bufferSize", "cusparseCsr2cscEx2", "csr2csc"))]
-    pub fn csr_to_csc<'a, T: Value>(&'a self, a: impl Into<CsrRef<'a, T>>) -> Result<Csc<T>> {
+    pub fn csr_to_csc<'a, T: Value>(&'a self, a: impl IntoSpMat<'a, format::Csr, T>) -> Result<Csc<T>> {
         self.expect_running()?;
         let a = a.into();
         as_stored("A", a.op)?;
@@ -280,7 +281,7 @@ impl Sparse {
     /// # Errors
     /// An error from an allocation or from the library.
     #[doc(alias("hipsparseCsr2cscEx2", "cusparseCsr2cscEx2", "csc2csr"))]
-    pub fn csc_to_csr<'a, T: Value>(&'a self, a: impl Into<CscRef<'a, T>>) -> Result<Csr<T>> {
+    pub fn csc_to_csr<'a, T: Value>(&'a self, a: impl IntoSpMat<'a, format::Csc, T>) -> Result<Csr<T>> {
         self.expect_running()?;
         let a = a.into();
         as_stored("A", a.op)?;
@@ -344,7 +345,7 @@ impl Sparse {
     /// # Errors
     /// An error from an allocation or from the library.
     #[doc(alias("hipsparseXcsr2coo", "cusparseXcsr2coo"))]
-    pub fn csr_to_coo<'a, T: Value>(&'a self, a: impl Into<CsrRef<'a, T>>) -> Result<Coo<T>> {
+    pub fn csr_to_coo<'a, T: Value>(&'a self, a: impl IntoSpMat<'a, format::Csr, T>) -> Result<Coo<T>> {
         self.expect_running()?;
         let a = a.into();
         as_stored("A", a.op)?;
@@ -377,7 +378,7 @@ impl Sparse {
     /// # Errors
     /// [`CallError::Invalid`] for entries that are not sorted.
     #[doc(alias("hipsparseXcoo2csr", "cusparseXcoo2csr"))]
-    pub fn coo_to_csr<'a, T: Value>(&'a self, a: impl Into<CooRef<'a, T>>) -> Result<Csr<T>> {
+    pub fn coo_to_csr<'a, T: Value>(&'a self, a: impl IntoSpMat<'a, format::Coo, T>) -> Result<Csr<T>> {
         self.expect_running()?;
         let a = a.into();
         as_stored("A", a.op)?;
@@ -413,7 +414,11 @@ impl Sparse {
     /// block size.
     #[doc(alias("hipsparseDcsr2bsr", "hipsparseXcsr2bsrNnz", "hipsparseDcsr2gebsr", "hipsparseXcsr2gebsrNnz"))]
     #[doc(alias("cusparseDcsr2bsr", "cusparseXcsr2bsrNnz", "cusparseDcsr2gebsr", "cusparseXcsr2gebsrNnz"))]
-    pub fn csr_to_bsr<'a, T: Value>(&'a self, a: impl Into<CsrRef<'a, T>>, block: format::Bsr) -> Result<Bsr<T>> {
+    pub fn csr_to_bsr<'a, T: Value>(
+        &'a self,
+        a: impl IntoSpMat<'a, format::Csr, T>,
+        block: format::Bsr,
+    ) -> Result<Bsr<T>> {
         let a = a.into();
         as_stored("A", a.op)?;
         sorted("A", &a.pattern)?;
@@ -482,7 +487,7 @@ impl Sparse {
     /// # Errors
     /// An error from an allocation or from the library.
     #[doc(alias("hipsparseDbsr2csr", "hipsparseDgebsr2csr", "cusparseDbsr2csr", "cusparseDgebsr2csr"))]
-    pub fn bsr_to_csr<'a, T: Value>(&'a self, a: impl Into<BsrRef<'a, T>>) -> Result<Csr<T>> {
+    pub fn bsr_to_csr<'a, T: Value>(&'a self, a: impl IntoSpMat<'a, format::Bsr, T>) -> Result<Csr<T>> {
         self.expect_running()?;
         let a = a.into();
         as_stored("A", a.op)?;
@@ -537,7 +542,7 @@ impl Sparse {
     #[doc(alias("hipsparseDgebsr2gebsr", "hipsparseXgebsr2gebsrNnz", "cusparseDgebsr2gebsr"))]
     pub fn change_blocks<'a, T: Value>(
         &'a self,
-        a: impl Into<BsrRef<'a, T>>,
+        a: impl IntoSpMat<'a, format::Bsr, T>,
         rows: usize,
         cols: usize,
     ) -> Result<Bsr<T>> {
@@ -599,7 +604,7 @@ impl Sparse {
     /// # Errors
     /// [`CallError::Invalid`] for column-major blocks.
     #[doc(alias("hipsparseDgebsr2gebsc", "hipsparseDgebsr2gebsc_bufferSize", "cusparseDgebsr2gebsc"))]
-    pub fn transpose_blocks<'a, T: Value>(&'a self, a: impl Into<BsrRef<'a, T>>) -> Result<Bsr<T>> {
+    pub fn transpose_blocks<'a, T: Value>(&'a self, a: impl IntoSpMat<'a, format::Bsr, T>) -> Result<Bsr<T>> {
         self.expect_running()?;
         let a = a.into();
         as_stored("A", a.op)?;

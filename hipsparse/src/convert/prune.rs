@@ -1,13 +1,14 @@
 //! Removal of small entries, and counts of the others.
 
 use hip::DeviceBuffer;
-use hip_linalg::{MatrixRef, Operands};
+use hip_linalg::{IntoMatrix, Operands};
 
 use super::{address, ints};
 use crate::call::{self, any_scalar, dense, lend_mut, mat_descr, matrix};
 use crate::checks::{alone, as_stored, int};
 use crate::format;
-use crate::matrix::{Csr, CsrRef, SpMat};
+use crate::into::IntoSpMat;
+use crate::matrix::{Csr, SpMat};
 use crate::raw::{self, Ptr};
 use crate::{RealValue, Result, Sparse, Value};
 
@@ -28,7 +29,7 @@ impl Sparse {
     /// [`CallError::Invalid`](crate::CallError::Invalid) for an invalid percentage.
     #[doc(alias("hipsparseDpruneCsr2csr", "hipsparseDpruneCsr2csrNnz", "hipsparseDpruneCsr2csrByPercentage"))]
     #[doc(alias("cusparseDpruneCsr2csr", "cusparseDpruneCsr2csrNnz", "cusparseDpruneCsr2csrByPercentage"))]
-    pub fn prune<'a, T: RealValue>(&'a self, a: impl Into<CsrRef<'a, T>>, what: Prune<T>) -> Result<Csr<T>> {
+    pub fn prune<'a, T: RealValue>(&'a self, a: impl IntoSpMat<'a, format::Csr, T>, what: Prune<T>) -> Result<Csr<T>> {
         let a = a.into();
         as_stored("A", a.op)?;
         let (m, n, entries) = ints(&a)?;
@@ -124,7 +125,7 @@ impl Sparse {
     /// [`CallError::Invalid`](crate::CallError::Invalid) for batches and transposes.
     #[doc(alias("hipsparseDpruneDense2csr", "hipsparseDpruneDense2csrNnz", "hipsparseDpruneDense2csrByPercentage"))]
     #[doc(alias("cusparseDpruneDense2csr", "cusparseDpruneDense2csrNnz", "cusparseDpruneDense2csrByPercentage"))]
-    pub fn prune_dense<'a, T: RealValue>(&'a self, a: impl Into<MatrixRef<'a, T>>, what: Prune<T>) -> Result<Csr<T>> {
+    pub fn prune_dense<'a, T: RealValue>(&'a self, a: impl IntoMatrix<'a, T>, what: Prune<T>) -> Result<Csr<T>> {
         let a = a.into();
         as_stored("A", a.op())?;
         alone("A", a.batch_size())?;
@@ -225,7 +226,7 @@ impl Sparse {
     /// # Errors
     /// An error from the library.
     #[doc(alias("hipsparseDcsr2csr_compress", "hipsparseDnnz_compress", "cusparseDcsr2csr_compress"))]
-    pub fn compress<'a, T: Value>(&'a self, a: impl Into<CsrRef<'a, T>>, tolerance: T) -> Result<Csr<T>> {
+    pub fn compress<'a, T: Value>(&'a self, a: impl IntoSpMat<'a, format::Csr, T>, tolerance: T) -> Result<Csr<T>> {
         let a = a.into();
         as_stored("A", a.op)?;
         let (m, n, entries) = ints(&a)?;
@@ -269,7 +270,7 @@ impl Sparse {
     /// # Errors
     /// [`CallError::Invalid`](crate::CallError::Invalid) for batches and transposes.
     #[doc(alias("hipsparseDnnz", "cusparseDnnz"))]
-    pub fn count_nonzeros<'a, T: Value>(&'a self, a: impl Into<MatrixRef<'a, T>>) -> Result<Vec<usize>> {
+    pub fn count_nonzeros<'a, T: Value>(&'a self, a: impl IntoMatrix<'a, T>) -> Result<Vec<usize>> {
         let a = a.into();
         as_stored("A", a.op())?;
         alone("A", a.batch_size())?;

@@ -2,12 +2,13 @@
 
 use hip::DeviceBuffer;
 use hip::interop::Tracked;
-use hip_linalg::{MatrixMut, MatrixRef, Operands, Shapes};
+use hip_linalg::{IntoMatrix, IntoMatrixMut, MatrixMut, MatrixRef, Operands, Shapes};
 
 use crate::call::{self, Owned, dense, dense_mut, mat_descr, matrix};
 use crate::checks::{alone, as_stored, int};
 use crate::format::{self, Format};
-use crate::matrix::{Csc, CscRef, Csr, CsrRef, SpMat};
+use crate::into::IntoSpMat;
+use crate::matrix::{Csc, Csr, SpMat};
 use crate::raw::{self, Ptr, Returned};
 use crate::{Base, Result, Sparse, Value};
 
@@ -42,7 +43,7 @@ impl Sparse {
         "hipsparseZcsr2csc",
         "cusparseDcsr2csc"
     ))]
-    pub fn csr2csc<'a, T: Value>(&'a self, a: impl Into<CsrRef<'a, T>>) -> Result<Csc<T>> {
+    pub fn csr2csc<'a, T: Value>(&'a self, a: impl IntoSpMat<'a, format::Csr, T>) -> Result<Csc<T>> {
         let a = a.into();
         as_stored("A", a.op)?;
         let (rows, cols, base) = (a.rows(), a.cols(), a.pattern.base);
@@ -86,8 +87,8 @@ impl Sparse {
     #[doc(alias("hipsparseScsr2dense", "hipsparseDcsr2dense", "hipsparseCcsr2dense", "hipsparseZcsr2dense"))]
     pub fn csr2dense<'a, T: Value>(
         &'a self,
-        a: impl Into<CsrRef<'a, T>>,
-        b: impl Into<MatrixMut<'a, T>>,
+        a: impl IntoSpMat<'a, format::Csr, T>,
+        b: impl IntoMatrixMut<'a, T>,
     ) -> Result<()> {
         self.older_to_dense("csr2dense", &ROWS, &a.into(), b.into(), raw::csr2dense::<T>)
     }
@@ -99,8 +100,8 @@ impl Sparse {
     #[doc(alias("hipsparseScsc2dense", "hipsparseDcsc2dense", "hipsparseCcsc2dense", "hipsparseZcsc2dense"))]
     pub fn csc2dense<'a, T: Value>(
         &'a self,
-        a: impl Into<CscRef<'a, T>>,
-        b: impl Into<MatrixMut<'a, T>>,
+        a: impl IntoSpMat<'a, format::Csc, T>,
+        b: impl IntoMatrixMut<'a, T>,
     ) -> Result<()> {
         let a = a.into();
         if a.entries() == 0 {
@@ -143,7 +144,7 @@ impl Sparse {
     /// # Errors
     /// [`CallError::Invalid`](crate::CallError::Invalid) for transposes and batches.
     #[doc(alias("hipsparseSdense2csr", "hipsparseDdense2csr", "hipsparseCdense2csr", "hipsparseZdense2csr"))]
-    pub fn dense2csr<'a, T: Value>(&'a self, a: impl Into<MatrixRef<'a, T>>) -> Result<Csr<T>> {
+    pub fn dense2csr<'a, T: Value>(&'a self, a: impl IntoMatrix<'a, T>) -> Result<Csr<T>> {
         self.older_to_sparse(&ROWS, &a.into(), raw::dense2csr::<T>)
     }
 
@@ -152,7 +153,7 @@ impl Sparse {
     /// # Errors
     /// As [`dense2csr`](Self::dense2csr).
     #[doc(alias("hipsparseSdense2csc", "hipsparseDdense2csc", "hipsparseCdense2csc", "hipsparseZdense2csc"))]
-    pub fn dense2csc<'a, T: Value>(&'a self, a: impl Into<MatrixRef<'a, T>>) -> Result<Csc<T>> {
+    pub fn dense2csc<'a, T: Value>(&'a self, a: impl IntoMatrix<'a, T>) -> Result<Csc<T>> {
         self.older_to_sparse(&COLUMNS, &a.into(), raw::dense2csc::<T>)
     }
 

@@ -2,12 +2,13 @@
 
 use hip::DeviceBuffer;
 use hip::interop::Tracked;
-use hip_linalg::{Operands, ScalarRef, Shape, Shapes, VectorMut, VectorRef};
+use hip_linalg::{IntoScalar, IntoVector, IntoVectorMut, Operands, Shape, Shapes};
 
 use crate::call::{Owned, factor, mat_descr, matrix, vector, vector_mut};
 use crate::checks::{as_stored, int};
 use crate::format;
-use crate::matrix::{Csr, CsrRef};
+use crate::into::IntoSpMat;
+use crate::matrix::Csr;
 use crate::raw;
 use crate::{Base, Result, Sparse, Value};
 
@@ -69,10 +70,10 @@ impl<T: Value> Hyb<'_, T> {
     #[doc(alias("hipsparseShybmv", "hipsparseDhybmv", "hipsparseChybmv", "hipsparseZhybmv", "cusparseDhybmv"))]
     pub fn multiply<'b>(
         &'b self,
-        alpha: impl Into<ScalarRef<'b, T>>,
-        x: impl Into<VectorRef<'b, T>>,
-        beta: impl Into<ScalarRef<'b, T>>,
-        y: impl Into<VectorMut<'b, T>>,
+        alpha: impl IntoScalar<'b, T>,
+        x: impl IntoVector<'b, T>,
+        beta: impl IntoScalar<'b, T>,
+        y: impl IntoVectorMut<'b, T>,
     ) -> Result<()> {
         let Some((hyb, tracked)) = &self.kept else { return Ok(()) };
         let (x, y) = (x.into(), y.into());
@@ -154,7 +155,7 @@ impl Sparse {
     #[doc(alias("hipsparseCreateHybMat", "cusparseCreateHybMat"))]
     pub fn csr_to_hyb<'a, T: Value>(
         &'a self,
-        a: impl Into<CsrRef<'a, T>>,
+        a: impl IntoSpMat<'a, format::Csr, T>,
         partition: HybPartition,
     ) -> Result<Hyb<'a, T>> {
         let a = a.into();

@@ -1,11 +1,12 @@
 //! The older products of compressed rows, and products with some of the block rows.
 
 use hip::DeviceBuffer;
-use hip_linalg::{MatrixMut, MatrixRef, Op, Operands, ScalarRef, Shapes, VectorMut, VectorRef};
+use hip_linalg::{IntoMatrix, IntoMatrixMut, IntoScalar, IntoVector, IntoVectorMut, Op, Operands, Shapes};
 
 use crate::call::{self, dense, dense_mut, factor, mat_descr, matrix, operation, vector, vector_mut};
 use crate::checks::{alone, as_stored, int, invalid};
-use crate::matrix::{BsrRef, CsrRef};
+use crate::format;
+use crate::into::IntoSpMat;
 use crate::raw;
 use crate::solve::square;
 use crate::{Result, Sparse, Value};
@@ -20,11 +21,11 @@ impl Sparse {
     #[doc(alias("hipsparseScsrmv", "hipsparseDcsrmv", "hipsparseCcsrmv", "hipsparseZcsrmv", "cusparseDcsrmv"))]
     pub fn csrmv<'a, T: Value>(
         &'a self,
-        alpha: impl Into<ScalarRef<'a, T>>,
-        a: impl Into<CsrRef<'a, T>>,
-        x: impl Into<VectorRef<'a, T>>,
-        beta: impl Into<ScalarRef<'a, T>>,
-        y: impl Into<VectorMut<'a, T>>,
+        alpha: impl IntoScalar<'a, T>,
+        a: impl IntoSpMat<'a, format::Csr, T>,
+        x: impl IntoVector<'a, T>,
+        beta: impl IntoScalar<'a, T>,
+        y: impl IntoVectorMut<'a, T>,
     ) -> Result<()> {
         let (a, x, y) = (a.into(), x.into(), y.into());
         let shapes = Shapes::of("csrmv", [("A", (&a).into()), ("x", (&x).into()), ("y", (&y).into())]);
@@ -74,11 +75,11 @@ impl Sparse {
     #[doc(alias("hipsparseScsrmm2", "hipsparseDcsrmm2", "hipsparseCcsrmm2", "hipsparseZcsrmm2", "cusparseDcsrmm2"))]
     pub fn csrmm<'a, T: Value>(
         &'a self,
-        alpha: impl Into<ScalarRef<'a, T>>,
-        a: impl Into<CsrRef<'a, T>>,
-        b: impl Into<MatrixRef<'a, T>>,
-        beta: impl Into<ScalarRef<'a, T>>,
-        c: impl Into<MatrixMut<'a, T>>,
+        alpha: impl IntoScalar<'a, T>,
+        a: impl IntoSpMat<'a, format::Csr, T>,
+        b: impl IntoMatrix<'a, T>,
+        beta: impl IntoScalar<'a, T>,
+        c: impl IntoMatrixMut<'a, T>,
     ) -> Result<()> {
         let (a, b, c) = (a.into(), b.into(), c.into());
         as_stored("C", c.op())?;
@@ -130,11 +131,11 @@ impl Sparse {
     pub fn bsrxmv<'a, T: Value>(
         &'a self,
         rows: &[usize],
-        alpha: impl Into<ScalarRef<'a, T>>,
-        a: impl Into<BsrRef<'a, T>>,
-        x: impl Into<VectorRef<'a, T>>,
-        beta: impl Into<ScalarRef<'a, T>>,
-        y: impl Into<VectorMut<'a, T>>,
+        alpha: impl IntoScalar<'a, T>,
+        a: impl IntoSpMat<'a, format::Bsr, T>,
+        x: impl IntoVector<'a, T>,
+        beta: impl IntoScalar<'a, T>,
+        y: impl IntoVectorMut<'a, T>,
     ) -> Result<()> {
         let (a, x, y) = (a.into(), x.into(), y.into());
         as_stored("A", a.op)?;

@@ -1,7 +1,7 @@
 //! Triangular solves with several right-hand sides that report zero pivots.
 
 use hip::interop::Tracked;
-use hip_linalg::{MatrixMut, MatrixRef, Operands, Shape, Shapes};
+use hip_linalg::{IntoMatrix, IntoMatrixMut, Operands, Shape, Shapes};
 
 use crate::call::{self, Owned, dense, dense_mut, mat_descr, matrix, operation, sorted};
 use crate::checks::{alone, as_stored, int, invalid};
@@ -30,7 +30,7 @@ impl Sparse {
         &'a self,
         alpha: T,
         a: SpTriangle<'a, Csr, T>,
-        b: impl Into<MatrixMut<'a, T>>,
+        b: impl IntoMatrixMut<'a, T>,
     ) -> Result<()> {
         let b = b.into();
         sorted("A", &a.matrix.pattern)?;
@@ -110,8 +110,8 @@ impl Sparse {
         &'a self,
         alpha: T,
         a: SpTriangle<'a, Bsr, T>,
-        b: impl Into<MatrixRef<'a, T>>,
-        x: impl Into<MatrixMut<'a, T>>,
+        b: impl IntoMatrix<'a, T>,
+        x: impl IntoMatrixMut<'a, T>,
     ) -> Result<()> {
         let (b, x) = (b.into(), x.into());
         sorted("A", &a.matrix.pattern)?;

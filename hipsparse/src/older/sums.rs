@@ -7,6 +7,7 @@ use hip_linalg::{Operands, Shapes};
 use crate::call::{Owned, mat_descr, matrix, operation, sorted};
 use crate::checks::{as_stored, int};
 use crate::format;
+use crate::into::IntoSpMat;
 use crate::matrix::{Csr, CsrRef};
 use crate::raw::{self, Ptr};
 use crate::{Base, Result, Sparse, Value};
@@ -48,7 +49,11 @@ impl Sparse {
     /// the library's own error for a transpose that it does not support.
     #[doc(alias("hipsparseScsrgemm", "hipsparseDcsrgemm", "hipsparseCcsrgemm", "hipsparseZcsrgemm"))]
     #[doc(alias("hipsparseXcsrgemmNnz", "cusparseDcsrgemm"))]
-    pub fn csrgemm<'a, T: Value>(&'a self, a: impl Into<CsrRef<'a, T>>, b: impl Into<CsrRef<'a, T>>) -> Result<Csr<T>> {
+    pub fn csrgemm<'a, T: Value>(
+        &'a self,
+        a: impl IntoSpMat<'a, format::Csr, T>,
+        b: impl IntoSpMat<'a, format::Csr, T>,
+    ) -> Result<Csr<T>> {
         let (a, b) = (a.into(), b.into());
         let shapes = Shapes::of("csrgemm", [("A", (&a).into()), ("B", (&b).into())]);
         shapes.fits("the rows of B", b.rows(), a.cols(), "the columns of A")?;
@@ -133,10 +138,10 @@ impl Sparse {
     pub fn csrgemm_add<'a, T: Value>(
         &'a self,
         alpha: T,
-        a: impl Into<CsrRef<'a, T>>,
-        b: impl Into<CsrRef<'a, T>>,
+        a: impl IntoSpMat<'a, format::Csr, T>,
+        b: impl IntoSpMat<'a, format::Csr, T>,
         beta: T,
-        d: impl Into<CsrRef<'a, T>>,
+        d: impl IntoSpMat<'a, format::Csr, T>,
     ) -> Result<Csr<T>> {
         let (a, b, d) = (a.into(), b.into(), d.into());
         for (what, matrix) in [("A", &a), ("B", &b), ("D", &d)] {
@@ -278,9 +283,9 @@ impl Sparse {
     pub fn csrgeam<'a, T: Value>(
         &'a self,
         alpha: T,
-        a: impl Into<CsrRef<'a, T>>,
+        a: impl IntoSpMat<'a, format::Csr, T>,
         beta: T,
-        b: impl Into<CsrRef<'a, T>>,
+        b: impl IntoSpMat<'a, format::Csr, T>,
     ) -> Result<Csr<T>> {
         let (a, b) = (a.into(), b.into());
         as_stored("A", a.op)?;

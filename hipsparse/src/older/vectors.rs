@@ -1,9 +1,10 @@
 //! The older functions of sparse vectors.
 
-use hip_linalg::{Operands, ScalarRef, Shapes, VectorMut, VectorRef};
+use hip_linalg::{IntoScalar, IntoVector, IntoVectorMut, Operands, Shapes, VectorRef};
 
 use crate::call::{factor, vector, vector_mut};
 use crate::checks::{INDICES, int};
+use crate::into::{IntoSpVec, IntoSpVecMut};
 use crate::raw::{self, Ptr, Returned};
 use crate::vector::{SpVecMut, SpVecRef, unique};
 use crate::{CallError, ComplexValue, RealValue, Result, Sparse, Value};
@@ -33,9 +34,9 @@ impl Sparse {
     #[doc(alias("hipsparseSaxpyi", "hipsparseDaxpyi", "hipsparseCaxpyi", "hipsparseZaxpyi", "cusparseDaxpyi"))]
     pub fn axpyi<'a, T: Value>(
         &'a self,
-        alpha: impl Into<ScalarRef<'a, T>>,
-        x: impl Into<SpVecRef<'a, T>>,
-        y: impl Into<VectorMut<'a, T>>,
+        alpha: impl IntoScalar<'a, T>,
+        x: impl IntoSpVec<'a, T>,
+        y: impl IntoVectorMut<'a, T>,
     ) -> Result<()> {
         let (x, y) = (x.into(), y.into());
         let shapes = Shapes::of("axpyi", [("x", (&x).into()), ("y", (&y).into())]);
@@ -61,7 +62,7 @@ impl Sparse {
     /// # Errors
     /// As [`spvv`](Self::spvv).
     #[doc(alias("hipsparseSdoti", "hipsparseDdoti", "hipsparseCdoti", "hipsparseZdoti", "cusparseDdoti"))]
-    pub fn doti<'a, T: Value>(&'a self, x: impl Into<SpVecRef<'a, T>>, y: impl Into<VectorRef<'a, T>>) -> Result<T> {
+    pub fn doti<'a, T: Value>(&'a self, x: impl IntoSpVec<'a, T>, y: impl IntoVector<'a, T>) -> Result<T> {
         self.older_dot(&x.into(), &y.into(), raw::doti::<T>)
     }
 
@@ -70,11 +71,7 @@ impl Sparse {
     /// # Errors
     /// As [`spvv`](Self::spvv).
     #[doc(alias("hipsparseCdotci", "hipsparseZdotci", "cusparseZdotci"))]
-    pub fn dotci<'a, T: ComplexValue>(
-        &'a self,
-        x: impl Into<SpVecRef<'a, T>>,
-        y: impl Into<VectorRef<'a, T>>,
-    ) -> Result<T> {
+    pub fn dotci<'a, T: ComplexValue>(&'a self, x: impl IntoSpVec<'a, T>, y: impl IntoVector<'a, T>) -> Result<T> {
         self.older_dot(&x.into(), &y.into(), raw::dotci::<T>)
     }
 
@@ -108,7 +105,7 @@ impl Sparse {
     /// # Errors
     /// As [`gather`](Self::gather).
     #[doc(alias("hipsparseSgthr", "hipsparseDgthr", "hipsparseCgthr", "hipsparseZgthr", "cusparseDgthr"))]
-    pub fn gthr<'a, T: Value>(&'a self, y: impl Into<VectorRef<'a, T>>, x: impl Into<SpVecMut<'a, T>>) -> Result<()> {
+    pub fn gthr<'a, T: Value>(&'a self, y: impl IntoVector<'a, T>, x: impl IntoSpVecMut<'a, T>) -> Result<()> {
         let (x, y) = (x.into(), y.into());
         let shapes = Shapes::of("gthr", [("x", (&x).into()), ("y", (&y).into())]);
         shapes.fits("the length of y", y.len(), x.len, "as x")?;
@@ -126,7 +123,7 @@ impl Sparse {
     /// # Errors
     /// As [`axpby`](Self::axpby).
     #[doc(alias("hipsparseSgthrz", "hipsparseDgthrz", "hipsparseCgthrz", "hipsparseZgthrz", "cusparseDgthrz"))]
-    pub fn gthrz<'a, T: Value>(&'a self, y: impl Into<VectorMut<'a, T>>, x: impl Into<SpVecMut<'a, T>>) -> Result<()> {
+    pub fn gthrz<'a, T: Value>(&'a self, y: impl IntoVectorMut<'a, T>, x: impl IntoSpVecMut<'a, T>) -> Result<()> {
         let (x, y) = (x.into(), y.into());
         let shapes = Shapes::of("gthrz", [("x", (&x).into()), ("y", (&y).into())]);
         shapes.fits("the length of y", y.len(), x.len, "as x")?;
@@ -145,7 +142,7 @@ impl Sparse {
     /// # Errors
     /// As [`scatter`](Self::scatter).
     #[doc(alias("hipsparseSsctr", "hipsparseDsctr", "hipsparseCsctr", "hipsparseZsctr", "cusparseDsctr"))]
-    pub fn sctr<'a, T: Value>(&'a self, x: impl Into<SpVecRef<'a, T>>, y: impl Into<VectorMut<'a, T>>) -> Result<()> {
+    pub fn sctr<'a, T: Value>(&'a self, x: impl IntoSpVec<'a, T>, y: impl IntoVectorMut<'a, T>) -> Result<()> {
         let (x, y) = (x.into(), y.into());
         let shapes = Shapes::of("sctr", [("x", (&x).into()), ("y", (&y).into())]);
         shapes.fits("the length of y", y.len(), x.len, "as x")?;
@@ -166,10 +163,10 @@ impl Sparse {
     #[doc(alias("hipsparseSroti", "hipsparseDroti", "cusparseDroti"))]
     pub fn roti<'a, T: RealValue>(
         &'a self,
-        c: impl Into<ScalarRef<'a, T>>,
-        s: impl Into<ScalarRef<'a, T>>,
-        x: impl Into<SpVecMut<'a, T>>,
-        y: impl Into<VectorMut<'a, T>>,
+        c: impl IntoScalar<'a, T>,
+        s: impl IntoScalar<'a, T>,
+        x: impl IntoSpVecMut<'a, T>,
+        y: impl IntoVectorMut<'a, T>,
     ) -> Result<()> {
         let (x, y) = (x.into(), y.into());
         let shapes = Shapes::of("roti", [("x", (&x).into()), ("y", (&y).into())]);

@@ -9,7 +9,7 @@ use std::mem::ManuallyDrop;
 use std::sync::Arc;
 
 use hip::interop::{Uses, call_on_streams};
-use hip::{DeviceBuffer, DeviceSlice, Pod};
+use hip::{DeviceBuffer, DeviceSlice, IntoSlice, Pod};
 
 use super::library::Registration;
 use super::{Window, library};
@@ -89,7 +89,7 @@ impl<T: Pod> Target<'_, T> {
     /// [`Error::Invalid`] for a rank that does not exist, for elements beyond the window's end, and for elements that
     /// are not in a symmetric window; [`Error::InGroup`]; the errors of [`Group::end`](crate::Group::end).
     #[doc(alias = "ncclPutSignal")]
-    pub fn put<'b>(&'b self, send: impl Into<DeviceSlice<'b, T>>, peer: usize, at: usize) -> Result<()> {
+    pub fn put<'b>(&'b self, send: impl IntoSlice<'b, T>, peer: usize, at: usize) -> Result<()> {
         let (send, communicator, len) = (send.into(), self.communicator(), self.as_slice().len());
         check_rank(peer, communicator.size())?;
         if at.checked_add(send.len()).is_none_or(|end| end > len) {

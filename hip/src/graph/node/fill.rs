@@ -10,7 +10,7 @@ use crate::core::device::Device;
 use crate::core::error::Error;
 use crate::graph::Graph;
 use crate::graph::handle::{Node, NodeKind};
-use crate::memory::{DeviceSliceMut, Pattern};
+use crate::memory::{IntoSliceMut, Pattern};
 use crate::stream::usage::Access;
 
 /// A fill for a graph: its destination and its value.
@@ -26,7 +26,7 @@ pub struct GraphFill<'a> {
 
 impl<'a> GraphFill<'a> {
     /// Fills a slice with a value that repeats 1, 2 or 4 bytes: any value of these sizes, and any zero.
-    pub fn new<T: Pod>(slice: impl Into<DeviceSliceMut<'a, T>>, value: T) -> Self {
+    pub fn new<T: Pod>(slice: impl IntoSliceMut<'a, T>, value: T) -> Self {
         let slice = slice.into();
         Self {
             pointer: slice.pointer(),

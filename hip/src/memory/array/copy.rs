@@ -9,7 +9,7 @@ use crate::core::error::Error;
 use crate::core::error::Result;
 use crate::memory::box_copy::{End, Used, copy_now, queue, rows};
 use crate::memory::{
-    DeviceSlice, DeviceSliceMut, PinnedSlice, PinnedSliceMut, PitchedSlice, PitchedSliceMut, read_to_vec, same_len,
+    IntoSlice, IntoSliceMut, PinnedSlice, PinnedSliceMut, PitchedSlice, PitchedSliceMut, read_to_vec, same_len,
 };
 use crate::stream::Stream;
 use crate::stream::usage::AccessKind;
@@ -81,7 +81,7 @@ impl<T: Texel> ArraySlice<'_, T> {
     /// # Errors
     /// [`Error::Length`], [`Error::WrongDevice`].
     #[doc(alias("hipMemcpy3DAsync", "cudaMemcpy3DAsync"))]
-    pub fn copy_to_device_async<'d>(&self, stream: &Stream, destination: impl Into<DeviceSliceMut<'d, T>>) -> Result<()>
+    pub fn copy_to_device_async<'d>(&self, stream: &Stream, destination: impl IntoSliceMut<'d, T>) -> Result<()>
     where
         T: 'd,
     {
@@ -162,7 +162,7 @@ impl<T: Texel> ArraySliceMut<'_, T> {
     /// # Errors
     /// [`Error::Length`], [`Error::WrongDevice`].
     #[doc(alias("hipMemcpy3DAsync", "cudaMemcpy3DAsync"))]
-    pub fn copy_from_device_async<'d>(&mut self, stream: &Stream, source: impl Into<DeviceSlice<'d, T>>) -> Result<()>
+    pub fn copy_from_device_async<'d>(&mut self, stream: &Stream, source: impl IntoSlice<'d, T>) -> Result<()>
     where
         T: 'd,
     {
