@@ -11,8 +11,8 @@ use crate::vector::{VectorMut, VectorRef};
     message = "expected a vector of `{T}` to read from, found `{Self}`: pass `&` of a `DeviceBuffer<{T}>`, or a `VectorRef<{T}>`",
     label = "not a vector of `{T}` in device memory",
     note = "memory of the host is copied to the device first: `DeviceBuffer::from_slice(&device, &values)`",
-    note = "a matrix or a slice is used as a vector by `VectorRef::new(memory, len, increment)`, `matrix.column(index)` and `matrix.row(index)`",
-    note = "all operands have one type of elements, which the first of them decides, unless the call says otherwise"
+    note = "a vector inside a matrix is `matrix.column(index)?`, `matrix.row(index)?` or `matrix.diagonal()?` of its view",
+    note = "the operands of a call have elements of one type, that of the first operand, unless the call documents otherwise"
 )]
 pub trait IntoVector<'a, T: 'a>: Into<VectorRef<'a, T>> {}
 
@@ -27,8 +27,8 @@ impl<'a, T: 'a, V: Into<VectorRef<'a, T>>> IntoVector<'a, T> for V {}
     message = "expected a vector of `{T}` to write to, found `{Self}`: pass `&mut` of a `DeviceBuffer<{T}>`, or a `VectorMut<{T}>`",
     label = "not a vector of `{T}` to write to",
     note = "memory of the host cannot be written: allocate with `DeviceBuffer::zeroed(&device, len)`, and copy the result with `to_vec`",
-    note = "a matrix or a slice is used as a vector by `VectorMut::new(memory, len, increment)`, `matrix.column(index)` and `matrix.row(index)`",
-    note = "all operands have one type of elements, which the first of them decides, unless the call says otherwise"
+    note = "a vector inside a matrix is `matrix.column(index)?`, `matrix.row(index)?` or `matrix.diagonal()?` of its view",
+    note = "the operands of a call have elements of one type, that of the first operand, unless the call documents otherwise"
 )]
 pub trait IntoVectorMut<'a, T: 'a>: Into<VectorMut<'a, T>> {}
 
@@ -56,7 +56,7 @@ impl<'a, T: 'a, V: Into<VectorMut<'a, T>>> IntoVectorMut<'a, T> for V {}
     label = "not a matrix of `{T}` in device memory",
     note = "a `DeviceBuffer` has no rows and columns: pass `MatrixRef::new(&buffer, rows, cols)?`",
     note = "memory of the host is copied to the device first: `MatrixBuffer::from_rows(&device, [[..], ..])` or `MatrixBuffer::from_columns(&device, &values, rows, cols)`",
-    note = "all operands have one type of elements, which the first of them decides, unless the call says otherwise"
+    note = "the operands of a call have elements of one type, that of the first operand, unless the call documents otherwise"
 )]
 pub trait IntoMatrix<'a, T: 'a>: Into<MatrixRef<'a, T>> {}
 
@@ -70,8 +70,8 @@ impl<'a, T: 'a, M: Into<MatrixRef<'a, T>>> IntoMatrix<'a, T> for M {}
     message = "expected a matrix of `{T}` to write to, found `{Self}`: pass `&mut` of a `MatrixBuffer<{T}>`, or a `MatrixMut<{T}>`",
     label = "not a matrix of `{T}` to write to",
     note = "a `DeviceBuffer` has no rows and columns: pass `MatrixMut::new(&mut buffer, rows, cols)?`",
-    note = "memory of the host cannot be written: allocate with `MatrixBuffer::zeroed(&device, rows, cols)`, and copy the result with `buffer().to_vec()`",
-    note = "all operands have one type of elements, which the first of them decides, unless the call says otherwise"
+    note = "memory of the host cannot be written: allocate with `MatrixBuffer::zeroed(&device, rows, cols)`, and copy the result with `to_vec`",
+    note = "the operands of a call have elements of one type, that of the first operand, unless the call documents otherwise"
 )]
 pub trait IntoMatrixMut<'a, T: 'a>: Into<MatrixMut<'a, T>> {}
 
@@ -86,7 +86,7 @@ impl<'a, T: 'a, M: Into<MatrixMut<'a, T>>> IntoMatrixMut<'a, T> for M {}
     message = "expected a factor of type `{T}`, found `{Self}`: pass a `{T}`, or `&` of a `DeviceBuffer<{T}>`",
     label = "not a `{T}`",
     note = "a literal of a floating-point type has a point: `1.0`; a complex number is `Complex32::new(1.0, 0.0)`",
-    note = "the factor has the type of the operands' elements, unless the call says otherwise"
+    note = "a factor has the type of the elements, unless the call documents otherwise"
 )]
 pub trait IntoScalar<'a, T: 'a>: Into<ScalarRef<'a, T>> {}
 

@@ -118,7 +118,8 @@ impl Blas {
     /// use hipblas::{Blas, MatrixMut, MatrixRef};
     ///
     /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # if hip::sim_if_no_gpu().is_err() || !hipblas::is_available() || hip::backend()? == hip::Backend::Sim { return Ok(()) }
+    /// # if hip::sim_if_no_gpu().is_err() || !hipblas::is_available()
+    /// #     || hip::backend()? == hip::Backend::Sim { return Ok(()) }
     /// let device = Device::get(0)?;
     /// let blas = Blas::new(&Stream::new(&device)?)?;
     /// // 100 products of 4 x 4 matrices, one after the other in memory, in one call.

@@ -121,6 +121,10 @@ macro_rules! routines {
     )*) => {
         $(
             $(#[$doc])*
+            ///
+            /// The functions of C, which have forms for batches and 64-bit sizes:
+            ///
+            $(#[doc = concat!("- `", stringify!($t), "`" $(, " with `", stringify!($s), "`")?, ": `", $name $(, $behind)?, "`")])*
             pub trait $trait$(<$p: Scalar>)?: Scalar {
                 #[doc(hidden)]
                 fn forms() -> &'static Forms;
@@ -275,28 +279,28 @@ ex_routines! {
 }
 
 routines! {
-    /// Element types that `amax` supports: index of the element of largest absolute value.
+    /// Element types of [`Blas::amax`](crate::Blas::amax): index of the element of largest absolute value.
     Amax fn amax(n: int, x: view; result: ptr) {
         f32 => "hipblasIsamax";
         f64 => "hipblasIdamax";
         Complex32 => "hipblasIcamax";
         Complex64 => "hipblasIzamax";
     }
-    /// Element types that `amin` supports: index of the element of smallest absolute value.
+    /// Element types of [`Blas::amin`](crate::Blas::amin): index of the element of smallest absolute value.
     Amin fn amin(n: int, x: view; result: ptr) {
         f32 => "hipblasIsamin";
         f64 => "hipblasIdamin";
         Complex32 => "hipblasIcamin";
         Complex64 => "hipblasIzamin";
     }
-    /// Element types that `asum` supports: sum of absolute values.
+    /// Element types of [`Blas::asum`](crate::Blas::asum): sum of absolute values.
     Asum fn asum(n: int, x: view; result: ptr) {
         f32 => "hipblasSasum";
         f64 => "hipblasDasum";
         Complex32 => "hipblasScasum";
         Complex64 => "hipblasDzasum";
     }
-    /// Element types that `axpy` supports: α·x + y.
+    /// Element types of [`Blas::axpy`](crate::Blas::axpy): α·x + y.
     Axpy fn axpy(n: int, alpha: ptr, x: view, y: view;) {
         f16 => "hipblasHaxpy";
         f32 => "hipblasSaxpy";
@@ -304,14 +308,14 @@ routines! {
         Complex32 => "hipblasCaxpy";
         Complex64 => "hipblasZaxpy";
     }
-    /// Element types that `copy` supports: copy of a vector.
+    /// Element types of [`Blas::copy`](crate::Blas::copy): copy of a vector.
     Copy fn copy(n: int, x: view, y: view;) {
         f32 => "hipblasScopy";
         f64 => "hipblasDcopy";
         Complex32 => "hipblasCcopy";
         Complex64 => "hipblasZcopy";
     }
-    /// Element types that `dot` supports: inner product.
+    /// Element types of [`Blas::dot`](crate::Blas::dot): inner product.
     Dot fn dot(n: int, x: view, y: view; result: ptr) {
         f16 => "hipblasHdot";
         bf16 => "hipblasBfdot";
@@ -320,19 +324,19 @@ routines! {
         Complex32 => "hipblasCdotu";
         Complex64 => "hipblasZdotu";
     }
-    /// Element types that `dotc` supports: inner product with the first vector conjugated.
+    /// Element types of [`Blas::dotc`](crate::Blas::dotc): inner product with the first vector conjugated.
     Dotc fn dotc(n: int, x: view, y: view; result: ptr) {
         Complex32 => "hipblasCdotc";
         Complex64 => "hipblasZdotc";
     }
-    /// Element types that `nrm2` supports: Euclidean norm.
+    /// Element types of [`Blas::nrm2`](crate::Blas::nrm2): Euclidean norm.
     Nrm2 fn nrm2(n: int, x: view; result: ptr) {
         f32 => "hipblasSnrm2";
         f64 => "hipblasDnrm2";
         Complex32 => "hipblasScnrm2";
         Complex64 => "hipblasDznrm2";
     }
-    /// Element types that `rot` supports: plane rotation by a sine of type `S`.
+    /// Element types of [`Blas::rot`](crate::Blas::rot): plane rotation by a sine of type `S`.
     Rot<S> fn rot(n: int, x: view, y: view, c: ptr, s: ptr;) {
         f32, f32 => "hipblasSrot";
         f64, f64 => "hipblasDrot";
@@ -341,24 +345,24 @@ routines! {
         Complex32, f32 => "hipblasCsrot";
         Complex64, f64 => "hipblasZdrot";
     }
-    /// Element types that `rotg` supports: plane rotation that eliminates an element.
+    /// Element types of [`Blas::rotg`](crate::Blas::rotg): plane rotation that eliminates an element.
     Rotg fn rotg(a: packed, b: packed, c: packed, s: packed;) {
         f32 => "hipblasSrotg";
         f64 => "hipblasDrotg";
         Complex32 => "hipblasCrotg";
         Complex64 => "hipblasZrotg";
     }
-    /// Element types that `rotm` supports: modified plane rotation.
+    /// Element types of [`Blas::rotm`](crate::Blas::rotm): modified plane rotation.
     Rotm fn rotm(n: int, x: view, y: view, param: packed;) {
         f32 => "hipblasSrotm";
         f64 => "hipblasDrotm";
     }
-    /// Element types that `rotmg` supports: modified plane rotation that eliminates an element.
+    /// Element types of [`Blas::rotmg`](crate::Blas::rotmg): modified plane rotation that eliminates an element.
     Rotmg fn rotmg(d1: packed, d2: packed, x1: packed, y1: packed, param: packed;) {
         f32 => "hipblasSrotmg";
         f64 => "hipblasDrotmg";
     }
-    /// Element types that `scal` supports: scaling by a factor of type `A`.
+    /// Element types of [`Blas::scal`](crate::Blas::scal): scaling by a factor of type `A`.
     Scal<A> fn scal(n: int, alpha: ptr, x: view;) {
         f32, f32 => "hipblasSscal";
         f64, f64 => "hipblasDscal";
@@ -367,208 +371,208 @@ routines! {
         Complex32, f32 => "hipblasCsscal";
         Complex64, f64 => "hipblasZdscal";
     }
-    /// Element types that `swap` supports: exchange of two vectors.
+    /// Element types of [`Blas::swap`](crate::Blas::swap): exchange of two vectors.
     Swap fn swap(n: int, x: view, y: view;) {
         f32 => "hipblasSswap";
         f64 => "hipblasDswap";
         Complex32 => "hipblasCswap";
         Complex64 => "hipblasZswap";
     }
-    /// Element types that `gbmv` supports: band matrix-vector products.
+    /// Element types of [`Blas::gbmv`](crate::Blas::gbmv): band matrix-vector products.
     Gbmv fn gbmv(t: flag, m: int, n: int, kl: int, ku: int, alpha: ptr, a: view, x: view, beta: ptr, y: view;) {
         f32 => "hipblasSgbmv";
         f64 => "hipblasDgbmv";
         Complex32 => "hipblasCgbmv";
         Complex64 => "hipblasZgbmv";
     }
-    /// Element types that `gemv` supports: matrix-vector products.
+    /// Element types of [`Blas::gemv`](crate::Blas::gemv): matrix-vector products.
     Gemv fn gemv(t: flag, m: int, n: int, alpha: ptr, a: view, x: view, beta: ptr, y: view;) {
         f32 => "hipblasSgemv";
         f64 => "hipblasDgemv";
         Complex32 => "hipblasCgemv";
         Complex64 => "hipblasZgemv";
     }
-    /// Element types that `ger` supports: rank-1 updates.
+    /// Element types of [`Blas::ger`](crate::Blas::ger): rank-1 updates.
     Ger fn ger(m: int, n: int, alpha: ptr, x: view, y: view, a: view;) {
         f32 => "hipblasSger";
         f64 => "hipblasDger";
         Complex32 => "hipblasCgeru";
         Complex64 => "hipblasZgeru";
     }
-    /// Element types that `gerc` supports: rank-1 updates with the second vector conjugated.
+    /// Element types of [`Blas::gerc`](crate::Blas::gerc): rank-1 updates with the second vector conjugated.
     Gerc fn gerc(m: int, n: int, alpha: ptr, x: view, y: view, a: view;) {
         Complex32 => "hipblasCgerc";
         Complex64 => "hipblasZgerc";
     }
-    /// Element types that `sbmv` supports: symmetric band matrix-vector products.
+    /// Element types of [`Blas::sbmv`](crate::Blas::sbmv): symmetric band matrix-vector products.
     Sbmv fn sbmv(uplo: flag, n: int, k: int, alpha: ptr, a: view, x: view, beta: ptr, y: view;) {
         f32 => "hipblasSsbmv";
         f64 => "hipblasDsbmv";
     }
-    /// Element types that `hbmv` supports: Hermitian band matrix-vector products.
+    /// Element types of [`Blas::hbmv`](crate::Blas::hbmv): Hermitian band matrix-vector products.
     Hbmv fn hbmv(uplo: flag, n: int, k: int, alpha: ptr, a: view, x: view, beta: ptr, y: view;) {
         Complex32 => "hipblasChbmv";
         Complex64 => "hipblasZhbmv";
     }
-    /// Element types that `symv` supports: symmetric matrix-vector products.
+    /// Element types of [`Blas::symv`](crate::Blas::symv): symmetric matrix-vector products.
     Symv fn symv(uplo: flag, n: int, alpha: ptr, a: view, x: view, beta: ptr, y: view;) {
         f32 => "hipblasSsymv";
         f64 => "hipblasDsymv";
         Complex32 => "hipblasCsymv";
         Complex64 => "hipblasZsymv";
     }
-    /// Element types that `hemv` supports: Hermitian matrix-vector products.
+    /// Element types of [`Blas::hemv`](crate::Blas::hemv): Hermitian matrix-vector products.
     Hemv fn hemv(uplo: flag, n: int, alpha: ptr, a: view, x: view, beta: ptr, y: view;) {
         Complex32 => "hipblasChemv";
         Complex64 => "hipblasZhemv";
     }
-    /// Element types that `spmv` supports: symmetric packed matrix-vector products.
+    /// Element types of [`Blas::spmv`](crate::Blas::spmv): symmetric packed matrix-vector products.
     Spmv fn spmv(uplo: flag, n: int, alpha: ptr, a: packed, x: view, beta: ptr, y: view;) {
         f32 => "hipblasSspmv";
         f64 => "hipblasDspmv";
     }
-    /// Element types that `hpmv` supports: Hermitian packed matrix-vector products.
+    /// Element types of [`Blas::hpmv`](crate::Blas::hpmv): Hermitian packed matrix-vector products.
     Hpmv fn hpmv(uplo: flag, n: int, alpha: ptr, a: packed, x: view, beta: ptr, y: view;) {
         Complex32 => "hipblasChpmv";
         Complex64 => "hipblasZhpmv";
     }
-    /// Element types that `syr` supports: symmetric rank-1 updates.
+    /// Element types of [`Blas::syr`](crate::Blas::syr): symmetric rank-1 updates.
     Syr fn syr(uplo: flag, n: int, alpha: ptr, x: view, a: view;) {
         f32 => "hipblasSsyr";
         f64 => "hipblasDsyr";
         Complex32 => "hipblasCsyr";
         Complex64 => "hipblasZsyr";
     }
-    /// Element types that `her` supports: Hermitian rank-1 updates.
+    /// Element types of [`Blas::her`](crate::Blas::her): Hermitian rank-1 updates.
     Her fn her(uplo: flag, n: int, alpha: ptr, x: view, a: view;) {
         Complex32 => "hipblasCher";
         Complex64 => "hipblasZher";
     }
-    /// Element types that `spr` supports: symmetric packed rank-1 updates.
+    /// Element types of [`Blas::spr`](crate::Blas::spr): symmetric packed rank-1 updates.
     Spr fn spr(uplo: flag, n: int, alpha: ptr, x: view, a: packed;) {
         f32 => "hipblasSspr";
         f64 => "hipblasDspr";
         Complex32 => "hipblasCspr";
         Complex64 => "hipblasZspr";
     }
-    /// Element types that `hpr` supports: Hermitian packed rank-1 updates.
+    /// Element types of [`Blas::hpr`](crate::Blas::hpr): Hermitian packed rank-1 updates.
     Hpr fn hpr(uplo: flag, n: int, alpha: ptr, x: view, a: packed;) {
         Complex32 => "hipblasChpr";
         Complex64 => "hipblasZhpr";
     }
-    /// Element types that `syr2` supports: symmetric rank-2 updates.
+    /// Element types of [`Blas::syr2`](crate::Blas::syr2): symmetric rank-2 updates.
     Syr2 fn syr2(uplo: flag, n: int, alpha: ptr, x: view, y: view, a: view;) {
         f32 => "hipblasSsyr2";
         f64 => "hipblasDsyr2";
         Complex32 => "hipblasCsyr2";
         Complex64 => "hipblasZsyr2";
     }
-    /// Element types that `her2` supports: Hermitian rank-2 updates.
+    /// Element types of [`Blas::her2`](crate::Blas::her2): Hermitian rank-2 updates.
     Her2 fn her2(uplo: flag, n: int, alpha: ptr, x: view, y: view, a: view;) {
         Complex32 => "hipblasCher2";
         Complex64 => "hipblasZher2";
     }
-    /// Element types that `spr2` supports: symmetric packed rank-2 updates.
+    /// Element types of [`Blas::spr2`](crate::Blas::spr2): symmetric packed rank-2 updates.
     Spr2 fn spr2(uplo: flag, n: int, alpha: ptr, x: view, y: view, a: packed;) {
         f32 => "hipblasSspr2";
         f64 => "hipblasDspr2";
     }
-    /// Element types that `hpr2` supports: Hermitian packed rank-2 updates.
+    /// Element types of [`Blas::hpr2`](crate::Blas::hpr2): Hermitian packed rank-2 updates.
     Hpr2 fn hpr2(uplo: flag, n: int, alpha: ptr, x: view, y: view, a: packed;) {
         Complex32 => "hipblasChpr2";
         Complex64 => "hipblasZhpr2";
     }
-    /// Element types that `tbmv` supports: triangular band matrix-vector products.
+    /// Element types of [`Blas::tbmv`](crate::Blas::tbmv): triangular band matrix-vector products.
     Tbmv fn tbmv(uplo: flag, t: flag, diag: flag, n: int, k: int, a: view, x: view;) {
         f32 => "hipblasStbmv";
         f64 => "hipblasDtbmv";
         Complex32 => "hipblasCtbmv";
         Complex64 => "hipblasZtbmv";
     }
-    /// Element types that `tpmv` supports: triangular packed matrix-vector products.
+    /// Element types of [`Blas::tpmv`](crate::Blas::tpmv): triangular packed matrix-vector products.
     Tpmv fn tpmv(uplo: flag, t: flag, diag: flag, n: int, a: packed, x: view;) {
         f32 => "hipblasStpmv";
         f64 => "hipblasDtpmv";
         Complex32 => "hipblasCtpmv";
         Complex64 => "hipblasZtpmv";
     }
-    /// Element types that `trmv` supports: triangular matrix-vector products.
+    /// Element types of [`Blas::trmv`](crate::Blas::trmv): triangular matrix-vector products.
     Trmv fn trmv(uplo: flag, t: flag, diag: flag, n: int, a: view, x: view;) {
         f32 => "hipblasStrmv";
         f64 => "hipblasDtrmv";
         Complex32 => "hipblasCtrmv";
         Complex64 => "hipblasZtrmv";
     }
-    /// Element types that `tbsv` supports: triangular band solves.
+    /// Element types of [`Blas::tbsv`](crate::Blas::tbsv): triangular band solves.
     Tbsv fn tbsv(uplo: flag, t: flag, diag: flag, n: int, k: int, a: view, x: view;) {
         f32 => "hipblasStbsv";
         f64 => "hipblasDtbsv";
         Complex32 => "hipblasCtbsv";
         Complex64 => "hipblasZtbsv";
     }
-    /// Element types that `tpsv` supports: triangular packed solves.
+    /// Element types of [`Blas::tpsv`](crate::Blas::tpsv): triangular packed solves.
     Tpsv fn tpsv(uplo: flag, t: flag, diag: flag, n: int, a: packed, x: view;) {
         f32 => "hipblasStpsv";
         f64 => "hipblasDtpsv";
         Complex32 => "hipblasCtpsv";
         Complex64 => "hipblasZtpsv";
     }
-    /// Element types that `trsv` supports: triangular solves.
+    /// Element types of [`Blas::trsv`](crate::Blas::trsv): triangular solves.
     Trsv fn trsv(uplo: flag, t: flag, diag: flag, n: int, a: view, x: view;) {
         f32 => "hipblasStrsv";
         f64 => "hipblasDtrsv";
         Complex32 => "hipblasCtrsv";
         Complex64 => "hipblasZtrsv";
     }
-    /// Element types that `symm` supports: symmetric matrix-matrix products.
+    /// Element types of [`Blas::symm`](crate::Blas::symm): symmetric matrix-matrix products.
     Symm fn symm(side: flag, uplo: flag, m: int, n: int, alpha: ptr, a: view, b: view, beta: ptr, c: view;) {
         f32 => "hipblasSsymm";
         f64 => "hipblasDsymm";
         Complex32 => "hipblasCsymm";
         Complex64 => "hipblasZsymm";
     }
-    /// Element types that `hemm` supports: Hermitian matrix-matrix products.
+    /// Element types of [`Blas::hemm`](crate::Blas::hemm): Hermitian matrix-matrix products.
     Hemm fn hemm(side: flag, uplo: flag, m: int, n: int, alpha: ptr, a: view, b: view, beta: ptr, c: view;) {
         Complex32 => "hipblasChemm";
         Complex64 => "hipblasZhemm";
     }
-    /// Element types that `syrk` supports: symmetric rank-k updates.
+    /// Element types of [`Blas::syrk`](crate::Blas::syrk): symmetric rank-k updates.
     Syrk fn syrk(uplo: flag, t: flag, n: int, k: int, alpha: ptr, a: view, beta: ptr, c: view;) {
         f32 => "hipblasSsyrk";
         f64 => "hipblasDsyrk";
         Complex32 => "hipblasCsyrk";
         Complex64 => "hipblasZsyrk";
     }
-    /// Element types that `herk` supports: Hermitian rank-k updates.
+    /// Element types of [`Blas::herk`](crate::Blas::herk): Hermitian rank-k updates.
     Herk fn herk(uplo: flag, t: flag, n: int, k: int, alpha: ptr, a: view, beta: ptr, c: view;) {
         Complex32 => "hipblasCherk";
         Complex64 => "hipblasZherk";
     }
-    /// Element types that `syr2k` supports: symmetric rank-2k updates.
+    /// Element types of [`Blas::syr2k`](crate::Blas::syr2k): symmetric rank-2k updates.
     Syr2k fn syr2k(uplo: flag, t: flag, n: int, k: int, alpha: ptr, a: view, b: view, beta: ptr, c: view;) {
         f32 => "hipblasSsyr2k";
         f64 => "hipblasDsyr2k";
         Complex32 => "hipblasCsyr2k";
         Complex64 => "hipblasZsyr2k";
     }
-    /// Element types that `her2k` supports: Hermitian rank-2k updates.
+    /// Element types of [`Blas::her2k`](crate::Blas::her2k): Hermitian rank-2k updates.
     Her2k fn her2k(uplo: flag, t: flag, n: int, k: int, alpha: ptr, a: view, b: view, beta: ptr, c: view;) {
         Complex32 => "hipblasCher2k";
         Complex64 => "hipblasZher2k";
     }
-    /// Element types that `syrkx` supports: rank-k update with two matrices, of a symmetric result.
+    /// Element types of [`Blas::syrkx`](crate::Blas::syrkx): rank-k update with two matrices, of a symmetric result.
     Syrkx fn syrkx(uplo: flag, t: flag, n: int, k: int, alpha: ptr, a: view, b: view, beta: ptr, c: view;) {
         f32 => "hipblasSsyrkx";
         f64 => "hipblasDsyrkx";
         Complex32 => "hipblasCsyrkx";
         Complex64 => "hipblasZsyrkx";
     }
-    /// Element types that `herkx` supports: rank-k update with two matrices, of a Hermitian result.
+    /// Element types of [`Blas::herkx`](crate::Blas::herkx): rank-k update with two matrices, of a Hermitian result.
     Herkx fn herkx(uplo: flag, t: flag, n: int, k: int, alpha: ptr, a: view, b: view, beta: ptr, c: view;) {
         Complex32 => "hipblasCherkx";
         Complex64 => "hipblasZherkx";
     }
-    /// Element types that `gemm` supports: matrix-matrix products.
+    /// Element types of [`Blas::gemm`](crate::Blas::gemm): matrix-matrix products.
     Gemm fn gemm(ta: flag, tb: flag, m: int, n: int, k: int, alpha: ptr, a: view, b: view, beta: ptr, c: view;) {
         f16 => "hipblasHgemm";
         f32 => "hipblasSgemm";
@@ -576,70 +580,70 @@ routines! {
         Complex32 => "hipblasCgemm";
         Complex64 => "hipblasZgemm";
     }
-    /// Element types that `trmm` supports: triangular matrix-matrix products.
+    /// Element types of [`Blas::trmm`](crate::Blas::trmm): triangular matrix-matrix products.
     Trmm fn trmm(side: flag, uplo: flag, t: flag, diag: flag, m: int, n: int, alpha: ptr, a: view, b: view, c: view;) {
         f32 => "hipblasStrmm";
         f64 => "hipblasDtrmm";
         Complex32 => "hipblasCtrmm";
         Complex64 => "hipblasZtrmm";
     }
-    /// Element types that `trsm` supports: triangular solves for a matrix.
+    /// Element types of [`Blas::trsm`](crate::Blas::trsm): triangular solves for a matrix.
     Trsm fn trsm(side: flag, uplo: flag, t: flag, diag: flag, m: int, n: int, alpha: ptr, a: view, b: view;) {
         f32 => "hipblasStrsm";
         f64 => "hipblasDtrsm";
         Complex32 => "hipblasCtrsm";
         Complex64 => "hipblasZtrsm";
     }
-    /// Element types that `trtri` supports: triangular inverses.
+    /// Element types of [`Blas::trtri`](crate::Blas::trtri): triangular inverses.
     Trtri fn trtri(uplo: flag, diag: flag, n: int, a: view, inverse: view;) {
         f32 => "hipblasStrtri";
         f64 => "hipblasDtrtri";
         Complex32 => "hipblasCtrtri";
         Complex64 => "hipblasZtrtri";
     }
-    /// Element types that `geam` supports: sums of matrices.
+    /// Element types of [`Blas::geam`](crate::Blas::geam): sums of matrices.
     Geam fn geam(ta: flag, tb: flag, m: int, n: int, alpha: ptr, a: view, beta: ptr, b: view, c: view;) {
         f32 => "hipblasSgeam";
         f64 => "hipblasDgeam";
         Complex32 => "hipblasCgeam";
         Complex64 => "hipblasZgeam";
     }
-    /// Element types that `dgmm` supports: products with a diagonal matrix.
+    /// Element types of [`Blas::dgmm`](crate::Blas::dgmm): products with a diagonal matrix.
     Dgmm fn dgmm(side: flag, m: int, n: int, a: view, x: view, c: view;) {
         f32 => "hipblasSdgmm";
         f64 => "hipblasDdgmm";
         Complex32 => "hipblasCdgmm";
         Complex64 => "hipblasZdgmm";
     }
-    /// Element types that `getrf` supports: LU factorisations.
+    /// Element types of [`Blas::getrf`](crate::Blas::getrf): LU factorisations.
     Getrf fn getrf(n: int, a: view, pivots: packed, info: ptr;) {
         f32 => "hipblasSgetrf";
         f64 => "hipblasDgetrf";
         Complex32 => "hipblasCgetrf";
         Complex64 => "hipblasZgetrf";
     }
-    /// Element types that `getrs` supports: solves from LU factors.
+    /// Element types of [`Blas::getrs`](crate::Blas::getrs): solves from LU factors.
     Getrs fn getrs(t: flag, n: int, nrhs: int, a: view, pivots: packed, b: view, info: ptr;) {
         f32 => "hipblasSgetrs";
         f64 => "hipblasDgetrs";
         Complex32 => "hipblasCgetrs";
         Complex64 => "hipblasZgetrs";
     }
-    /// Element types that `getri` supports: inverses from LU factors.
+    /// Element types of [`Blas::getri`](crate::Blas::getri): inverses from LU factors.
     Getri fn getri(n: int, a: view, pivots: packed, c: view, info: ptr;) {
         f32 => "hipblasSgetri";
         f64 => "hipblasDgetri";
         Complex32 => "hipblasCgetri";
         Complex64 => "hipblasZgetri";
     }
-    /// Element types that `geqrf` supports: QR factorisations.
+    /// Element types of [`Blas::geqrf`](crate::Blas::geqrf): QR factorisations.
     Geqrf fn geqrf(m: int, n: int, a: view, tau: packed, info: ptr;) {
         f32 => "hipblasSgeqrf";
         f64 => "hipblasDgeqrf";
         Complex32 => "hipblasCgeqrf";
         Complex64 => "hipblasZgeqrf";
     }
-    /// Element types that `gels` supports: least squares.
+    /// Element types of [`Blas::gels`](crate::Blas::gels): least squares.
     Gels fn gels(t: flag, m: int, n: int, nrhs: int, a: view, b: view, info: ptr, device_info: ptr;) {
         f32 => "hipblasSgels";
         f64 => "hipblasDgels";

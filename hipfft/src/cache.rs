@@ -13,7 +13,8 @@ use crate::{Layout, Normalization, Plan, Result, Transform, Unnormalized};
 ///
 /// ```
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// # if hip::sim_if_no_gpu().is_err() || !hipfft::is_available() || hip::backend()? == hip::Backend::Sim { return Ok(()) }
+/// # if hip::sim_if_no_gpu().is_err() || !hipfft::is_available()
+/// #     || hip::backend()? == hip::Backend::Sim { return Ok(()) }
 /// use hip::{Device, DeviceBuffer, Stream};
 /// use hipfft::{C2C, Complex32, Layout, PlanCache, Unitary};
 /// let device = Device::get(0)?;

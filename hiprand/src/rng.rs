@@ -17,7 +17,8 @@ const BLOCK: usize = 4096;
 /// ```
 /// use hiprand::rand_core::{RngCore, TryRngCore};
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// # if hip::sim_if_no_gpu().is_err() || !hiprand::is_available() || hip::backend()? == hip::Backend::Sim { return Ok(()) }
+/// # if hip::sim_if_no_gpu().is_err() || !hiprand::is_available()
+/// #     || hip::backend()? == hip::Backend::Sim { return Ok(()) }
 /// let mut generator = hiprand::HostGenerator::new(&hip::Device::get(0)?, hiprand::Pseudo::Philox4x32_10)?;
 /// generator.set_seed(0)?;
 /// let mut rng = generator.into_rng().unwrap_err();

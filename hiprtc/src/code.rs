@@ -74,7 +74,8 @@ impl Code {
         &self.origin
     }
 
-    /// Returns the name in the code of an expression that was passed to [`Program::name_expression`](crate::Program::name_expression).
+    /// Returns the name in the code of an expression that was passed to
+    /// [`Program::name_expression`](crate::Program::name_expression).
     ///
     /// # Errors
     /// [`Error::UnknownName`] if the expression was not requested, or if the code is from a bundle, which has no

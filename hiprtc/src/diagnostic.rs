@@ -46,7 +46,8 @@ impl fmt::Display for Severity {
 /// assert_eq!(found.len(), 1);
 /// assert_eq!((found[0].file.as_deref(), found[0].line, found[0].column), (Some("scale.hip"), Some(3), Some(10)));
 /// assert_eq!(found[0].severity, Severity::Error);
-/// assert_eq!(found[0].to_string(), "scale.hip:3:10: error: use of undeclared identifier 'y'\n    3 |     *x = y;\n      |          ^");
+/// let shown = "scale.hip:3:10: error: use of undeclared identifier 'y'\n    3 |     *x = y;\n      |          ^";
+/// assert_eq!(found[0].to_string(), shown);
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]

@@ -21,7 +21,8 @@ use crate::program::Program;
 ///
 /// # let file = BundleWriter::new().add("gfx90a".parse()?, b"code").to_bytes();
 /// // static FILE: &[u8] = include_bytes!("scale.bundle");
-/// let program = Program::new("scale.hip", "extern \"C\" __global__ void scale(float *x) { x[threadIdx.x] *= 3; }").arch("gfx90a");
+/// let source = r#"extern "C" __global__ void scale(float *x) { x[threadIdx.x] *= 3; }"#;
+/// let program = Program::new("scale.hip", source).arch("gfx90a");
 /// let code = hiprtc::compile_or_bundle(&program, &file)?;
 /// println!("{:?}", code.origin());
 /// # Ok::<(), hiprtc::Error>(())

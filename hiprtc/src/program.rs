@@ -163,8 +163,8 @@ impl Program {
     /// use hiprtc::Program;
     ///
     /// let device = hip::Device::get(0)?;
-    /// let fill = Program::new("fill.hip", "template<typename T> __global__ void fill(T *x, T v) { x[threadIdx.x] = v; }")
-    ///     .name_expression("fill<float>");
+    /// let source = "template<typename T> __global__ void fill(T *x, T v) { x[threadIdx.x] = v; }";
+    /// let fill = Program::new("fill.hip", source).name_expression("fill<float>");
     /// for _ in 0..1000 {
     ///     let kernel = fill.load(&device)?.kernel("fill<float>")?; // compiles and loads once
     /// }

@@ -108,6 +108,10 @@ macro_rules! routines {
     )*) => {
         $(
             $(#[$doc])*
+            ///
+            /// The functions of C:
+            ///
+            $(#[doc = concat!("- `", stringify!($t), "`: `", $name, "`")])*
             #[allow(unreachable_pub, reason = "those of functions for all types are in no bound")]
             pub trait $trait: Scalar {
                 #[doc(hidden)]
@@ -155,119 +159,124 @@ macro_rules! routines {
 }
 
 routines! {
-    /// Element types that `potrf` supports: Cholesky factorizations.
+    /// Element types of [`Solver::potrf`](crate::Solver::potrf): Cholesky factorizations.
     Potrf potrf_size(uplo: flag, n: int, a: view, lwork: ptr)
         potrf(uplo: flag, n: int, a: view, work: ptr, lwork: int, info: ptr)
         { f32 => "hipsolverSpotrf"; f64 => "hipsolverDpotrf"; Complex32 => "hipsolverCpotrf"; Complex64 => "hipsolverZpotrf"; }
-    /// Element types that `potrf` supports: batches of Cholesky factorizations.
+    /// Element types of [`Solver::potrf`](crate::Solver::potrf): batches of Cholesky factorizations.
     PotrfBatched potrf_batched_size(uplo: flag, n: int, a: view, lwork: ptr, count: int)
         potrf_batched(uplo: flag, n: int, a: view, work: ptr, lwork: int, info: ptr, count: int)
         { f32 => "hipsolverSpotrfBatched"; f64 => "hipsolverDpotrfBatched"; Complex32 => "hipsolverCpotrfBatched"; Complex64 => "hipsolverZpotrfBatched"; }
-    /// Element types that `potrs` supports: solves from Cholesky factors.
+    /// Element types of [`Solver::potrs`](crate::Solver::potrs): solves from Cholesky factors.
     Potrs potrs_size(uplo: flag, n: int, nrhs: int, a: view, b: view, lwork: ptr)
         potrs(uplo: flag, n: int, nrhs: int, a: view, b: view, work: ptr, lwork: int, info: ptr)
         { f32 => "hipsolverSpotrs"; f64 => "hipsolverDpotrs"; Complex32 => "hipsolverCpotrs"; Complex64 => "hipsolverZpotrs"; }
-    /// Element types that `potrs` supports: batches of solves from Cholesky factors.
+    /// Element types of [`Solver::potrs`](crate::Solver::potrs): batches of solves from Cholesky factors.
     PotrsBatched potrs_batched_size(uplo: flag, n: int, nrhs: int, a: view, b: view, lwork: ptr, count: int)
         potrs_batched(uplo: flag, n: int, nrhs: int, a: view, b: view, work: ptr, lwork: int, info: ptr, count: int)
         { f32 => "hipsolverSpotrsBatched"; f64 => "hipsolverDpotrsBatched"; Complex32 => "hipsolverCpotrsBatched"; Complex64 => "hipsolverZpotrsBatched"; }
-    /// Element types that `potri` supports: inverses from Cholesky factors.
+    /// Element types of [`Solver::potri`](crate::Solver::potri): inverses from Cholesky factors.
     Potri potri_size(uplo: flag, n: int, a: view, lwork: ptr)
         potri(uplo: flag, n: int, a: view, work: ptr, lwork: int, info: ptr)
         { f32 => "hipsolverSpotri"; f64 => "hipsolverDpotri"; Complex32 => "hipsolverCpotri"; Complex64 => "hipsolverZpotri"; }
-    /// Element types that `getrf` supports: LU factorizations.
+    /// Element types of [`Solver::getrf`](crate::Solver::getrf): LU factorizations.
     Getrf getrf_size(m: int, n: int, a: view, lwork: ptr)
         getrf(m: int, n: int, a: view, work: ptr, lwork: int, pivots: ptr, info: ptr)
         { f32 => "hipsolverSgetrf"; f64 => "hipsolverDgetrf"; Complex32 => "hipsolverCgetrf"; Complex64 => "hipsolverZgetrf"; }
-    /// Element types that `getrs` supports: solves from LU factors.
+    /// Element types of [`Solver::getrs`](crate::Solver::getrs): solves from LU factors.
     Getrs getrs_size(op: flag, n: int, nrhs: int, a: view, pivots: ptr, b: view, lwork: ptr)
         getrs(op: flag, n: int, nrhs: int, a: view, pivots: ptr, b: view, work: ptr, lwork: int, info: ptr)
         { f32 => "hipsolverSgetrs"; f64 => "hipsolverDgetrs"; Complex32 => "hipsolverCgetrs"; Complex64 => "hipsolverZgetrs"; }
-    /// Element types that `geqrf` supports: QR factorizations.
+    /// Element types of [`Solver::geqrf`](crate::Solver::geqrf): QR factorizations.
     Geqrf geqrf_size(m: int, n: int, a: view, lwork: ptr)
         geqrf(m: int, n: int, a: view, tau: ptr, work: ptr, lwork: int, info: ptr)
         { f32 => "hipsolverSgeqrf"; f64 => "hipsolverDgeqrf"; Complex32 => "hipsolverCgeqrf"; Complex64 => "hipsolverZgeqrf"; }
-    /// Element types that `orgqr` supports: Q of QR factorizations.
+    /// Element types of [`Solver::orgqr`](crate::Solver::orgqr): Q of QR factorizations.
     Orgqr orgqr_size(m: int, n: int, k: int, a: view, tau: ptr, lwork: ptr)
         orgqr(m: int, n: int, k: int, a: view, tau: ptr, work: ptr, lwork: int, info: ptr)
         { f32 => "hipsolverSorgqr"; f64 => "hipsolverDorgqr"; Complex32 => "hipsolverCungqr"; Complex64 => "hipsolverZungqr"; }
-    /// Element types that `ormqr` supports: products with the Q of QR factorizations.
+    /// Element types of [`Solver::ormqr`](crate::Solver::ormqr): products with the Q of QR factorizations.
     Ormqr ormqr_size(side: flag, op: flag, m: int, n: int, k: int, a: view, tau: ptr, c: view, lwork: ptr)
         ormqr(side: flag, op: flag, m: int, n: int, k: int, a: view, tau: ptr, c: view, work: ptr, lwork: int, info: ptr)
         { f32 => "hipsolverSormqr"; f64 => "hipsolverDormqr"; Complex32 => "hipsolverCunmqr"; Complex64 => "hipsolverZunmqr"; }
-    /// Element types that `gels` supports: least squares.
+    /// Element types of [`Solver::gels`](crate::Solver::gels): least squares.
     Gels gels_size(m: int, n: int, nrhs: int, a: view, b: view, x: view, lwork: ptr)
         gels(m: int, n: int, nrhs: int, a: view, b: view, x: view, work: ptr, lwork: size, iterations: ptr, info: ptr)
         { f32 => "hipsolverSSgels"; f64 => "hipsolverDDgels"; Complex32 => "hipsolverCCgels"; Complex64 => "hipsolverZZgels"; }
-    /// Element types that `syevd` supports: eigenvalues of symmetric and Hermitian matrices.
+    /// Element types of [`Solver::syevd`](crate::Solver::syevd): eigenvalues of symmetric and Hermitian matrices.
     Syevd syevd_size(vectors: flag, uplo: flag, n: int, a: view, values: ptr, lwork: ptr)
         syevd(vectors: flag, uplo: flag, n: int, a: view, values: ptr, work: ptr, lwork: int, info: ptr)
         { f32 => "hipsolverSsyevd"; f64 => "hipsolverDsyevd"; Complex32 => "hipsolverCheevd"; Complex64 => "hipsolverZheevd"; }
-    /// Element types that `syevj` supports: eigenvalues of symmetric and Hermitian matrices with Jacobi's method.
+    /// Element types of [`Solver::syevj`](crate::Solver::syevj): eigenvalues of symmetric and Hermitian matrices with
+    /// Jacobi's method.
     Syevj syevj_size(vectors: flag, uplo: flag, n: int, a: view, values: ptr, lwork: ptr, parameters: ptr)
         syevj(vectors: flag, uplo: flag, n: int, a: view, values: ptr, work: ptr, lwork: int, info: ptr, parameters: ptr)
         { f32 => "hipsolverSsyevj"; f64 => "hipsolverDsyevj"; Complex32 => "hipsolverCheevj"; Complex64 => "hipsolverZheevj"; }
-    /// Element types that `syevj` supports: batches of eigenvalues with Jacobi's method.
+    /// Element types of [`Solver::syevj`](crate::Solver::syevj): batches of eigenvalues with Jacobi's method.
     SyevjBatched syevj_batched_size(vectors: flag, uplo: flag, n: int, a: view, values: ptr, lwork: ptr, parameters: ptr, count: int)
         syevj_batched(vectors: flag, uplo: flag, n: int, a: view, values: ptr, work: ptr, lwork: int, info: ptr, parameters: ptr, count: int)
         { f32 => "hipsolverSsyevjBatched"; f64 => "hipsolverDsyevjBatched"; Complex32 => "hipsolverCheevjBatched"; Complex64 => "hipsolverZheevjBatched"; }
-    /// Element types that `sygvd` supports: generalized eigenvalues of symmetric and Hermitian matrices.
+    /// Element types of [`Solver::sygvd`](crate::Solver::sygvd): generalized eigenvalues of symmetric and Hermitian
+    /// matrices.
     Sygvd sygvd_size(kind: flag, vectors: flag, uplo: flag, n: int, a: view, b: view, values: ptr, lwork: ptr)
         sygvd(kind: flag, vectors: flag, uplo: flag, n: int, a: view, b: view, values: ptr, work: ptr, lwork: int, info: ptr)
         { f32 => "hipsolverSsygvd"; f64 => "hipsolverDsygvd"; Complex32 => "hipsolverChegvd"; Complex64 => "hipsolverZhegvd"; }
-    /// Element types that `gesvd` supports: singular values.
+    /// Element types of [`Solver::gesvd`](crate::Solver::gesvd): singular values.
     Gesvd gesvd_size(jobu: letter, jobv: letter, m: int, n: int, lwork: ptr)
         gesvd(jobu: letter, jobv: letter, m: int, n: int, a: view, s: ptr, u: view, v: view, work: ptr, lwork: int, rwork: ptr, info: ptr)
         { f32 => "hipsolverSgesvd"; f64 => "hipsolverDgesvd"; Complex32 => "hipsolverCgesvd"; Complex64 => "hipsolverZgesvd"; }
-    /// Element types that `gesvdj` supports: singular values with Jacobi's method.
+    /// Element types of [`Solver::gesvdj`](crate::Solver::gesvdj): singular values with Jacobi's method.
     Gesvdj gesvdj_size(vectors: flag, economy: int, m: int, n: int, a: view, s: ptr, u: view, v: view, lwork: ptr, parameters: ptr)
         gesvdj(vectors: flag, economy: int, m: int, n: int, a: view, s: ptr, u: view, v: view, work: ptr, lwork: int, info: ptr, parameters: ptr)
         { f32 => "hipsolverSgesvdj"; f64 => "hipsolverDgesvdj"; Complex32 => "hipsolverCgesvdj"; Complex64 => "hipsolverZgesvdj"; }
-    /// Element types that `gesvdj` supports: batches of singular values with Jacobi's method.
+    /// Element types of [`Solver::gesvdj_batched`](crate::Solver::gesvdj_batched): batches of singular values with
+    /// Jacobi's method.
     GesvdjBatched gesvdj_batched_size(vectors: flag, m: int, n: int, a: view, s: ptr, u: view, v: view, lwork: ptr, parameters: ptr, count: int)
         gesvdj_batched(vectors: flag, m: int, n: int, a: view, s: ptr, u: view, v: view, work: ptr, lwork: int, info: ptr, parameters: ptr, count: int)
         { f32 => "hipsolverSgesvdjBatched"; f64 => "hipsolverDgesvdjBatched"; Complex32 => "hipsolverCgesvdjBatched"; Complex64 => "hipsolverZgesvdjBatched"; }
-    /// Element types that `gesv` supports: solves of systems.
+    /// Element types of [`Solver::gesv`](crate::Solver::gesv): solves of systems.
     Gesv gesv_size(n: int, nrhs: int, a: view, pivots: ptr, b: view, x: view, lwork: ptr)
         gesv(n: int, nrhs: int, a: view, pivots: ptr, b: view, x: view, work: ptr, lwork: size, iterations: ptr, info: ptr)
         { f32 => "hipsolverSSgesv"; f64 => "hipsolverDDgesv"; Complex32 => "hipsolverCCgesv"; Complex64 => "hipsolverZZgesv"; }
-    /// Element types that `sytrd` supports: reductions to tridiagonal form.
+    /// Element types of [`Solver::sytrd`](crate::Solver::sytrd): reductions to tridiagonal form.
     Sytrd sytrd_size(uplo: flag, n: int, a: view, d: ptr, e: ptr, tau: ptr, lwork: ptr)
         sytrd(uplo: flag, n: int, a: view, d: ptr, e: ptr, tau: ptr, work: ptr, lwork: int, info: ptr)
         { f32 => "hipsolverSsytrd"; f64 => "hipsolverDsytrd"; Complex32 => "hipsolverChetrd"; Complex64 => "hipsolverZhetrd"; }
-    /// Element types that `orgtr` supports: Q of reductions to tridiagonal form.
+    /// Element types of [`Solver::orgtr`](crate::Solver::orgtr): Q of reductions to tridiagonal form.
     Orgtr orgtr_size(uplo: flag, n: int, a: view, tau: ptr, lwork: ptr)
         orgtr(uplo: flag, n: int, a: view, tau: ptr, work: ptr, lwork: int, info: ptr)
         { f32 => "hipsolverSorgtr"; f64 => "hipsolverDorgtr"; Complex32 => "hipsolverCungtr"; Complex64 => "hipsolverZungtr"; }
-    /// Element types that `ormtr` supports: products with the Q of reductions to tridiagonal form.
+    /// Element types of [`Solver::ormtr`](crate::Solver::ormtr): products with the Q of reductions to tridiagonal form.
     Ormtr ormtr_size(side: flag, uplo: flag, op: flag, m: int, n: int, a: view, tau: ptr, c: view, lwork: ptr)
         ormtr(side: flag, uplo: flag, op: flag, m: int, n: int, a: view, tau: ptr, c: view, work: ptr, lwork: int, info: ptr)
         { f32 => "hipsolverSormtr"; f64 => "hipsolverDormtr"; Complex32 => "hipsolverCunmtr"; Complex64 => "hipsolverZunmtr"; }
-    /// Element types that `gebrd` supports: reductions to bidiagonal form.
+    /// Element types of [`Solver::gebrd`](crate::Solver::gebrd): reductions to bidiagonal form.
     Gebrd gebrd_size(m: int, n: int, lwork: ptr)
         gebrd(m: int, n: int, a: view, d: ptr, e: ptr, tauq: ptr, taup: ptr, work: ptr, lwork: int, info: ptr)
         { f32 => "hipsolverSgebrd"; f64 => "hipsolverDgebrd"; Complex32 => "hipsolverCgebrd"; Complex64 => "hipsolverZgebrd"; }
-    /// Element types that `orgbr` supports: Q and P of reductions to bidiagonal form.
+    /// Element types of [`Solver::orgbr`](crate::Solver::orgbr): Q and P of reductions to bidiagonal form.
     Orgbr orgbr_size(side: flag, m: int, n: int, k: int, a: view, tau: ptr, lwork: ptr)
         orgbr(side: flag, m: int, n: int, k: int, a: view, tau: ptr, work: ptr, lwork: int, info: ptr)
         { f32 => "hipsolverSorgbr"; f64 => "hipsolverDorgbr"; Complex32 => "hipsolverCungbr"; Complex64 => "hipsolverZungbr"; }
-    /// Element types that `sytrf` supports: factorizations of symmetric indefinite matrices.
+    /// Element types of [`Solver::sytrf`](crate::Solver::sytrf): factorizations of symmetric indefinite matrices.
     Sytrf sytrf_size(n: int, a: view, lwork: ptr)
         sytrf(uplo: flag, n: int, a: view, pivots: ptr, work: ptr, lwork: int, info: ptr)
         { f32 => "hipsolverSsytrf"; f64 => "hipsolverDsytrf"; Complex32 => "hipsolverCsytrf"; Complex64 => "hipsolverZsytrf"; }
-    /// Element types that `sygvj` supports: generalized eigenvalues with Jacobi's method.
+    /// Element types of [`Solver::sygvj`](crate::Solver::sygvj): generalized eigenvalues with Jacobi's method.
     Sygvj sygvj_size(kind: flag, vectors: flag, uplo: flag, n: int, a: view, b: view, values: ptr, lwork: ptr, parameters: ptr)
         sygvj(kind: flag, vectors: flag, uplo: flag, n: int, a: view, b: view, values: ptr, work: ptr, lwork: int, info: ptr, parameters: ptr)
         { f32 => "hipsolverSsygvj"; f64 => "hipsolverDsygvj"; Complex32 => "hipsolverChegvj"; Complex64 => "hipsolverZhegvj"; }
-    /// Element types that `syevdx` supports: some of the eigenvalues of symmetric and Hermitian matrices.
+    /// Element types of [`Solver::syevdx`](crate::Solver::syevdx): some of the eigenvalues of symmetric and Hermitian
+    /// matrices.
     Syevdx<R> syevdx_size(vectors: flag, range: flag, uplo: flag, n: int, a: view, vl: real, vu: real, il: int, iu: int, found: ptr, values: ptr, lwork: ptr)
         syevdx(vectors: flag, range: flag, uplo: flag, n: int, a: view, vl: real, vu: real, il: int, iu: int, found: ptr, values: ptr, work: ptr, lwork: int, info: ptr)
         since "6.2" { f32 => "hipsolverSsyevdx"; f64 => "hipsolverDsyevdx"; Complex32 => "hipsolverCheevdx"; Complex64 => "hipsolverZheevdx"; }
-    /// Element types that `sygvdx` supports: some of the generalized eigenvalues of symmetric and Hermitian matrices.
+    /// Element types of [`Solver::sygvdx`](crate::Solver::sygvdx): some of the generalized eigenvalues of symmetric and
+    /// Hermitian matrices.
     Sygvdx<R> sygvdx_size(kind: flag, vectors: flag, range: flag, uplo: flag, n: int, a: view, b: view, vl: real, vu: real, il: int, iu: int, found: ptr, values: ptr, lwork: ptr)
         sygvdx(kind: flag, vectors: flag, range: flag, uplo: flag, n: int, a: view, b: view, vl: real, vu: real, il: int, iu: int, found: ptr, values: ptr, work: ptr, lwork: int, info: ptr)
         since "6.2" { f32 => "hipsolverSsygvdx"; f64 => "hipsolverDsygvdx"; Complex32 => "hipsolverChegvdx"; Complex64 => "hipsolverZhegvdx"; }
-    /// Element types that `gesvda` supports: largest singular values of batches.
+    /// Element types of [`Solver::gesvda_batched`](crate::Solver::gesvda_batched): largest singular values of batches.
     GesvdaBatched gesvda_size(vectors: flag, rank: int, m: int, n: int, a: strided, s: apart, u: strided, v: strided, lwork: ptr, count: int)
         gesvda(vectors: flag, rank: int, m: int, n: int, a: strided, s: apart, u: strided, v: strided, work: ptr, lwork: int, info: ptr, residuals: ptr, count: int)
         { f32 => "hipsolverDnSgesvdaStridedBatched"; f64 => "hipsolverDnDgesvdaStridedBatched"; Complex32 => "hipsolverDnCgesvdaStridedBatched"; Complex64 => "hipsolverDnZgesvdaStridedBatched"; }

@@ -2,7 +2,8 @@
 //!
 //! ```
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
-//! # if hip::sim_if_no_gpu().is_err() || hip::backend()? == hip::Backend::Sim || !hipsparse::is_available() { return Ok(()) }
+//! # if hip::sim_if_no_gpu().is_err() || hip::backend()? == hip::Backend::Sim
+//! #     || !hipsparse::is_available() { return Ok(()) }
 //! use hipsparse::{Base, Csr, descr::SpMatDescr};
 //!
 //! let device = hip::Device::get(0)?;

@@ -11,7 +11,7 @@ use crate::vector::{SpVecMut, SpVecRef};
     message = "expected a sparse matrix in the format `{F}` of `{T}` with indices of `{I}`, found `{Self}`: pass `&` of a `SpMat`, or a `SpMatRef`, of these types",
     label = "not a sparse matrix in the format `{F}` of `{T}`",
     note = "another format is converted first, by `Sparse::csr_to_csc`, `coo_to_csr`, `bsr_to_csr` and other calls",
-    note = "all operands have one type of elements, which the first of them decides, unless the call says otherwise"
+    note = "the operands of a call have elements of one type, that of the first operand, unless the call documents otherwise"
 )]
 pub trait IntoSpMat<'a, F: 'a, T: 'a, I: 'a = i32>: Into<SpMatRef<'a, F, T, I>> {}
 
@@ -26,7 +26,7 @@ impl<'a, F: 'a, T: 'a, I: 'a, M: Into<SpMatRef<'a, F, T, I>>> IntoSpMat<'a, F, T
 #[diagnostic::on_unimplemented(
     message = "expected a sparse matrix in the format `{F}` of `{T}` to write to, with indices of `{I}`, found `{Self}`: pass `&mut` of a `SpMat`, or a `SpMatMut`, of these types",
     label = "not a sparse matrix in the format `{F}` of `{T}` to write to",
-    note = "all operands have one type of elements, which the first of them decides, unless the call says otherwise"
+    note = "the operands of a call have elements of one type, that of the first operand, unless the call documents otherwise"
 )]
 pub trait IntoSpMatMut<'a, F: 'a, T: 'a, I: 'a = i32>: Into<SpMatMut<'a, F, T, I>> {}
 
@@ -39,7 +39,7 @@ impl<'a, F: 'a, T: 'a, I: 'a, M: Into<SpMatMut<'a, F, T, I>>> IntoSpMatMut<'a, F
 #[diagnostic::on_unimplemented(
     message = "expected a sparse vector of `{T}` with indices of `{I}`, found `{Self}`: pass `&` of a `SpVec`, or a `SpVecRef`, of these types",
     label = "not a sparse vector of `{T}`",
-    note = "all operands have one type of elements, which the first of them decides, unless the call says otherwise"
+    note = "the operands of a call have elements of one type, that of the first operand, unless the call documents otherwise"
 )]
 pub trait IntoSpVec<'a, T: 'a, I: 'a = i32>: Into<SpVecRef<'a, T, I>> {}
 
@@ -52,7 +52,7 @@ impl<'a, T: 'a, I: 'a, V: Into<SpVecRef<'a, T, I>>> IntoSpVec<'a, T, I> for V {}
 #[diagnostic::on_unimplemented(
     message = "expected a sparse vector of `{T}` to write to, with indices of `{I}`, found `{Self}`: pass `&mut` of a `SpVec`, or a `SpVecMut`, of these types",
     label = "not a sparse vector of `{T}` to write to",
-    note = "all operands have one type of elements, which the first of them decides, unless the call says otherwise"
+    note = "the operands of a call have elements of one type, that of the first operand, unless the call documents otherwise"
 )]
 pub trait IntoSpVecMut<'a, T: 'a, I: 'a = i32>: Into<SpVecMut<'a, T, I>> {}
 

@@ -140,7 +140,8 @@ pub fn is_available() -> bool {
 /// has no such function: before ROCm 6.2.
 ///
 /// ```
-/// # if hip::sim_if_no_gpu().is_err() || hip::backend().ok() == Some(hip::Backend::Sim) || !hipsparse::is_available() { return }
+/// # if hip::sim_if_no_gpu().is_err() || hip::backend().ok() == Some(hip::Backend::Sim)
+/// #     || !hipsparse::is_available() { return }
 /// if let Some((name, text)) = hipsparse::status_text(3) {
 ///     println!("{name}: {text}"); // what HIPSPARSE_STATUS_INVALID_VALUE is
 /// }

@@ -23,7 +23,8 @@ use crate::summary::{Kind, Parts};
 /// # use hip::{Device, DeviceBuffer};
 /// # use rccl::{Communicator, Config, Group, Op};
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// # if hip::sim_if_no_gpu().is_err() || !rccl::is_available() || hip::backend()? == hip::Backend::Sim { return Ok(()) }
+/// # if hip::sim_if_no_gpu().is_err() || !rccl::is_available()
+/// #     || hip::backend()? == hip::Backend::Sim { return Ok(()) }
 /// let devices = Device::all()?;
 /// let ranks = Communicator::init_all(&devices, &Config::new())?;
 /// let mut buffers = Vec::new();

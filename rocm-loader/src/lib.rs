@@ -9,14 +9,18 @@
 //!
 //! // The HIP runtime that a program on this machine would use, or every place searched.
 //! match Search::standard().open(&libraries::AMDHIP64) {
-//!     Ok(hip) => println!("{} ({})", hip.path().unwrap_or("system".as_ref()).display(), hip.soname().unwrap_or("no soname")),
+//!     Ok(hip) => {
+//!         let path = hip.path().unwrap_or("system".as_ref());
+//!         println!("{} ({})", path.display(), hip.soname().unwrap_or("no soname"));
+//!     }
 //!     Err(error) => println!("{error}"),
 //! }
 //!
 //! // One installation only.
 //! let mine = Search::nowhere().root("/srv/rocm-7.2.4");
 //! let report = mine.report(&libraries::AMDHIP64);
-//! assert!(report.opened().is_none() && report.to_string().contains("/srv/rocm-7.2.4 [path given in code]: not found"));
+//! assert!(report.opened().is_none());
+//! assert!(report.to_string().contains("/srv/rocm-7.2.4 [path given in code]: not found"));
 //! ```
 //!
 //! - [`Search`] is the order of places. [`set_root`] and [`set_search`] set it for the whole process, before the first

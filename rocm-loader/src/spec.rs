@@ -59,7 +59,8 @@ pub enum Group {
 ///
 /// ```
 /// use rocm_loader::{LibrarySpec, Soname};
-/// static MINE: LibrarySpec = LibrarySpec::new("mine", "libmine.so", &[Soname::new("libmine.so.2", 7, 10)], &["mine.dll"]);
+/// static MINE: LibrarySpec =
+///     LibrarySpec::new("mine", "libmine.so", &[Soname::new("libmine.so.2", 7, 10)], &["mine.dll"]);
 /// assert_eq!(MINE.known_major(2).unwrap().file, "libmine.so.2");
 /// assert!(MINE.known_major(3).is_none());
 /// ```

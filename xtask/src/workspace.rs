@@ -131,8 +131,8 @@ mod tests {
         assert!(raw.contains(&"hip-sys".to_owned()) && raw.contains(&"rocm-llvm-sys".to_owned()), "{raw:?}");
     }
 
-    /// `main` prints a returned error with `Debug`: a derived one would show the structure instead of the text. The `-sys`
-    /// crates have cudarc's errors, whose `Display` is their `Debug`.
+    /// `main` prints a returned error with `Debug`: a derived one would show the structure instead of the text. The
+    /// `-sys` crates have cudarc's errors, whose `Display` is their `Debug`.
     #[test]
     fn errors_print_their_text_as_debug() {
         let mut seen = 0;

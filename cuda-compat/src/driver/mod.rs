@@ -43,8 +43,8 @@
 //!   freed or borrowed.
 //! - A [`CudaGraph`] keeps the device memory and the modules that it uses. Dropped library handles are destroyed once
 //!   no graphs exist.
-//! - A wait for a device or its default stream, a new context, its first stream and a library handle wait until no other
-//!   thread captures a stream, which CUDA would return an error for. In a thread that captures a stream,
+//! - A wait for a device or its default stream, a new context, its first stream and a library handle wait until no
+//!   other thread captures a stream, which CUDA would return an error for. In a thread that captures a stream,
 //!   [`CudaContext::synchronize`] is `CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED`, and the capture continues. The mode of a
 //!   capture only decides which thread may end it.
 //! - Waits, and the order between streams, take effect even if they return an earlier error

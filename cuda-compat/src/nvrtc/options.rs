@@ -122,7 +122,8 @@ fn rule(option: &str) -> Option<(&'static Rule, Written<'_>)> {
 /// ```
 /// use cuda_compat::nvrtc::translate_options;
 ///
-/// let translated = translate_options(["--gpu-architecture=compute_80", "--use_fast_math", "-D", "TILE=16", "-munsafe-fp-atomics"]);
+/// let options = ["--gpu-architecture=compute_80", "--use_fast_math", "-D", "TILE=16", "-munsafe-fp-atomics"];
+/// let translated = translate_options(options);
 /// assert_eq!(translated.options, ["-ffast-math", "-DTILE=16", "-munsafe-fp-atomics"]);
 /// assert_eq!(translated.ignored, ["--gpu-architecture=compute_80"]);
 /// ```

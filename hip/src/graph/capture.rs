@@ -69,8 +69,8 @@ impl Stream {
     /// ```
     ///
     /// # Errors
-    /// The error of `body`; [`Error::Capture`] for the default stream, for a stream that is being captured (it names the
-    /// thread that captures), and for memory that a graph cannot keep; the runtime's status for work that cannot be
+    /// The error of `body`; [`Error::Capture`] for the default stream, for a stream that is being captured (it names
+    /// the thread that captures), and for memory that a graph cannot keep; the runtime's status for work that cannot be
     /// captured (`hipErrorStreamCaptureUnsupported` and the like).
     ///
     /// Calls on several streams of the capture that use the same library handle are ordered one after the other in the

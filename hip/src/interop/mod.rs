@@ -11,9 +11,9 @@
 //!   [`call_queueing_for_host`](Uses::call_queueing_for_host) for one that queues a host function,
 //!   [`guard`](Uses::guard) for several calls or an interface of the form "pointer plus guard", and [`call_on_streams`]
 //!   for one call that queues work on several streams.
-//! - [`wait_for_device`] and [`wait_for_current_device`] make a call that waits for a whole device and has no stream. HIP
-//!   ends captures in such calls, so they wait for the end of captures, also of those that a crate makes of streams of its
-//!   own as [`ForeignCapture`].
+//! - [`wait_for_device`] and [`wait_for_current_device`] make a call that waits for a whole device and has no stream.
+//!   HIP ends captures in such calls, so they wait for the end of captures, also of those that a crate makes of streams
+//!   of its own as [`ForeignCapture`].
 //! - [`Tracked`] stands for a resource of the library that queued work uses: a handle, a plan, a workspace, a
 //!   communicator. It is destroyed after its last use, also by graphs. Memory that belongs to such a resource becomes a
 //!   buffer or an array with [`DeviceBuffer::from_raw_parts_tracked`](crate::DeviceBuffer::from_raw_parts_tracked) and

@@ -82,7 +82,8 @@ impl<T> DeviceSlice<'_, T> {
     /// let mut indices = DeviceBuffer::from_slice(&device, &[0_u32, 2, 1])?;
     /// let graph = stream.capture(|stream| indices.fill_async(stream, 1000));
     /// # if graph.as_ref().is_err_and(|e| e.status() == Some(hip::Status::NOT_SUPPORTED)) { return Ok(()) }
-    /// assert!(indices.as_slice().expect_unwritten("the indices").is_err()); // the graph could be launched after the check
+    /// // The graph could be launched after the check.
+    /// assert!(indices.as_slice().expect_unwritten("the indices").is_err());
     /// drop(graph);
     /// indices.as_slice().expect_unwritten("the indices")?;
     /// assert!(indices.to_vec()?.iter().all(|&index| index < 3)); // the check

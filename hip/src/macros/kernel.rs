@@ -49,7 +49,9 @@
 ///
 /// ```compile_fail
 /// # hip::kernel! { struct VectorAdd: fn vector_add(a: *const f32, b: *const f32, c: *mut f32, n: u32); }
-/// # fn f(add: VectorAdd, stream: hip::Stream, config: hip::LaunchConfig, a: hip::DeviceBuffer<f32>, mut c: hip::DeviceBuffer<f32>) -> hip::Result<()> {
+/// # use hip::{DeviceBuffer, LaunchConfig, Stream};
+/// # fn f(add: VectorAdd, stream: Stream, config: LaunchConfig, a: DeviceBuffer<f32>, mut c: DeviceBuffer<f32>)
+/// # -> hip::Result<()> {
 /// unsafe { add.launch(&stream, config, &a, &c, &mut c, 3) }
 /// # }
 /// ```

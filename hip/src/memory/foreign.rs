@@ -68,7 +68,8 @@ impl<T: Pod> DeviceBuffer<T> {
     /// use hip::{Device, DeviceBuffer};
     ///
     /// let device = Device::get(0)?;
-    /// let theirs = Arc::new(DeviceBuffer::from_slice(&device, &[1u32, 2, 3, 4])?); // stands for what another crate has
+    /// // Stands for memory of another crate.
+    /// let theirs = Arc::new(DeviceBuffer::from_slice(&device, &[1u32, 2, 3, 4])?);
     /// let pointer = theirs.as_device_ptr();
     /// // SAFETY: 4 elements, which `theirs` keeps and nobody else uses.
     /// let mut ours = unsafe { DeviceBuffer::from_raw_parts_with(&device, pointer, 4, Arc::clone(&theirs))? };

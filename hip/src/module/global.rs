@@ -34,7 +34,8 @@ impl Module {
     /// # if device.properties()?.arch.name() != "gfx90a" { return Ok(()) }
     /// let stream = Stream::new(&device)?;
     /// // __device__ unsigned counters[64] = {1, 2, 3, 4};
-    /// let module = Module::load(&device, include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/kernels/globals.gfx90a.co")))?;
+    /// let code = include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/kernels/globals.gfx90a.co"));
+    /// let module = Module::load(&device, code)?;
     /// let mut counters = module.global::<u32>("counters")?;
     /// counters.slice_mut(2..)?.fill(10)?;
     /// // SAFETY: adds 5 to as many counters as the block has threads, 64 at most.

@@ -171,7 +171,8 @@ impl Metadata {
         Ok(Self { target, kernels, symbols, automatic })
     }
 
-    /// Adds the metadata of another note of the code object. The linker leaves each object file its own note, and the runtime reads all.
+    /// Adds the metadata of another note of the code object. The linker leaves each object file its own note, and the
+    /// runtime reads all.
     pub(crate) fn add(&mut self, other: Self) -> Result<()> {
         match (&self.target, &other.target) {
             (Some(own), Some(other)) if own != other => {

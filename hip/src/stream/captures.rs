@@ -120,7 +120,8 @@ fn uncount(captures: &mut usize, thread: ThreadId) {
 }
 
 /// A capture that another crate makes, of a stream that this crate does not own. It is counted until it is dropped:
-/// meanwhile, the calls of this crate that would invalidate it ([`wait_for_device`](crate::interop::wait_for_device)) wait.
+/// meanwhile, the calls of this crate that would invalidate it ([`wait_for_device`](crate::interop::wait_for_device))
+/// wait.
 #[must_use = "the capture is no longer counted when it is dropped"]
 #[derive(Debug)]
 pub struct ForeignCapture {

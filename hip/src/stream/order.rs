@@ -1,4 +1,5 @@
-//! The order between streams: waits of a stream for events and other streams, and the opt-out of this crate's own order.
+//! The order between streams: waits of a stream for events and other streams, and the opt-out of this crate's own
+//! order.
 
 use super::event::Event;
 use super::handle::Stream;

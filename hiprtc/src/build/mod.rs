@@ -4,7 +4,10 @@
 //!
 //! ```no_run
 //! fn main() -> hiprtc::Result<()> {
-//!     hiprtc::build::Build::new("kernels/scale.hip").archs(["gfx90a", "gfx942"]).committed("kernels/scale.hipfb").compile()
+//!     hiprtc::build::Build::new("kernels/scale.hip")
+//!         .archs(["gfx90a", "gfx942"])
+//!         .committed("kernels/scale.hipfb")
+//!         .compile()
 //! }
 //! ```
 //!

@@ -19,7 +19,8 @@ pub(super) const VARIABLE: &str = "HIPRTC_CACHE";
 pub(crate) struct Key(blake3::Hash);
 
 impl Key {
-    /// Returns the key of the output that `given` compiles to for `arch`; `None` if the output depends on anything else.
+    /// Returns the key of the output that `given` compiles to for `arch`; `None` if the output depends on anything
+    /// else.
     pub(crate) fn new(given: Given<'_>, arch: &Arch, output: Output, compiler: Option<&Comgr>) -> Option<Self> {
         let Given { name, source, headers, options, expressions } = given;
         if given.texts().any(asks_for_the_time) {

@@ -10,10 +10,10 @@
 //! export NCCL_NVLS_ENABLE=0
 //! ./nccl_bandwidth check                       # all collectives, on all GPUs
 //! ./nccl_bandwidth compare ./bandwidth_c.so    # both in turns, 121 times; a table in Markdown
-//! ./nccl_bandwidth control ./bandwidth_c.so ./copy.so # the C program against itself: how far the measurement can be trusted
-//! ./nccl_bandwidth memory                      # registered memory and windows; needs the feature `one-sided`, as the next two do
-//! ./nccl_bandwidth one-sided                   # one-sided operations, of NCCL 2.29 or newer
-//! ./nccl_bandwidth mistakes                    # one-sided operations that must be errors
+//! ./nccl_bandwidth control ./bandwidth_c.so ./copy.so # the C program against itself: the error of the measurement
+//! ./nccl_bandwidth memory                      # registered memory and windows; needs the feature `one-sided`
+//! ./nccl_bandwidth one-sided                   # one-sided operations, of NCCL 2.29 or newer; the same feature
+//! ./nccl_bandwidth mistakes                    # one-sided operations that must be errors; the same feature
 //! ./nccl_bandwidth bandwidth                   # with the columns of nccl-tests
 //! ```
 //!

@@ -13,7 +13,8 @@
 //! # use hip::Device;
 //! # use rccl::{Communicator, Config, Op};
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
-//! # if hip::sim_if_no_gpu().is_err() || !rccl::is_available() || hip::backend()? == hip::Backend::Sim { return Ok(()) }
+//! # if hip::sim_if_no_gpu().is_err() || !rccl::is_available()
+//! #     || hip::backend()? == hip::Backend::Sim { return Ok(()) }
 //! let ranks = Communicator::init_all(&[Device::get(0)?], &Config::new())?;
 //! let rank = &ranks[0];
 //! let mut memory = rank.register(rank.allocate::<f32>(1000)?)?;

@@ -112,7 +112,8 @@ pub enum Action {
     CompileToObject,
     /// Compiles sources to one code object, with the device libraries. Since Comgr 2.8 (ROCm 6.2).
     CompileToCodeObject,
-    /// Extracts the files from bundles: see [`ActionInfo::bundle_entry_ids`](super::ActionInfo::bundle_entry_ids). Since Comgr 2.8 (ROCm 6.2).
+    /// Extracts the files from bundles: see [`ActionInfo::bundle_entry_ids`](super::ActionInfo::bundle_entry_ids).
+    /// Since Comgr 2.8 (ROCm 6.2).
     Unbundle,
     /// Translates SPIR-V to bitcode. Since Comgr 3 (ROCm 6.4).
     SpirvToBitcode,

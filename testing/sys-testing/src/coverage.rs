@@ -11,9 +11,9 @@ pub type Binary = ((u32, u32), &'static str, &'static str);
 /// The functions that a crate has at a level, with their addresses.
 pub type Declared = ((u32, u32), Vec<(&'static str, *const ())>);
 
-/// The form of functions that a module has and that is not the same at every level, with calls: the first level, and for each
-/// function whether a call with zeros for arguments is refused. A form that fits the library is called in a process of its
-/// own, which the library may end: C allows no null pointers in many places.
+/// The form of functions that a module has and that is not the same at every level, with calls: the first level, and
+/// for each function whether a call with zeros for arguments is refused. A form that fits the library is called in a
+/// process of its own, which the library may end: C allows no null pointers in many places.
 pub type Changed = ((u32, u32), Vec<Call>);
 
 /// A function and its call.

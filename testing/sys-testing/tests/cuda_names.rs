@@ -20,8 +20,8 @@ const CRATES: &[&str] = &[
     "rccl",
 ];
 
-/// The names, by subject: memory, devices and errors, streams and events, launches, graphs and textures, NVRTC, libraries, device code.
-/// Without those that have no counterpart, such as `cuInit` and `cudaDeviceReset`.
+/// The names, by subject: memory, devices and errors, streams and events, launches, graphs and textures, NVRTC,
+/// libraries, device code. Without those that have no counterpart, such as `cuInit` and `cudaDeviceReset`.
 const NAMES: &[&str] = &[
     "cudaMalloc cudaFree cudaMemcpy cudaMemcpyAsync cudaMemset cudaMemsetAsync cudaMallocHost cudaFreeHost cudaHostAlloc cudaHostRegister cudaMallocManaged cudaMemPrefetchAsync cudaMemAdvise cudaMallocPitch cudaMemcpy2D cudaMemcpy2DAsync cudaMemcpy3D cudaMallocAsync cudaFreeAsync cudaMemGetInfo cudaMemcpyToSymbol cudaMemcpyFromSymbol cudaGetSymbolAddress cudaMemcpyPeer cudaMallocArray cudaPointerGetAttributes cudaHostGetDevicePointer",
     "cudaGetDeviceCount cudaSetDevice cudaGetDevice cudaGetDeviceProperties cudaDeviceGetAttribute cudaDeviceSynchronize cudaDeviceCanAccessPeer cudaDeviceEnablePeerAccess cudaDriverGetVersion cudaRuntimeGetVersion cudaDeviceSetLimit cudaGetLastError cudaPeekAtLastError cudaGetErrorString cudaGetErrorName",
@@ -45,7 +45,8 @@ fn collect(folder: &Path, names: &mut BTreeSet<String>) {
     }
 }
 
-/// Adds the names in a source: the strings of `doc(alias(..))` and of the lists that macros make it of, and public items.
+/// Adds the names in a source: the strings of `doc(alias(..))` and of the lists that macros make it of, and public
+/// items.
 fn names_of(source: &str, names: &mut BTreeSet<String>) {
     let mut add_strings = |list: &str| names.extend(list.split('"').skip(1).step_by(2).map(str::to_owned));
     for attribute in source.split("#[doc(alias").skip(1) {

@@ -1,5 +1,5 @@
-//! The names that a source file has: what it defines, what it imports, and which paths it writes. They are read from its tokens, so paths
-//! inside macros count too. Items for tests and documentation do not count.
+//! The names that a source file has: what it defines, what it imports, and which paths it writes. They are read from
+//! its tokens, so paths inside macros count too. Items for tests and documentation do not count.
 
 use anyhow::{Result, anyhow};
 use proc_macro2::{Delimiter, Group, Ident, Spacing, TokenStream, TokenTree};
@@ -265,7 +265,8 @@ fn calls_macro(tokens: &[TokenTree], at: usize) -> bool {
     is_punct(tokens.get(at + 1), '!') && matches!(tokens.get(at + 2), Some(TokenTree::Group(_)))
 }
 
-/// Whether the word at an index begins a path: it is no field, no lifetime, no later segment, and not the name of a new item.
+/// Whether the word at an index begins a path: it is no field, no lifetime, no later segment, and not the name of a new
+/// item.
 fn begins_path(tokens: &[TokenTree], at: usize) -> bool {
     let before = |back: usize| at.checked_sub(back).and_then(|before| tokens.get(before));
     let field = is_punct(before(1), '.') && !is_punct(before(2), '.');

@@ -16,7 +16,8 @@ pub(super) struct Crate {
     /// Each with its module.
     files: Vec<(PathBuf, Path)>,
     scopes: BTreeMap<Path, Scope>,
-    /// The files that define a macro by example of a name, other than exported ones: such macros are in scope without a path, too.
+    /// The files that define a macro by example of a name, other than exported ones: such macros are in scope without a
+    /// path, too.
     macros: BTreeMap<String, BTreeSet<usize>>,
     /// The paths that each file writes.
     named: Vec<BTreeSet<Named>>,
@@ -146,8 +147,8 @@ impl Crate {
         }
     }
 
-    /// The files that import others, with the names that they take. A module that only hands on what a module inside it defines does
-    /// not import it.
+    /// The files that import others, with the names that they take. A module that only hands on what a module inside it
+    /// defines does not import it.
     pub(super) fn ties(&self) -> impl Iterator<Item = (&File, &File, String)> {
         self.named.iter().enumerate().flat_map(move |(own, named)| {
             named.iter().flat_map(move |named| {
@@ -206,8 +207,8 @@ impl Crate {
         targets.append(&mut found);
     }
 
-    /// Finds a name in a module, or in those that it imports all names of. With `made`, a name that nothing defines is one that a macro in the module makes, if
-    /// there is such a macro.
+    /// Finds a name in a module, or in those that it imports all names of. With `made`, a name that nothing defines is
+    /// one that a macro in the module makes, if there is such a macro.
     fn look_up(&self, module: &[String], name: &str, made: bool, left: usize, found: &mut BTreeSet<Target>) {
         let Some(left) = left.checked_sub(1) else { return };
         let (mut seen, mut waiting) = (BTreeSet::from([module]), vec![module]);

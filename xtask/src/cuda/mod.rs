@@ -1,8 +1,8 @@
 //! `cargo xtask cuda`: writes the names of CUDA in `cuda-compat`, and the page that lists them.
 //!
 //! The counterpart of a name is the item that AMD's Python layer (`api/cuda-interop.tsv`) or HIPIFY
-//! (`api/cuda-library-names.tsv`) maps it to, or the item of the same name with ROCm's prefix, if the `-sys` crates have
-//! it. `rules.rs` states the exceptions.
+//! (`api/cuda-library-names.tsv`) maps it to, or the item of the same name with ROCm's prefix, if the `-sys` crates
+//! have it. `rules.rs` states the exceptions.
 
 mod code;
 mod enums;

@@ -7,8 +7,8 @@ use crate::cargo::{checked_cargo, named_tests, packages};
 use crate::hsa::{self, Profile};
 use crate::{paths, suites};
 
-/// Compiles the newest `candle-kernels` of the registry for gfx90a with HIPRTC and the prelude of `cuda-compat`, and runs
-/// the kernels on ROCm 7.2's own HIP runtime over the software GPU, each against a reference on the CPU.
+/// Compiles the newest `candle-kernels` of the registry for gfx90a with HIPRTC and the prelude of `cuda-compat`, and
+/// runs the kernels on ROCm 7.2's own HIP runtime over the software GPU, each against a reference on the CPU.
 ///
 /// Nothing of the crate is copied into this repository. All modules take some minutes.
 #[derive(Debug, clap::Args)]

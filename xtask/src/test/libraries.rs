@@ -1,5 +1,6 @@
 //! The steps of the crates for ROCm's libraries, on these libraries over the software GPU.
 
+use super::hip::BUT_MISUSE;
 use crate::cargo::{checked_cargo, newest, packages, programs};
 use crate::hsa::{self as hsa_sim, Profile, hsa_ready};
 use crate::rocm::{self, Release};
@@ -69,10 +70,11 @@ pub(super) fn library(release: &'static Release, name: &'static str, sample: boo
         command
     };
     let mut command = test(&["--no-fail-fast", "--lib", "--tests"]);
+    command.args(BUT_MISUSE);
     match release.name {
         "7.2" => {}
-        _ if sample => drop(command.arg("--").args(SAMPLE)),
-        "5.7" => drop(command.arg("--").args(BUT_SLOW)),
+        _ if sample => drop(command.args(SAMPLE)),
+        "5.7" => drop(command.args(BUT_SLOW)),
         _ => {}
     }
     let mut commands = vec![command];

@@ -94,9 +94,9 @@ pub(super) struct Capturing {
 }
 
 impl Capturing {
-    /// Begins a capture, of which `id` then returns the number. HIP is asked for the relaxed mode: in the other modes it also rejects the waits of other
-    /// threads, even for streams that are not captured, and invalidates the capture; a wait that is not made leaves
-    /// queued copies behind that use memory which is freed next.
+    /// Begins a capture, of which `id` then returns the number. HIP is asked for the relaxed mode: in the other modes
+    /// it also rejects the waits of other threads, even for streams that are not captured, and invalidates the capture;
+    /// a wait that is not made leaves queued copies behind that use memory which is freed next.
     ///
     /// # Errors
     /// A status of HIP.

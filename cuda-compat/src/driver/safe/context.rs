@@ -270,7 +270,8 @@ impl CudaContext {
     ///
     /// # Errors
     /// An error of that work, or an earlier one ([`check_err`](Self::check_err)); the work is done in either case.
-    /// `CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED` if this thread captures a stream; captures of other threads are waited for.
+    /// `CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED` if this thread captures a stream; captures of other threads are waited
+    /// for.
     pub fn synchronize(&self) -> Result<(), DriverError> {
         self.in_any_case(wait_for_device)
     }

@@ -56,8 +56,8 @@ impl CudaStream {
     ///
     /// # Errors
     /// `CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED` for the default stream; `CUDA_ERROR_ILLEGAL_STATE` for a stream that is
-    /// recorded already, or whose last recording a wait has invalidated: HIP cannot use such a stream again; a status of
-    /// HIP.
+    /// recorded already, or whose last recording a wait has invalidated: HIP cannot use such a stream again; a status
+    /// of HIP.
     #[doc(alias("cuStreamBeginCapture", "hipStreamBeginCapture"))]
     pub fn begin_capture(&self, mode: sys::CUstreamCaptureMode) -> Result<(), DriverError> {
         self.context().bind_to_thread()?;

@@ -153,8 +153,8 @@ impl CudaContext {
 }
 
 impl CudaStream {
-    /// Returns another handle of the stream, for memory that a capture may keep. A capture ends with the last handle that
-    /// the program has.
+    /// Returns another handle of the stream, for memory that a capture may keep. A capture ends with the last handle
+    /// that the program has.
     pub(super) fn for_memory(&self) -> Arc<Self> {
         let (context, owned) = (Arc::clone(&self.context), self.owned.clone());
         Arc::new(Self { raw: self.raw, context, owned, capturing: Mutex::new(None) })

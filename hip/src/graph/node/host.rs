@@ -21,9 +21,10 @@ pub(in crate::graph) fn host_params(call: &Arc<HostCall>) -> hip_sys::hipHostNod
 impl Graph {
     /// Adds a Rust function (`hipGraphAddHostNode`), which every launch of the graph calls on a thread of the runtime.
     ///
-    /// The rules of [`Stream::launch_host_function`](crate::Stream::launch_host_function) hold: the function must not call HIP, and
-    /// if it panics, the next wait for the stream of the launch returns [`Error::HostFunctionPanicked`]. HIP does not tell the function
-    /// which launch calls it: if several are under way on different streams, the first wait for any of these streams returns the error.
+    /// The rules of [`Stream::launch_host_function`](crate::Stream::launch_host_function) hold: the function must not
+    /// call HIP, and if it panics, the next wait for the stream of the launch returns [`Error::HostFunctionPanicked`].
+    /// HIP does not tell the function which launch calls it: if several are under way on different streams, the first
+    /// wait for any of these streams returns the error.
     ///
     /// # Errors
     /// [`Error::Graph`] for nodes of another graph.

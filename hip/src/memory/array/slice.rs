@@ -40,8 +40,8 @@ impl Part<'_> {
     }
 }
 
-/// A box of texels of an [`Array`](super::Array) or of a level of a [`MipmappedArray`](super::MipmappedArray), borrowed.
-/// Copying it copies no texels.
+/// A box of texels of an [`Array`](super::Array) or of a level of a [`MipmappedArray`](super::MipmappedArray),
+/// borrowed. Copying it copies no texels.
 pub struct ArraySlice<'a, T> {
     pub(super) part: Part<'a>,
     texels: PhantomData<&'a [T]>,

@@ -32,8 +32,8 @@ const QUICK: &str = "hiprand";
 ///
 /// They are Debian's packages, of ROCm 7.2: rocprim, hipcub, rocthrust, rocwmma, rocrand, hiprand, rocfft, hipfft,
 /// rocblas, hipblas, hipblaslt, rocsparse, hipsparse, rocsolver, hipsolver, rocalution, rccl, and rocrtst, which tests
-/// HSA itself. They are fetched into target/amd-tests (0.5 MB to 1.6 GB), with the libraries that target/rocm/7.2 lacks.
-/// The command fails if a case does not pass without a known reason (sim/hsa-sim/amd-tests-reasons.tsv).
+/// HSA itself. They are fetched into target/amd-tests (0.5 MB to 1.6 GB), with the libraries that target/rocm/7.2
+/// lacks. The command fails if a case does not pass without a known reason (sim/hsa-sim/amd-tests-reasons.tsv).
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "Examples:
   cargo xtask amd-tests rocprim --sample 200 --seed 7       200 cases, the same every time
