@@ -118,7 +118,7 @@ impl<'a> Uses<'a> {
     ///
     /// A graph that is captured with it relies on the content for as long as it can be launched. Until then, writing to
     /// this memory is an [`Error::Graph`], in other graphs and directly, even after the borrow has ended. The content
-    /// must have been checked after [`expect_unwritten`](DeviceSlice::expect_unwritten), within the same borrow.
+    /// must have been checked after [`expect_unwritten`](crate::DeviceSlice::expect_unwritten), within the same borrow.
     ///
     /// # Errors
     /// Those of [`read`](Self::read).
