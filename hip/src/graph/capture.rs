@@ -46,7 +46,10 @@ impl Stream {
     /// usable as before: if the runtime no longer accepts work on the C stream, a new C stream replaces it
     /// ([`as_raw`](Self::as_raw) changes).
     ///
-    /// Allocations, blocking copies and waits for other streams run immediately, in `body` and in other threads. HIP's
+    /// Allocations, blocking copies and waits for other streams run immediately, in `body` and in other threads. The
+    /// graph keeps the memory that its work uses. An allocation in the order of the captured stream
+    /// ([`uninit_async`](crate::DeviceBuffer::uninit_async), pools) is an error, since its memory would exist only
+    /// while the graph runs; [`Graph::add_alloc`] adds one to a graph. HIP's
     /// capture modes (`hipStreamCaptureMode`) reject them to protect an order that this crate keeps itself; it captures
     /// in relaxed mode. Meanwhile, [`Device::synchronize`](crate::Device::synchronize) waits for each of this crate's
     /// streams that is not captured.

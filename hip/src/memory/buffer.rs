@@ -83,8 +83,10 @@ impl<T: Pod> DeviceBuffer<T> {
     /// # Errors
     /// Those of [`uninit`](Self::uninit); `hipErrorNotSupported` where
     /// `hipDeviceAttributeMemoryPoolsSupported` is 0; [`Error::Capture`](crate::Error::Capture) while `stream` is
-    /// captured; on ROCm 7.2 `hipErrorStreamCaptureUnsupported` (900) while any thread captures a
-    /// [blocking](crate::StreamOptions::blocking) stream.
+    /// captured: [`uninit`](Self::uninit) allocates at once, and the graph keeps the memory;
+    /// [`Graph::add_alloc`](crate::Graph::add_alloc) allocates in each launch. On ROCm 7.2
+    /// `hipErrorStreamCaptureUnsupported` (900) while any thread captures a [blocking](crate::StreamOptions::blocking)
+    /// stream.
     #[doc(alias("hipMallocAsync", "cuMemAllocAsync", "cudaMallocAsync"))]
     #[doc(alias("hipFreeAsync", "cuMemFreeAsync", "cudaFreeAsync"))]
     pub fn uninit_async(stream: &Stream, len: usize) -> Result<Self> {

@@ -70,6 +70,35 @@ fn a_capture_in_a_capture_names_the_thread_that_captures() {
     assert_eq!(data.to_vec().unwrap(), [7; 64]);
 }
 
+/// The error of an allocation in the order of a captured stream names what allocates instead, and the capture goes on.
+#[test]
+fn an_allocation_on_a_captured_stream_names_what_allocates_instead() {
+    let Some(device) = graph_device() else { return };
+    let stream = Stream::new(&device).unwrap();
+    let pool = supported(MemoryPool::new(&device, PoolOptions::new()));
+    let mut result = DeviceBuffer::<u32>::zeroed(&device, 64).unwrap();
+    let mut refused = Vec::new();
+    let graph = stream.capture(|stream| {
+        refused.push(DeviceBuffer::<u32>::uninit_async(stream, 64).unwrap_err());
+        refused.push(DeviceBuffer::<u32>::zeroed_async(stream, 64).unwrap_err());
+        refused.extend(pool.as_ref().map(|pool| pool.uninit_async::<u32>(stream, 64).unwrap_err()));
+        let mut scratch = DeviceBuffer::<u32>::uninit(&device, 64)?;
+        scratch.fill_async(stream, 7)?;
+        result.copy_from_device_async(stream, &scratch)
+    });
+    for error in refused {
+        let Error::Capture { reason } = &error else { panic!("{error:?}") };
+        assert!(reason.contains("DeviceBuffer::uninit") && reason.contains("Graph::add_alloc"), "{reason}");
+    }
+    // The graph keeps the memory of `scratch`, which was dropped in the capture.
+    let exec = graph.unwrap().instantiate().unwrap();
+    for _ in 0..2 {
+        result.fill(0).unwrap();
+        exec.launch(&stream).unwrap();
+        assert_eq!(result.to_vec().unwrap(), [7; 64]);
+    }
+}
+
 #[test]
 fn a_capture_that_fails_leaves_the_stream_well() {
     let Some(device) = graph_device() else { return };

@@ -12,6 +12,7 @@ use std::thread;
 
 use hip::graph::{GraphCopy, GraphCopy3d, GraphFill, InstantiateOptions, NodeKind};
 use hip::memory::array::{Array, ArrayShape};
+use hip::memory::pool::{MemoryPool, PoolOptions};
 use hip::memory::{Extent, MemoryAttach, MemoryLocation, PitchedBuffer, RegisterOptions, RegisteredBuffer};
 use hip::stream::{Signal, WaitCondition};
 use hip::{

@@ -31,7 +31,11 @@ pub(crate) fn allocate(stream: &Stream, pool: Option<&Arc<PoolInner>>, bytes: us
     if bytes == 0 {
         return Ok(memory);
     }
-    stream.inner.refuse_captured("an allocation in the order of the stream")?;
+    // The runtimes would record it, but the memory would exist only while the graph runs, and the buffer does not know.
+    stream.inner.refuse_captured(
+        "an allocation in the order of the stream (DeviceBuffer::uninit allocates at once, and the graph keeps the \
+         memory; Graph::add_alloc allocates in each launch)",
+    )?;
     device.prepare_pools()?;
     let mut pointer = ptr::null_mut();
     // Recorded as a write: uses of the memory, on any stream or the host, come after the allocation.
