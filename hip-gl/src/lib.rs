@@ -58,6 +58,12 @@
 //! process ends. ROCm 5.7 and 6.4 keep its memory in any case. 7.2 would release the memory, but then mistakes the next
 //! allocation at its address for the released object, and refuses work on it, or crashes. So this crate leaves mapped
 //! objects registered. OpenGL may delete them nevertheless.
+//!
+//! # Features
+//!
+//! | feature | what it does |
+//! |---|---|
+//! | `rocm-5-7` to `rocm-10-0` | API levels of `hip`, each with those before it; `rocm-6-4` is the default |
 #![cfg(target_os = "linux")]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 

@@ -40,6 +40,12 @@
 //! host scalar is part of a captured call, and the same at each launch.
 //! If a library crate has checked other content, name it with [`Operands::trusted`]; [`Handle::is_in_graph`] returns
 //! whether a handle must be replaced instead of changed.
+//!
+//! # Features
+//!
+//! | feature | what it does |
+//! |---|---|
+//! | `ndarray` | `MatrixBuffer::from_array` and `to_array` |
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 

@@ -4,25 +4,31 @@
 //! builds and starts on a machine without ROCm, and its first call returns an error that says what is missing. With the
 //! feature `sim` it also *runs* there, on a software GPU that executes the same machine code.
 //!
+//! # Getting started
+//!
+//! 1. Choose a source of kernels. [`hiprtc`](https://docs.rs/hiprtc) compiles kernels in HIP C++, at run time or in a
+//!    build script. [`hip-kernel`](https://docs.rs/hip-kernel) has kernels in Rust, whose launches are safe. Other code
+//!    objects are loaded by [`Module::load`].
+//! 2. Get a [`Device`], and create a [`Stream`], which runs the work that is queued on it in order.
+//! 3. Load the code, and find the kernel by its name: a [`Kernel`].
+//! 4. Copy the input to device memory: a [`DeviceBuffer`].
+//! 5. [Launch](Kernel::launch) the kernel. Reading a buffer waits for the work that writes it.
+//!
 //! ```
-//! use hip::{Device, DeviceBuffer, LaunchConfig, Module, Stream};
+//! use hip::{Device, DeviceBuffer, LaunchConfig, Stream};
 //!
-//! fn main() -> Result<(), hip::Error> {
-//!     // Selects the GPU if one is available, otherwise the software GPU if it is built in.
-//!     match hip::sim_if_no_gpu() {
-//!         Ok(backend) => eprintln!("running on {backend:?}"),
-//!         Err(error) => {
-//!             eprintln!("no GPU is available: {error}");
-//!             return Ok(());
-//!         }
-//!     }
-//!     let device = Device::get(0)?;
-//!     # if device.properties()?.arch.name() != "gfx90a" { return Ok(()) }
+//! const SOURCE: &str = r#"
+//! extern "C" __global__ void vector_add(const float *a, const float *b, float *c, unsigned n) {
+//!     unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
+//!     if (i < n) c[i] = a[i] + b[i];
+//! }"#;
+//!
+//! fn main() -> Result<(), Box<dyn std::error::Error>> {
+//!     # if hiprtc::available().is_err() || Device::count().is_err() { return Ok(()) }
+//!     let device = Device::get(0)?; // an error that says what is missing, if there is no GPU or no ROCm
 //!     let stream = Stream::new(&device)?;
-//!
-//!     // extern "C" __global__ void vector_add(const float* a, const float* b, float* c, unsigned n)
-//!     let code = include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/kernels/kernels.gfx90a.co"));
-//!     let vector_add = Module::load(&device, code)?.kernel("vector_add")?;
+//!     let code = hiprtc::Program::new("vector_add.hip", SOURCE).compile()?.load(&device)?;
+//!     let vector_add = code.kernel("vector_add")?;
 //!
 //!     let a = DeviceBuffer::from_slice(&device, &[1.0f32, 2.0, 3.0])?;
 //!     let b = DeviceBuffer::from_slice(&device, &[10.0f32, 20.0, 30.0])?;
@@ -35,6 +41,10 @@
 //!     Ok(())
 //! }
 //! ```
+//!
+//! [`kernel!`] declares the kernel's signature in Rust: it is checked once, and launches take typed parameters. Without
+//! a GPU, run the program with the command `hip-sim`, or call [`sim_if_no_gpu`] first, with the feature `sim` and
+//! kernels that were compiled ahead of time.
 //!
 //! # Modules
 //!
@@ -148,6 +158,19 @@
 //! | `newer_release` | event: ROCm is newer than this crate knows; it is used as the newest release known | warn | `release`, `known` |
 //!
 //! Without the feature, none of this is compiled.
+//!
+//! # Features
+//!
+//! | feature | what it does |
+//! |---|---|
+//! | `rocm-5-7` `rocm-6-2` `rocm-6-3` `rocm-6-4` `rocm-7-0` `rocm-7-1` `rocm-7-2` `rocm-10-0` | API levels: each adds the API that the crate has over the functions of that release, and enables those before it; `rocm-6-4` is the default |
+//! | `compressed` | loads compressed offload bundles (`CCOB`); part of `sim` |
+//! | `half`, `complex` | `half::f16` and `bf16`, and `num_complex::Complex`, as elements and kernel arguments |
+//! | `ndarray` | copies from and to arrays of `ndarray`; pinned memory as one |
+//! | `bytes` | pinned memory as `bytes::Bytes` |
+//! | `tracing` | reports launches, copies, fills, allocations, module loads and waits to `tracing` |
+//! | `sim` | builds in the embedded runtime with its software GPU |
+//! | `sim-profile` | the same, with kernel profiles as JSON, and source lines in profiles and findings |
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 

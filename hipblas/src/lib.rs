@@ -58,6 +58,13 @@
 //!   `hip`'s SAFETY.md.
 //! - **Releases.** A function that the library lacks is an [`Error::NoSymbol`], which names the first release that has
 //!   it.
+//!
+//! # Features
+//!
+//! | feature | what it does |
+//! |---|---|
+//! | `rocm-5-7` to `rocm-10-0` | API levels of the crates `hip` and `hipblas-sys` below, each with those before it; `rocm-6-4` is the default. This crate's own API is the same at each: it calls the form of a function that the loaded library has |
+//! | `ndarray` | `MatrixBuffer::from_array` and `to_array` |
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 

@@ -32,6 +32,13 @@
 //! with the memory of biases and scales. The library reads its descriptors and the algorithm on the host, during the
 //! capture, and they are destroyed afterwards. Later choices of the heuristic, and [`BlasLt::algorithms`], do not
 //! change a graph. See "Crates over hip" in `hip`'s SAFETY.md.
+//!
+//! # Features
+//!
+//! | feature | what it does |
+//! |---|---|
+//! | `rocm-5-7` to `rocm-10-0` | API levels of the crates `hip` and `hipblaslt-sys` below, each with those before it; `rocm-6-4` is the default. This crate's own API is the same at each: it calls the form of a function that the loaded library has |
+//! | `ndarray` | `MatrixBuffer::from_array` and `to_array` |
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 

@@ -54,6 +54,12 @@
 //! at each launch. [`PlanCache`] does not reuse a workspace that a graph has, and a plan that it drops is destroyed
 //! after the last graph. The calls of a [`MultiPlan`] wait, and cannot be captured. See "Crates over hip" in `hip`'s
 //! SAFETY.md.
+//!
+//! # Features
+//!
+//! | feature | what it does |
+//! |---|---|
+//! | `rocm-5-7` to `rocm-10-0` | API levels of the crates `hip` and `hipfft-sys` below, each with those before it; `rocm-6-4` is the default. This crate's own API is the same at each: it calls the form of a function that the loaded library has |
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 

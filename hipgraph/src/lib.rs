@@ -47,6 +47,15 @@
 //! # Errors
 //! [`Error`] carries the library's status and message, the function that was called and the request. Invalid input is
 //! an error before the C call.
+//!
+//! # Features
+//!
+//! | feature | what it does |
+//! |---|---|
+//! | `reference` | the reference engine; on by default |
+//! | `petgraph` | graphs of `petgraph` as input |
+//! | `ndarray` | columns of results as arrays of `ndarray` |
+//! | `rccl` | `ResourceHandle::from_communicator`, for a communicator of `rccl` |
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 

@@ -52,6 +52,13 @@
 //!   their state in device memory, and continue with each launch. A graph keeps the state that it was captured with:
 //!   settings that restart the sequence give the generator a new state, and a call of `poisson` with another λ is an
 //!   error while a graph uses the tables.
+//!
+//! # Features
+//!
+//! | feature | what it does |
+//! |---|---|
+//! | `rocm-5-7` to `rocm-10-0` | API levels of the crates `hip` and `hiprand-sys` below, each with those before it; `rocm-6-4` is the default. This crate's own API is the same at each: it calls the form of a function that the loaded library has |
+//! | `rand_core` | `HostRng` implements `TryRngCore` of rand_core 0.9, the traits of rand 0.9 |
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 

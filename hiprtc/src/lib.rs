@@ -33,6 +33,15 @@
 //! Kernels are compiled for the current device, or for a named architecture, which needs no device. Invalid input is an
 //! error before HIPRTC is called. The compiler's messages are in [`Error::Compilation`] and [`Code::log`], and as
 //! values in [`Error::diagnostics`] and [`Code::diagnostics`].
+//!
+//! # Features
+//!
+//! | feature | what it does |
+//! |---|---|
+//! | `rocm-5-7` to `rocm-10-0` | API levels, as in [`hip`]; `rocm-6-4` is the default |
+//! | `compressed` | reads compressed bundles |
+//! | `sim` | `hip`'s feature `sim`: builds in the embedded runtime. It has no compiler: without ROCm's HIPRTC a program needs a bundle |
+//! | `cli` | the command `hiprtc-compile` |
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 

@@ -43,6 +43,13 @@
 //! capture. A captured call has its own workspace, which the graph keeps, and its own failure number:
 //! [`Outcome::check`] reads it after each launch. While the graph exists, other calls do not reuse either. Only calls
 //! that wait use the parameters of Jacobi's method. See "Crates over hip" in `hip`'s SAFETY.md.
+//!
+//! # Features
+//!
+//! | feature | what it does |
+//! |---|---|
+//! | `rocm-5-7` to `rocm-10-0` | API levels of the crates `hip` and `hipsolver-sys` below, each with those before it; `rocm-6-4` is the default. This crate's own API is the same at each: it calls the form of a function that the loaded library has |
+//! | `ndarray` | `MatrixBuffer::from_array` and `to_array` |
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 

@@ -69,6 +69,14 @@
 //! `sprs`: conversions between matrices and vectors of this crate and of [sprs](https://docs.rs/sprs). `ndarray`:
 //! conversions between dense arrays and sparse matrices.
 //! `rocm-5-7` to `rocm-10-0` choose the API level of the crates below.
+//!
+//! # Features
+//!
+//! | feature | what it does |
+//! |---|---|
+//! | `rocm-5-7` to `rocm-10-0` | API levels of the crates `hip` and `hipsparse-sys` below, each with those before it; `rocm-6-4` is the default. This crate's own API is the same at each: it calls the form of a function that the loaded library has |
+//! | `ndarray` | `MatrixBuffer::from_array` and `to_array`, for dense matrices |
+//! | `sprs` | sparse matrices from and to those of `sprs` |
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 

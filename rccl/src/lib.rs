@@ -76,6 +76,16 @@
 //! called. So no graph contains a communicator, and after a deadline, an abort or the end of a registration, nothing
 //! that uses it can still be launched. Graphs keep buffers with memory of the library alive like all others. See
 //! "Crates over hip" in `hip`'s SAFETY.md.
+//!
+//! # Features
+//!
+//! | feature | what it does |
+//! |---|---|
+//! | `rocm-5-7` to `rocm-10-0` | API levels of the crates `hip` and `rccl-sys` below, each with those before it; `rocm-6-4` is the default. This crate's own API is the same at each: it calls the form of a function that the loaded library has |
+//! | `windows` | memory that the library knows: `allocate`, `register`, `window` |
+//! | `one-sided` | one-sided operations on windows: `memory::Target`; enables `windows` |
+//! | `mpi` | `start::Mpi`: the MPI library, loaded at run time, hands out the id |
+//! | `cli` | the command `rccl-run` |
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 

@@ -5,6 +5,14 @@
 //! - [`clang`]: walks the syntax tree of C++ and HIP headers.
 //!
 //! Each loads a library of its own: a program can use one without the others.
+//!
+//! # Features
+//!
+//! | feature | what it does |
+//! |---|---|
+//! | `rocm-5-7` to `rocm-10-0` | API levels of the crate `rocm-llvm-sys` below, each with those before it; `rocm-6-4` is the default. This crate's own API is the same at each: it calls the form of a function that the loaded library has |
+//! | `cli` | the command `rocm-llvm` |
+//! | `sim` | the software GPU of `hip`, for tests that launch what was compiled |
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 

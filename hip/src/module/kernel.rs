@@ -49,6 +49,70 @@ impl Kernel {
         Self { raw, info, name, module }
     }
 
+    /// Queues a launch (`hipModuleLaunchKernel`) and returns at once. `args` is a tuple;
+    /// [`KernelArg`](super::KernelArg) lists the types that it may contain. The arguments are copied. Buffers record
+    /// that the stream uses them, and the stream first waits for conflicting work of other streams.
+    ///
+    /// A fault of the kernel is returned by the next call that waits for the stream, or by an earlier call that finds
+    /// it.
+    ///
+    /// A code object contains sizes but no types. If the module was compiled from source at run time
+    /// (`hiprtc::Code::load`, `hiprtc::Program::load`), arguments are compared with the source, too: `&x` for memory
+    /// that the kernel may write, memory of `f64` for `float *` and `f32` for `unsigned` are errors that name the
+    /// parameter. For other code, declare the kernel with [`kernel!`](crate::kernel).
+    ///
+    /// ```
+    /// # fn main() -> hip::Result<()> {
+    /// # if hip::sim_if_no_gpu().is_err() { return Ok(()) }
+    /// use hip::{Device, DeviceBuffer, LaunchConfig, Module, Stream};
+    ///
+    /// let device = Device::get(0)?;
+    /// # if device.properties()?.arch.name() != "gfx90a" { return Ok(()) }
+    /// let stream = Stream::new(&device)?;
+    /// // extern "C" __global__ void vector_add(const float *a, const float *b, float *c, unsigned n)
+    /// # let code = include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/kernels/kernels.gfx90a.co"));
+    /// # let module = Module::load(&device, code)?;
+    /// let vector_add = module.kernel("vector_add")?; // of a `Module`, or of what `hiprtc` has loaded
+    ///
+    /// let a = DeviceBuffer::from_slice(&device, &[1.0f32; 1000])?;
+    /// let mut c = DeviceBuffer::<f32>::zeroed(&device, 1000)?;
+    /// // SAFETY: the kernel reads a twice and writes c, each of 1000 elements, and checks its index against n.
+    /// unsafe { vector_add.launch(&stream, LaunchConfig::for_elements(1000, 256), (&a, &a, &mut c, 1000u32))? };
+    /// assert_eq!(c.to_vec()?, [2.0; 1000]); // waits for the launch
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// Before anything is queued: [`Error::ArgumentCount`] and [`Error::Argument`] if the arguments do not match the
+    /// parameters in the code object, or in the source if it is known; [`Error::Geometry`] if the device or the kernel
+    /// does not allow the grid, block or shared memory; [`Error::WrongDevice`] if stream, kernel and buffers are not
+    /// all on one device. [`Error::DeviceLost`] if the runtime has found a fault: of earlier work, or of this kernel,
+    /// which may be over when this returns.
+    ///
+    /// # Safety
+    /// A kernel can do anything. The caller must ensure that, with these arguments and this number of threads, it
+    /// - reads and writes only inside of the buffers and slices that it is given, and writes only to those passed as
+    ///   `&mut DeviceBuffer` or `DeviceSliceMut`, and to variables of its [`Module`](crate::Module::global);
+    /// - has no data races, neither within itself nor with work of other streams that this crate does not track;
+    /// - uses memory behind a [`DevicePtr`](crate::DevicePtr) (or an address in a structure) only while it is allocated
+    ///   and not in conflicting use: a launch does not track such memory, so keep it until the stream is done;
+    /// - leaves bytes in the buffers that are valid for their element types ([`Pod`](crate::Pod) types take any).
+    #[doc(alias("hipModuleLaunchKernel", "cuLaunchKernel"))]
+    #[doc(alias = "cudaLaunchKernel")]
+    #[doc(alias = "hipLaunchKernel")]
+    #[doc(alias = "hipLaunchKernelGGL")]
+    pub unsafe fn launch<A: KernelArgs>(&self, stream: &Stream, config: LaunchConfig, args: A) -> Result<()> {
+        let device = self.device();
+        device.expect(stream.device(), "the stream")?;
+        let mut arguments = Arguments::new(&self.info, device);
+        self.bind(&args, &mut arguments)?;
+        let mut pointers = Pointers::new();
+        arguments.point_to(&mut pointers);
+        // SAFETY: there is one pointer per parameter, to as many bytes as the code object specifies; the list of accesses has all buffers
+        // and the module. The caller ensures that the kernel is sound.
+        unsafe { self.queue(stream, config, &mut pointers, arguments.accesses()) }
+    }
+
     /// Returns the name.
     #[must_use]
     pub fn name(&self) -> &str {
@@ -183,49 +247,6 @@ impl Kernel {
         // SAFETY: the runtime looks the handle up, and rejects it if it expects another kind.
         let status = unsafe { hip_sys::hipFuncSetAttribute(self.raw.cast_const().cast(), attribute, value) };
         check(status, "hipFuncSetAttribute", || format!("{attribute:?} = {value} for {}", self.name))
-    }
-
-    /// Queues a launch (`hipModuleLaunchKernel`) and returns at once. `args` is a tuple;
-    /// [`KernelArg`](super::KernelArg) lists the types that it may contain. The arguments are copied. Buffers record
-    /// that the stream uses them, and the stream first waits for conflicting work of other streams.
-    ///
-    /// A fault of the kernel is returned by the next call that waits for the stream, or by an earlier call that finds
-    /// it.
-    ///
-    /// A code object contains sizes but no types. If the module was compiled from source at run time
-    /// (`hiprtc::Code::load`, `hiprtc::Program::load`), arguments are compared with the source, too: `&x` for memory
-    /// that the kernel may write, memory of `f64` for `float *` and `f32` for `unsigned` are errors that name the
-    /// parameter. For other code, declare the kernel with [`kernel!`](crate::kernel).
-    ///
-    /// # Errors
-    /// Before anything is queued: [`Error::ArgumentCount`] and [`Error::Argument`] if the arguments do not match the
-    /// parameters in the code object, or in the source if it is known; [`Error::Geometry`] if the device or the kernel
-    /// does not allow the grid, block or shared memory; [`Error::WrongDevice`] if stream, kernel and buffers are not
-    /// all on one device. [`Error::DeviceLost`] if the runtime has found a fault: of earlier work, or of this kernel,
-    /// which may be over when this returns.
-    ///
-    /// # Safety
-    /// A kernel can do anything. The caller must ensure that, with these arguments and this number of threads, it
-    /// - reads and writes only inside of the buffers and slices that it is given, and writes only to those passed as
-    ///   `&mut DeviceBuffer` or `DeviceSliceMut`, and to variables of its [`Module`](crate::Module::global);
-    /// - has no data races, neither within itself nor with work of other streams that this crate does not track;
-    /// - uses memory behind a [`DevicePtr`](crate::DevicePtr) (or an address in a structure) only while it is allocated
-    ///   and not in conflicting use: a launch does not track such memory, so keep it until the stream is done;
-    /// - leaves bytes in the buffers that are valid for their element types ([`Pod`](crate::Pod) types take any).
-    #[doc(alias("hipModuleLaunchKernel", "cuLaunchKernel"))]
-    #[doc(alias = "cudaLaunchKernel")]
-    #[doc(alias = "hipLaunchKernel")]
-    #[doc(alias = "hipLaunchKernelGGL")]
-    pub unsafe fn launch<A: KernelArgs>(&self, stream: &Stream, config: LaunchConfig, args: A) -> Result<()> {
-        let device = self.device();
-        device.expect(stream.device(), "the stream")?;
-        let mut arguments = Arguments::new(&self.info, device);
-        self.bind(&args, &mut arguments)?;
-        let mut pointers = Pointers::new();
-        arguments.point_to(&mut pointers);
-        // SAFETY: there is one pointer per parameter, to as many bytes as the code object specifies; the list of accesses has all buffers
-        // and the module. The caller ensures that the kernel is sound.
-        unsafe { self.queue(stream, config, &mut pointers, arguments.accesses()) }
     }
 
     /// Queues a launch whose arguments have been checked, after checking its size.
