@@ -22,7 +22,8 @@ use crate::toolchain::{TARGET, Toolchain};
 /// The effect of a panic in a kernel.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Panics {
-    /// The wave ends, and the next wait returns the first panic's place, message and thread: `hip::Error::KernelPanicked`.
+    /// The wave ends, and the next wait returns the first panic's place, message and thread:
+    /// `hip::Error::KernelPanicked`.
     #[default]
     Report,
     /// The device stops with a trap, and ROCm's runtime then ends the process. The code is smaller.

@@ -1,4 +1,6 @@
 #![cfg_attr(docsrs, feature(doc_cfg))]
+// The first definition of a link is used: README's own is for a checkout.
+#![doc = "[kernel]: https://docs.rs/hip-kernel\n"]
 #![doc = include_str!("../README.md")]
 
 mod bundle;

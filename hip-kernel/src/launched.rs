@@ -16,8 +16,8 @@ pub unsafe fn slice<'a, T>(pointer: NonNull<T>, len: usize) -> &'a [T] {
 /// Added to the first argument of a kernel with a `GridBarrier`, whose state is the second argument.
 pub const HAS_BARRIER: u64 = 1;
 
-/// Added to the first argument of a kernel in a graph: the argument is the address of a word that has the address of the record for a
-/// panic. `hip/src/stream/panic_cell.rs` has the same number.
+/// Added to the first argument of a kernel in a graph: the argument is the address of a word that has the address of
+/// the record for a panic. `hip/src/stream/panic_cell.rs` has the same number.
 pub const IS_CELL: u64 = 2;
 
 /// Tells the compiler that a block has at most `N` threads.

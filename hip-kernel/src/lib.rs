@@ -2,6 +2,10 @@
 #![cfg_attr(target_arch = "amdgpu", no_std)]
 #![cfg_attr(target_arch = "amdgpu", feature(abi_gpu_kernel, ffi_const, panic_internals, repr_simd, simd_ffi))]
 #![cfg_attr(target_arch = "amdgpu", allow(internal_features))]
+// The first definition of a link is used: README's own are for a checkout.
+#![doc = "[first-kernel]: https://docs.rs/crate/hip-kernel/latest/source/FIRST_KERNEL.md\n"]
+#![doc = "[numba]: https://docs.rs/crate/hip-kernel/latest/source/NUMBA_HIP.md\n"]
+#![doc = "[build]: https://docs.rs/hip-kernel-build\n"]
 #![doc = include_str!("../README.md")]
 
 #[macro_use]

@@ -44,8 +44,8 @@ pub fn reduce(x: &[f32], total: AtomicSlice<f32>, sums: Shared<[f32; 16]>) {
     }
 }
 
-/// `c = a b` of `n` by `n` elements, `n` a multiple of the tile. As in HIP C++, what the loops read is not checked element by element,
-/// but once: the kernel needs blocks of `TILE` by `TILE` threads and complete matrices.
+/// `c = a b` of `n` by `n` elements, `n` a multiple of the tile. As in HIP C++, what the loops read is not checked
+/// element by element, but once: the kernel needs blocks of `TILE` by `TILE` threads and complete matrices.
 #[kernel(same_len(a, b, c))]
 pub fn matmul(
     a: &[f32],

@@ -31,8 +31,8 @@ pub fn says_why(at: u32, how: u32, mut y: DisjointSlice<u32>) {
     });
 }
 
-/// Threads of block 1 leave by `how` before the barrier: 0: none; 1: all return; 2: one wave returns; 3: one thread panics; 4: all panic;
-/// 5: one thread returns; 6: one wave returns between two barriers.
+/// Threads of block 1 leave by `how` before the barrier: 0: none; 1: all return; 2: one wave returns; 3: one thread
+/// panics; 4: all panic; 5: one thread returns; 6: one wave returns between two barriers.
 #[kernel]
 pub fn leaves(how: u32, cells: AtomicSlice<u32>, mut out: DisjointSlice<u32>, grid: GridBarrier) {
     let (i, n, thread) = (global_idx().x as usize, global_dim().x as usize, thread_idx().x);
