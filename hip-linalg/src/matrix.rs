@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use hip::{DeviceSlice, DeviceSliceMut, Error, Result};
+use hip::{Error, IntoSlice, IntoSliceMut, Result};
 
 use crate::place::{Batch, Mut, Place, Pointers, PointersMut, Ref, invalid};
 use crate::scalar::Scalar;
@@ -298,13 +298,13 @@ impl<P: Place> Matrix<P> {
 }
 
 macro_rules! matrices {
-    ($($place:ident, $slice:ident, $pointers:ident, [$($borrow:tt)*];)*) => {$(
+    ($($place:ident, $into:ident, $pointers:ident, [$($borrow:tt)*];)*) => {$(
         impl<'a, T> Matrix<$place<'a, T>> {
             /// Creates a view of `rows` x `cols` elements, column after column.
             ///
             /// # Errors
             /// [`Error::InvalidValue`] if the memory is too short.
-            pub fn new(memory: impl Into<$slice<'a, T>>, rows: usize, cols: usize) -> Result<Self> {
+            pub fn new(memory: impl $into<'a, T>, rows: usize, cols: usize) -> Result<Self> {
                 Self::of($place::one(memory.into()), rows, cols, rows.max(1))
             }
 
@@ -312,7 +312,7 @@ macro_rules! matrices {
             ///
             /// # Errors
             /// [`Error::InvalidValue`] if the memory is too short, or `ld` is less than `rows`.
-            pub fn with_ld(memory: impl Into<$slice<'a, T>>, rows: usize, cols: usize, ld: usize) -> Result<Self> {
+            pub fn with_ld(memory: impl $into<'a, T>, rows: usize, cols: usize, ld: usize) -> Result<Self> {
                 Self::of($place::one(memory.into()), rows, cols, ld)
             }
 
@@ -321,7 +321,7 @@ macro_rules! matrices {
             ///
             /// # Errors
             /// [`Error::InvalidValue`] if the memory is too short.
-            pub fn row_major(memory: impl Into<$slice<'a, T>>, rows: usize, cols: usize) -> Result<Self> {
+            pub fn row_major(memory: impl $into<'a, T>, rows: usize, cols: usize) -> Result<Self> {
                 Ok(Self::new(memory, cols, rows)?.t())
             }
 
@@ -331,7 +331,7 @@ macro_rules! matrices {
             /// # Errors
             /// The errors of [`with_ld`](Self::with_ld); matrices to write to must not overlap.
             pub fn strided_batch(
-                memory: impl Into<$slice<'a, T>>,
+                memory: impl $into<'a, T>,
                 (rows, cols, ld): (usize, usize, usize),
                 stride: usize,
                 count: usize,
@@ -354,8 +354,8 @@ macro_rules! matrices {
 }
 
 matrices! {
-    Ref, DeviceSlice, Pointers, [];
-    Mut, DeviceSliceMut, PointersMut, [mut];
+    Ref, IntoSlice, Pointers, [];
+    Mut, IntoSliceMut, PointersMut, [mut];
 }
 
 impl<'a, T> From<&'a mut Matrix<Mut<'_, T>>> for Matrix<Mut<'a, T>> {
@@ -548,13 +548,13 @@ impl<P: Place> Packed<P> {
 }
 
 macro_rules! packed {
-    ($($place:ident, $slice:ident, $pointers:ident, [$($borrow:tt)*];)*) => {$(
+    ($($place:ident, $into:ident, $pointers:ident, [$($borrow:tt)*];)*) => {$(
         impl<'a, T> Packed<$place<'a, T>> {
             /// Creates a view of one triangle of a matrix of `order` x `order` elements.
             ///
             /// # Errors
             /// [`Error::InvalidValue`] if the memory is too short.
-            pub fn new(memory: impl Into<$slice<'a, T>>, order: usize, uplo: Uplo) -> Result<Self> {
+            pub fn new(memory: impl $into<'a, T>, order: usize, uplo: Uplo) -> Result<Self> {
                 Self::of($place::one(memory.into()), order, uplo)
             }
 
@@ -563,7 +563,7 @@ macro_rules! packed {
             /// # Errors
             /// As [`new`](Self::new); triangles to write to must not overlap.
             pub fn strided_batch(
-                memory: impl Into<$slice<'a, T>>,
+                memory: impl $into<'a, T>,
                 order: usize,
                 uplo: Uplo,
                 stride: usize,
@@ -584,8 +584,8 @@ macro_rules! packed {
 }
 
 packed! {
-    Ref, DeviceSlice, Pointers, [];
-    Mut, DeviceSliceMut, PointersMut, [mut];
+    Ref, IntoSlice, Pointers, [];
+    Mut, IntoSliceMut, PointersMut, [mut];
 }
 
 /// A matrix with only some diagonals stored: `lower` below the main one and `upper` above it.

@@ -1,6 +1,6 @@
 //! Vectors.
 
-use hip::{DeviceSlice, DeviceSliceMut, Result};
+use hip::{DeviceSlice, DeviceSliceMut, IntoSlice, IntoSliceMut, Result};
 
 use crate::place::{Batch, Mut, Place, Pointers, PointersMut, Ref, invalid};
 
@@ -104,14 +104,14 @@ impl<P: Place> Vector<P> {
 }
 
 macro_rules! vectors {
-    ($($place:ident, $slice:ident, $pointers:ident, [$($borrow:tt)*];)*) => {$(
+    ($($place:ident, $slice:ident, $into:ident, $pointers:ident, [$($borrow:tt)*];)*) => {$(
         impl<'a, T> Vector<$place<'a, T>> {
             /// Creates a view of `len` elements of `memory`, `increment` elements apart. With a negative increment the
             /// vector starts at the end of these elements and runs backwards, as in BLAS.
             ///
             /// # Errors
             /// [`Error::InvalidValue`](hip::Error::InvalidValue) for an increment of 0, and if the memory is too short.
-            pub fn new(memory: impl Into<$slice<'a, T>>, len: usize, increment: isize) -> Result<Self> {
+            pub fn new(memory: impl $into<'a, T>, len: usize, increment: isize) -> Result<Self> {
                 Self::of($place::one(memory.into()), len, increment)
             }
 
@@ -120,7 +120,7 @@ macro_rules! vectors {
             /// # Errors
             /// The errors of [`new`](Self::new); vectors to write to must not overlap.
             pub fn strided_batch(
-                memory: impl Into<$slice<'a, T>>,
+                memory: impl $into<'a, T>,
                 len: usize,
                 increment: isize,
                 stride: usize,
@@ -148,6 +148,6 @@ macro_rules! vectors {
 }
 
 vectors! {
-    Ref, DeviceSlice, Pointers, [];
-    Mut, DeviceSliceMut, PointersMut, [mut];
+    Ref, DeviceSlice, IntoSlice, Pointers, [];
+    Mut, DeviceSliceMut, IntoSliceMut, PointersMut, [mut];
 }

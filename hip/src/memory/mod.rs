@@ -29,7 +29,6 @@ mod foreign;
 pub(crate) mod graph_copy;
 mod heap_block;
 mod host;
-mod into_slice;
 mod ipc;
 mod location;
 mod managed;
@@ -59,7 +58,6 @@ pub use copy_batch_3d::CopyBatch3d;
 pub use device_ptr::DevicePtr;
 pub(crate) use fill::Pattern;
 pub use float8::{F8E4M3, F8E4M3Fnuz, F8E5M2, F8E5M2Fnuz};
-pub use into_slice::{IntoSlice, IntoSliceMut};
 pub use ipc::IpcMemoryHandle;
 pub use managed::{ManagedBuffer, MemoryAdvice, MemoryAttach, MemoryLocation};
 #[cfg(feature = "rocm-10-0")]
@@ -68,7 +66,7 @@ pub use pinned::{Coherence, PinnedBuffer, PinnedOptions};
 pub use pinned_slice::{PinnedSlice, PinnedSliceMut};
 pub use pitched::{Extent, PitchedBuffer, PitchedSlice, PitchedSliceMut};
 pub use registered::{RegisterOptions, Registered, RegisteredBuffer};
-pub use slice::{DeviceSlice, DeviceSliceMut};
+pub use slice::{DeviceSlice, DeviceSliceMut, IntoSlice, IntoSliceMut};
 
 pub(crate) use admission::Admission;
 pub(crate) use allocation::{Allocation, Keeper, Owner};
