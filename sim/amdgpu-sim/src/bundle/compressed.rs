@@ -6,9 +6,11 @@ use miniz_oxide::inflate::stream::{InflateState, inflate};
 use miniz_oxide::{DataFormat, MZError, MZFlush, MZStatus};
 use ruzstd::decoding::StreamingDecoder;
 
-use super::bad;
+use super::error::bad;
 use crate::code_object::LoadError;
 
+/// The magic of compressed bundles.
+pub(super) const COMPRESSED_MAGIC: &[u8] = b"CCOB";
 /// The maximum ratio of the stated size of a bundle to its compressed size. ROCm's own are compressed to between a half
 /// and a twenty-fifth; damaged and hostile headers can state anything.
 const MAX_RATIO: u64 = 256;

@@ -11,7 +11,8 @@ use object::elf;
 use object::read::elf::{FileHeader, ProgramHeader, Rela as _, SectionHeader, Sym as _};
 use object::{LittleEndian, ReadRef as _};
 
-use super::{Bundle, bad, concatenated};
+use super::error::bad;
+use super::offload::{Bundle, concatenated};
 use crate::code_object::LoadError;
 
 type Elf = elf::FileHeader64<LittleEndian>;
@@ -42,7 +43,7 @@ pub(super) fn bundles(data: &[u8]) -> Result<Vec<Bundle<'_>>, LoadError> {
     let place = |part: &[u8]| part.as_ptr() as usize - data.as_ptr() as usize;
     if let Some(fat) = section(b".hip_fatbin") {
         let bundles = concatenated(fat.data(LE, data).map_err(error)?)?;
-        found.extend(bundles.into_iter().map(|bundle| (place(bundle.bytes), bundle)));
+        found.extend(bundles.into_iter().map(|bundle| (place(bundle.bytes()), bundle)));
     }
     if let Some(wrappers) = section(b".hipFatBinSegment") {
         let address = wrappers.sh_addr(LE);

@@ -2,8 +2,36 @@
 
 use std::io::Read;
 
-use super::{Entry, MAGIC, bad};
-use crate::code_object::LoadError;
+use super::error::bad;
+use crate::code_object::{LoadError, TargetId};
+
+/// The magic of raw bundles.
+pub(super) const MAGIC: &[u8] = b"__CLANG_OFFLOAD_BUNDLE__";
+
+/// An entry of a bundle's table.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// The entry's id: `hipv4-amdgcn-amd-amdhsa--gfx90a:sramecc+:xnack-`, `host-x86_64-unknown-linux--`.
+    pub id: String,
+    /// The target in the ID, if it is an AMD GPU.
+    pub target: Option<TargetId>,
+    /// The offset of the code object in the decompressed bundle.
+    pub offset: u64,
+    /// Bytes of the code object.
+    pub size: u64,
+}
+
+impl Entry {
+    fn new(id: String, offset: u64, size: u64) -> Self {
+        let target = id.find("amdgcn-").and_then(|at| TargetId::parse(&id[at..]));
+        Self { id, target, offset, size }
+    }
+
+    /// Returns whether the entry is HIP's. HIP ignores those of OpenMP.
+    pub(super) fn is_hip(&self) -> bool {
+        matches!(self.id.split('-').next(), Some("hip" | "hipv4" | "hcc"))
+    }
+}
 
 /// The maximum number of entries of a bundle.
 const MAX_ENTRIES: u64 = 4096;

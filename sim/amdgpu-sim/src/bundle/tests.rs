@@ -1,3 +1,5 @@
+use super::compressed::COMPRESSED_MAGIC;
+use super::table::MAGIC;
 use super::*;
 use ruzstd::encoding::{CompressionLevel, compress_to_vec};
 

@@ -32,6 +32,7 @@ pub mod inst;
 #[macro_use]
 mod table;
 mod decode;
+mod format;
 mod op;
 mod print;
 #[cfg(test)]

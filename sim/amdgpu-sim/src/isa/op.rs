@@ -1,6 +1,6 @@
 //! The instruction set as data: one [`OpInfo`] an instruction, from the rows in `table`.
 
-use super::Format;
+use super::format::Format;
 use super::types::Type;
 use std::fmt;
 

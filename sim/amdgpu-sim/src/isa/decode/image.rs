@@ -1,6 +1,7 @@
 //! MIMG.
 
-use super::{DecodeError, Fields, Input, bit, bits};
+use super::error::DecodeError;
+use super::fields::{Fields, Input, bit, bits};
 use crate::isa::{Flags, Format, Image, Inst, Op, Type};
 
 pub(super) fn mimg(input: &Input<'_>) -> Result<Inst, DecodeError> {

@@ -1,7 +1,8 @@
 //! SMEM, DS, FLAT, GLOBAL, SCRATCH, MUBUF, MTBUF, MIMG.
 
 use super::operand::{Admits, scalar_register};
-use super::{DecodeError, Fields, Input, bit, bits, sign_extend};
+use super::error::{DecodeError, Problem};
+use super::fields::{Fields, Input, bit, bits, sign_extend};
 use crate::isa::{Arch, Flags, Format, Inst, Op, Operand, Type};
 
 pub(super) fn smem(input: &Input<'_>) -> Result<Inst, DecodeError> {
@@ -120,7 +121,7 @@ pub(super) fn flat(input: &Input<'_>) -> Result<Inst, DecodeError> {
         0 => Format::Flat,
         1 => Format::Scratch,
         2 => Format::Global,
-        _ => return Err(input.error(None, super::Problem::Encoding)),
+        _ => return Err(input.error(None, Problem::Encoding)),
     };
     let f = input.op(format, bits(word, 18, 7))?;
     let high = f.second()?;

@@ -1,6 +1,7 @@
 //! Decodes machine words to [`Inst`].
 
 mod error;
+mod fields;
 mod image;
 mod lookup;
 mod memory;
@@ -11,23 +12,9 @@ mod vop3p;
 
 pub use error::{DecodeError, Problem};
 
-use super::inst::{Format, Inst, Mods, Operand};
-use super::op::{Arch, Op, OpInfo};
-
-/// `count` bits of `word` from bit `low` on.
-const fn bits(word: u32, low: u32, count: u32) -> u32 {
-    (word >> low) & ((1 << count) - 1)
-}
-
-/// Bit `at` of `word`.
-const fn bit(word: u32, at: u32) -> bool {
-    bits(word, at, 1) == 1
-}
-
-/// Sign-extends the low `count` bits.
-const fn sign_extend(value: u32, count: u32) -> i32 {
-    ((value << (32 - count)) as i32) >> (32 - count)
-}
+use super::inst::Inst;
+use super::op::Arch;
+use fields::{Input, bits};
 
 /// Decodes the instruction at the start of `words`.
 ///
@@ -66,74 +53,5 @@ pub fn decode(words: &[u32], arch: Arch) -> Result<Inst, DecodeError> {
             _ if word >> 31 == 0 => vector::vop2(&input),
             _ => Err(input.error(None, Problem::Encoding)),
         },
-    }
-}
-
-/// The words to decode.
-struct Input<'a> {
-    arch: Arch,
-    words: &'a [u32],
-    word: u32,
-}
-
-impl Input<'_> {
-    fn error(&self, op: Option<Op>, problem: Problem) -> DecodeError {
-        DecodeError { arch: self.arch, words: self.words.iter().take(2).copied().collect(), op, problem }
-    }
-
-    /// The instruction with this opcode.
-    fn op(&self, format: Format, opcode: u32) -> Result<Fields<'_>, DecodeError> {
-        match lookup::lookup(format, self.arch, opcode) {
-            Some(op) => Ok(self.fields(op)),
-            None => Err(self.error(None, Problem::Opcode { format, opcode })),
-        }
-    }
-
-    fn fields(&self, op: Op) -> Fields<'_> {
-        Fields { input: self, op, info: op.info() }
-    }
-}
-
-/// The words to decode, with the instruction found.
-#[derive(Clone, Copy)]
-struct Fields<'a> {
-    input: &'a Input<'a>,
-    op: Op,
-    info: &'static OpInfo,
-}
-
-impl Fields<'_> {
-    fn word(&self) -> u32 {
-        self.input.word
-    }
-
-    /// The second word: the other half of a 64-bit encoding, an SDWA or DPP word, a literal.
-    fn second(&self) -> Result<u32, DecodeError> {
-        self.input
-            .words
-            .get(1)
-            .copied()
-            .ok_or_else(|| self.input.error(Some(self.op), Problem::Truncated { needed: 8 }))
-    }
-
-    fn bad(&self, field: &'static str, value: u32, reason: &'static str) -> DecodeError {
-        self.input.error(Some(self.op), Problem::Field { field, value, reason })
-    }
-
-    /// Fails unless a field that the instruction does not use is zero.
-    fn zero(&self, field: &'static str, value: u32) -> Result<(), DecodeError> {
-        if value == 0 { Ok(()) } else { Err(self.bad(field, value, "the instruction does not have it")) }
-    }
-
-    fn inst(&self, format: Format, size: u8) -> Inst {
-        Inst {
-            op: self.op,
-            format,
-            size,
-            dst: Operand::None,
-            dst2: Operand::None,
-            src: [Operand::None; 4],
-            mods: Mods::default(),
-        }
     }
 }

@@ -1,6 +1,7 @@
 //! Operand fields.
 
-use super::{DecodeError, Fields};
+use super::error::DecodeError;
+use super::fields::Fields;
 use crate::isa::{InlineFloat, Kind, Operand, Special, Type};
 
 /// First code of a vector register in a 9-bit source field.
