@@ -1,11 +1,19 @@
 //! Faults: what a kernel did wrong, where, and at which address.
 
+mod access;
+mod place;
+mod register;
+mod source;
+
 use std::fmt;
 
-use crate::exec::Program;
-use crate::memory::{Agent, Nearest};
-use crate::module::Kernel;
+use crate::memory::Nearest;
 use crate::observe::Finding;
+
+pub use access::{Access, Denied, Space};
+pub use place::FaultPlace;
+pub use register::StrayRegister;
+pub use source::SourceFrame;
 
 /// A failed dispatch. Its `Display` includes all available details.
 #[derive(Clone, PartialEq)]
@@ -18,129 +26,6 @@ pub struct Fault {
     pub place: Option<Box<FaultPlace>>,
     /// For a memory access: the allocation nearest to the address.
     pub nearest: Option<Nearest>,
-}
-
-/// The place of a fault in a dispatch.
-#[derive(Clone, Debug, PartialEq)]
-pub struct FaultPlace {
-    /// The workgroup's position in the grid of workgroups.
-    pub workgroup: [u32; 3],
-    /// The wave in the workgroup.
-    pub wave: u32,
-    /// The first lane that caused it, if lanes differ.
-    pub lane: Option<u32>,
-    /// Address of the instruction in memory.
-    pub pc: u64,
-    /// The instruction's offset from the kernel's entry, in bytes.
-    pub offset: i64,
-    /// The disassembled instruction.
-    pub instruction: String,
-    /// The source location, innermost inlined function first. Empty without debug information in the code object, or
-    /// without the feature `profile`.
-    pub source: Vec<SourceFrame>,
-    /// For an access outside LDS: the static and dynamic LDS of the workgroup in bytes.
-    pub lds: Option<[u32; 2]>,
-}
-
-/// A function in the inlining stack of an instruction, from the debug information.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-#[cfg_attr(feature = "profile", derive(serde::Serialize))]
-#[non_exhaustive]
-pub struct SourceFrame {
-    /// The function, demangled if the compiler provides that.
-    pub function: Option<String>,
-    /// The file, as passed to the compiler.
-    pub file: Option<String>,
-    /// The line, from 1.
-    pub line: Option<u32>,
-}
-
-impl fmt::Display for SourceFrame {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match (&self.file, self.line) {
-            (Some(file), Some(line)) => write!(f, "{file}:{line}"),
-            (Some(file), None) => f.write_str(file),
-            (None, _) => f.write_str("an unknown file"),
-        }?;
-        match &self.function {
-            Some(function) => write!(f, " ({function})"),
-            None => Ok(()),
-        }
-    }
-}
-
-/// The kind of memory that was accessed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum Space {
-    /// Device and host memory.
-    Global,
-    /// The workgroup's LDS; addresses are offsets into it.
-    Lds,
-    /// A lane's scratch; addresses are offsets into it.
-    Private,
-}
-
-/// The kind of access.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum Access {
-    /// A read.
-    Read,
-    /// A write.
-    Write,
-    /// An atomic read-modify-write.
-    Atomic,
-    /// An instruction fetch.
-    Fetch,
-}
-
-/// Why an access is not permitted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum Denied {
-    /// Not completely inside a live allocation (or the kernel's LDS or scratch).
-    OutOfBounds,
-    /// Inside a freed allocation.
-    Freed,
-    /// The memory is read-only for kernels, or for kernels of this GPU.
-    ReadOnly,
-    /// The memory belongs to another GPU (or the host), and the GPU has no access to it.
-    NoAccess {
-        /// The GPU that ran the kernel.
-        agent: Agent,
-        /// The GPU that owns the memory; `None` for host memory.
-        owner: Option<Agent>,
-    },
-    /// The address is not a multiple of this many bytes.
-    Misaligned(u32),
-}
-
-/// An operand that includes registers which the kernel does not have.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub struct StrayRegister {
-    /// `v` for vector registers, `a` for accumulation registers, `s` for scalar registers.
-    pub file: char,
-    /// The number of the first register of the operand.
-    pub first: u16,
-    /// How many registers the operand takes.
-    pub count: u16,
-    /// How many registers of that kind are allocated to the kernel.
-    pub allocated: u16,
-}
-
-impl fmt::Display for StrayRegister {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { file, first, count, allocated } = *self;
-        let last = first + count - 1;
-        if count == 1 { write!(f, "{file}{first}") } else { write!(f, "{file}[{first}:{last}]") }?;
-        match allocated {
-            0 => write!(f, " in a kernel that has no {file} registers"),
-            _ => write!(f, " in a kernel that has {allocated} {file} registers, {file}0 to {file}{}", allocated - 1),
-        }?;
-        f.write_str(" (amdhsa_next_free_vgpr, accum_offset or next_free_sgpr of its descriptor are too small)")
-    }
 }
 
 /// The kind of a fault.
@@ -274,34 +159,6 @@ impl fmt::Debug for LaunchError {
     }
 }
 
-impl FaultPlace {
-    /// The place of the micro-operation `pc`.
-    pub(crate) fn of(
-        kernel: &Kernel,
-        program: &Program,
-        pc: u32,
-        workgroup: [u32; 3],
-        wave: u32,
-        lane: Option<u32>,
-    ) -> Self {
-        let source = program.source_at(pc);
-        let instruction = match &source.inst {
-            Some(inst) => inst.to_string(),
-            None => format!(".long {:#010x}", source.word),
-        };
-        Self {
-            workgroup,
-            wave,
-            lane,
-            pc: source.address,
-            offset: source.address.wrapping_sub(kernel.inner.entry_address()) as i64,
-            instruction,
-            source: kernel.source_of(&[source.address]).pop().unwrap_or_default(),
-            lds: None,
-        }
-    }
-}
-
 impl Fault {
     /// The accessed address, for a memory fault.
     pub fn address(&self) -> Option<u64> {
@@ -368,21 +225,6 @@ impl fmt::Display for FaultKind {
                 findings.iter().try_for_each(|finding| write!(f, "\n  {finding}"))
             }
             Self::Launch(e) => write!(f, "can't be launched: {e}"),
-        }
-    }
-}
-
-impl fmt::Display for FaultPlace {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let [x, y, z] = self.workgroup;
-        write!(f, "`{}` at {:#x} (entry {:+#x})", self.instruction, self.pc, self.offset)?;
-        for (i, frame) in self.source.iter().enumerate() {
-            write!(f, "{} {frame}", if i == 0 { "," } else { ", inlined into" })?;
-        }
-        write!(f, ", workgroup ({x}, {y}, {z}), wave {}", self.wave)?;
-        match self.lane {
-            Some(lane) => write!(f, ", lane {lane}"),
-            None => Ok(()),
         }
     }
 }

@@ -67,6 +67,7 @@ extern crate self as amdgpu_sim;
 
 pub mod bundle;
 mod code_object;
+mod config;
 mod delay;
 mod dispatch;
 mod exec;
@@ -85,6 +86,7 @@ mod units;
 pub use code_object::{
     Arg, CodeObject, Feature, Global, Hidden, KernelDescriptor, KernelInfo, KernelKind, LoadError, TargetId, ValueKind,
 };
+pub use config::{BeyondLds, Bounds, Config, Misaligned};
 pub use delay::Delay;
 pub use dispatch::{
     Cancel, DYNAMIC_STACK, Dispatch, MAX_LDS, MAX_SCRATCH, MAX_WORKGROUP_SIZE, PACKET_BYTES, Packet, Schedule, Stats,
@@ -92,7 +94,7 @@ pub use dispatch::{
 pub use exec::mem::{PRIVATE_BASE as PRIVATE_APERTURE, SHARED_BASE as SHARED_APERTURE};
 pub use exec::unsupported;
 pub use fault::{Access, Denied, Fault, FaultKind, FaultPlace, LaunchError, SourceFrame, Space, StrayRegister};
-pub use gpu::{BeyondLds, Bounds, Config, Gpu, Misaligned};
+pub use gpu::Gpu;
 pub use isa::Arch;
 #[cfg(target_os = "linux")]
 pub use memory::SharedName;

@@ -9,7 +9,7 @@ use crate::code_object::{
 };
 use crate::exec::{Program, Resources, Trap};
 use crate::fault::SourceFrame;
-use crate::gpu::Gpu;
+use crate::isa::Arch;
 use crate::memory::{Agent, Memory};
 use crate::observe::source;
 
@@ -93,21 +93,14 @@ impl KernelInner {
     }
 
     /// The lowered code.
-    pub(crate) fn program(&self, gpu: &Gpu) -> Result<&Program, Trap> {
+    pub(crate) fn program(&self, memory: &Memory, arch: Arch, whole: usize) -> Result<&Program, Trap> {
         let program = self.program.get_or_init(|| {
             let (address, size) = (self.base + self.code.0, self.code.1);
             let mut bytes = vec![0; size as usize];
-            gpu.memory().read(address, &mut bytes).map_err(|_| Trap::WildJump(address))?;
+            memory.read(address, &mut bytes).map_err(|_| Trap::WildJump(address))?;
             let words = bytes.chunks_exact(4).map(|w| u32::from_le_bytes([w[0], w[1], w[2], w[3]]));
             let text: Vec<u32> = words.collect();
-            Program::lower(
-                &text,
-                address,
-                self.entry_address(),
-                Resources::of(&self.info.descriptor),
-                gpu.config().arch,
-                gpu.whole(),
-            )
+            Program::lower(&text, address, self.entry_address(), Resources::of(&self.info.descriptor), arch, whole)
         });
         program.as_ref().map_err(Clone::clone)
     }

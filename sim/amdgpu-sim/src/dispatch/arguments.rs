@@ -1,6 +1,6 @@
 //! A kernel's inputs in memory: hidden arguments, the dispatch packet, the queue.
 
-use super::Dispatch;
+use super::grid::Dispatch;
 use crate::code_object::{Hidden, ValueKind};
 use crate::exec::mem::{NO_HEAP, NO_HOSTCALL, PRIVATE_BASE, SHARED_BASE};
 use crate::fault::LaunchError;

@@ -1,7 +1,12 @@
 //! Dispatches: a kernel run over a grid of work-items.
 
 mod arguments;
+mod failure;
+mod grid;
 mod group;
+mod initial;
+mod job;
+mod limits;
 mod occupancy;
 mod packet;
 mod registers;
@@ -9,125 +14,24 @@ mod schedule;
 mod spare;
 mod worker;
 
+pub use grid::Dispatch;
+pub use job::Stats;
+pub use limits::{DYNAMIC_STACK, MAX_LDS, MAX_SCRATCH, MAX_WORKGROUP_SIZE};
 pub use packet::{Cancel, PACKET_BYTES, Packet};
 pub use schedule::Schedule;
 pub(crate) use spare::Spares;
 
-use std::ops::Range;
 use std::sync::Arc;
-use std::sync::atomic::Ordering::Relaxed;
-use std::time::Instant;
 
 use crate::code_object::KernelInfo;
-use crate::exec::mem::{NO_HEAP, NO_HOSTCALL};
-use crate::exec::{LANES, Program, Trap};
-use crate::fault::{Denied, Fault, FaultKind, FaultPlace, LaunchError};
-use crate::gpu::{BeyondLds, Gpu};
+use crate::config::BeyondLds;
+use crate::exec::LANES;
+use crate::fault::{Fault, FaultKind, LaunchError};
+use crate::gpu::Gpu;
 use crate::module::Kernel;
-use crate::observe::Subject;
 use crate::units::ComputeUnits;
-
-/// The maximum number of work-items of a workgroup.
-pub const MAX_WORKGROUP_SIZE: u32 = 1024;
-/// The maximum LDS of a workgroup in bytes.
-pub const MAX_LDS: u32 = 64 << 10;
-/// The maximum scratch of a lane in bytes.
-pub const MAX_SCRATCH: u32 = 128 << 10;
-/// The minimum scratch of a lane in bytes if the compiler does not know the kernel's call depth, unless
-/// [`Gpu::set_dynamic_stack`] sets another: the default of AMD's runtime.
-pub const DYNAMIC_STACK: u32 = 1 << 10;
-
-/// The grid of a dispatch, and its memory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Dispatch {
-    /// Work-items in each dimension. They need not be a multiple of the workgroup size: the last workgroups are then
-    /// smaller.
-    pub grid: [u32; 3],
-    /// Work-items of a workgroup in each dimension.
-    pub workgroup: [u32; 3],
-    /// Dynamic LDS in bytes, in addition to the kernel's static LDS.
-    pub dynamic_lds: u32,
-    /// Address of the kernarg segment, hidden arguments included ([`Kernel::build_kernarg`]); [`Gpu::launch`] makes its
-    /// own.
-    pub kernarg: u64,
-}
-
-impl Dispatch {
-    /// `blocks` workgroups of `threads` work-items, as HIP specifies a grid.
-    ///
-    /// # Errors
-    /// [`LaunchError::GridTooLarge`] if the product does not fit 32 bits.
-    pub fn of_blocks(blocks: [u32; 3], threads: [u32; 3]) -> Result<Self, LaunchError> {
-        let mut grid = [0; 3];
-        for d in 0..3 {
-            grid[d] = blocks[d]
-                .checked_mul(threads[d])
-                .ok_or(LaunchError::GridTooLarge { grid: blocks, workgroup: threads })?;
-        }
-        Ok(Self { grid, workgroup: threads, dynamic_lds: 0, kernarg: 0 })
-    }
-
-    /// Workgroups in each dimension, including partial ones. The workgroup size must not be 0.
-    fn groups(&self) -> [u32; 3] {
-        std::array::from_fn(|d| self.grid[d].div_ceil(self.workgroup[d].max(1)))
-    }
-}
-
-/// Statistics of a dispatch.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Stats {
-    /// Instructions, counted once per wave.
-    pub instructions: u64,
-    /// Waves.
-    pub waves: u64,
-    /// Workgroups.
-    pub workgroups: u64,
-}
-
-/// The state that the workers of a running dispatch share.
-struct Job<'a> {
-    gpu: &'a Gpu,
-    kernel: &'a Kernel,
-    program: &'a Program,
-    dispatch: Dispatch,
-    /// Workgroups in each dimension.
-    groups: [u32; 3],
-    /// The total number of workgroups.
-    total: u64,
-    /// The number of workgroups that run at the same time.
-    resident: u64,
-    /// Scratch of a lane in bytes.
-    scratch: u32,
-    /// LDS of a workgroup in bytes.
-    lds: u32,
-    /// The effect of accesses beyond LDS in this kernel.
-    beyond_lds: BeyondLds,
-    /// The memory that the dispatch allocated for packet, queue and arguments; empty if the caller provides them.
-    own: Range<u64>,
-    /// Address of the dispatch packet.
-    packet: u64,
-    /// Address of the queue.
-    queue: u64,
-    dispatch_id: u64,
-    kernarg: u64,
-    /// The compute units that the dispatch may use.
-    units: ComputeUnits,
-    cancel: Option<&'a Cancel>,
-    start: Instant,
-}
-
-impl Job<'_> {
-    /// The description of the dispatch for an observer.
-    fn subject(&self) -> Subject<'_> {
-        let Job { gpu, kernel, program, ref dispatch, groups, lds, kernarg, .. } = *self;
-        Subject { gpu, kernel, program, dispatch, groups, lds, kernarg }
-    }
-
-    fn is_cancelled(&self) -> bool {
-        self.cancel.is_some_and(Cancel::is_cancelled) || self.gpu.is_lost()
-    }
-}
+use failure::kind_of;
+use job::Job;
 
 impl Gpu {
     /// The effect of accesses beyond LDS in `kernel`.
@@ -227,7 +131,10 @@ impl Gpu {
         let refuse = |e| Fault::launch(kernel, e);
         check(kernel.info(), dispatch, given).map_err(refuse)?;
         let (scratch, lds) = sizes(kernel.info(), dispatch, given, self.dynamic_stack()).map_err(refuse)?;
-        let program = kernel.inner.program(self).map_err(|trap| Fault::new(kernel, kind_of(&trap)))?;
+        let program = kernel
+            .inner
+            .program(self.memory(), self.config().arch, self.whole())
+            .map_err(|trap| Fault::new(kernel, kind_of(&trap)))?;
         let groups = dispatch.groups();
         let product =
             u64::from(groups[0]).checked_mul(u64::from(groups[1])).and_then(|n| n.checked_mul(u64::from(groups[2])));
@@ -321,80 +228,6 @@ fn check(info: &KernelInfo, dispatch: &Dispatch, given: Given<'_>) -> Result<(),
             Err(LaunchError::WorkgroupMismatch { workgroup, required })
         }
         _ => Ok(()),
-    }
-}
-
-/// The public kind of a trap.
-fn kind_of(trap: &Trap) -> FaultKind {
-    match trap {
-        Trap::Unsupported(what) => FaultKind::Unsupported((*what).to_owned()),
-        Trap::StrayRegister(stray) => FaultKind::StrayRegister(*stray),
-        Trap::Undecodable(word) => FaultKind::UnknownInstruction(*word),
-        Trap::WildJump(address) => FaultKind::WildJump(*address),
-        Trap::Trap(n) => FaultKind::Trap(*n),
-        Trap::Memory(fault) if fault.address >> 48 == NO_HOSTCALL >> 48 => FaultKind::Unsupported(
-            "output of a kernel (printf, or the message of a failed assert): it takes AMD's HIP runtime, which `hip-sim run` runs".into(),
-        ),
-        Trap::Memory(fault) if fault.address >> 48 == NO_HEAP >> 48 => FaultKind::Unsupported(
-            "malloc and free in a kernel: they take AMD's HIP runtime, which `hip-sim run` runs".into(),
-        ),
-        Trap::Memory(fault) => FaultKind::Memory {
-            space: fault.space,
-            access: fault.access,
-            address: fault.address,
-            bytes: fault.bytes,
-            why: fault.why,
-        },
-    }
-}
-
-impl Fault {
-    fn new(kernel: &Kernel, kind: FaultKind) -> Self {
-        Self { kernel: kernel.info().name.clone(), kind, place: None, nearest: None }
-    }
-
-    fn launch(kernel: &Kernel, error: LaunchError) -> Self {
-        Self::new(kernel, FaultKind::Launch(error))
-    }
-
-    /// Adds the place, and the nearest allocation or the LDS size.
-    fn at(mut self, mut place: FaultPlace, job: &Job<'_>) -> Self {
-        let memory = job.gpu.memory();
-        let outside = |why: &Denied| *why == Denied::OutOfBounds;
-        if matches!(&self.kind, FaultKind::Memory { space: crate::fault::Space::Lds, why, .. } if outside(why)) {
-            place.lds = Some([job.kernel.info().lds_size, job.dispatch.dynamic_lds]);
-        }
-        if let FaultKind::Memory { space: crate::fault::Space::Global, address, why, .. } = &mut self.kind {
-            self.nearest = memory.nearest(*address);
-            if *why == Denied::OutOfBounds && self.nearest.is_some_and(|n| n.freed && n.allocation.contains(*address)) {
-                *why = Denied::Freed;
-            }
-        }
-        self.place = Some(Box::new(place));
-        self
-    }
-}
-
-/// The number of instructions of a workgroup below which waking other threads is not worthwhile.
-const SMALL: u64 = 4000;
-
-impl Job<'_> {
-    /// The number of workers to use.
-    fn workers(&self, threads: usize) -> usize {
-        let config = self.gpu.config();
-        if config.schedule.is_ordered() || config.checks.any() {
-            return 1;
-        }
-        let known = self.kernel.inner.cost.load(Relaxed);
-        if known != 0 && known.saturating_mul(self.total) < SMALL {
-            return 1;
-        }
-        usize::try_from(self.total).unwrap_or(usize::MAX).min(threads)
-    }
-
-    /// Stores the number of instructions of a workgroup.
-    fn learn(&self, stats: &Stats) {
-        self.kernel.inner.cost.store((stats.instructions / stats.workgroups.max(1)).max(1), Relaxed);
     }
 }
 

@@ -1,5 +1,6 @@
 //! The number of workgroups that the GPU holds at once.
 
+use super::limits::MAX_LDS;
 use crate::code_object::KernelInfo;
 use crate::exec::LANES;
 use crate::gpu::Gpu;
@@ -49,7 +50,7 @@ fn workgroups_per_unit(info: &KernelInfo, work_items: u32, lds: u32) -> u32 {
     let by_registers = SIMDS * (VGPRS / info.descriptor.vgprs().max(1)).min(WAVES_PER_SIMD);
     let by_waves = by_registers / waves;
     let by_barriers = if waves > 1 { BARRIERS } else { u32::MAX };
-    let by_lds = (super::MAX_LDS / LDS_GRANULE).checked_div(lds.div_ceil(LDS_GRANULE)).unwrap_or(u32::MAX);
+    let by_lds = (MAX_LDS / LDS_GRANULE).checked_div(lds.div_ceil(LDS_GRANULE)).unwrap_or(u32::MAX);
     by_waves.min(by_barriers).min(by_lds)
 }
 

@@ -13,9 +13,11 @@ use std::time::{Duration, Instant};
 
 use smallvec::SmallVec;
 
+use super::failure::kind_of;
 use super::group::{Group, Progress};
+use super::job::{Job, Stats};
+use super::limits::MAX_SCRATCH;
 use super::schedule::{SIDE_BY_SIDE, Shuffle};
-use super::{Job, Stats, kind_of};
 use crate::exec::mem::View;
 use crate::fault::{Fault, FaultKind, FaultPlace, LaunchError};
 use crate::observe::{Observations, Observer};
@@ -234,7 +236,7 @@ fn work(job: &Job<'_>, shared: &Shared, others: Option<&Others<'_>>) -> bool {
                 break;
             }
             let Some(mut group) = idle.pop().or_else(|| Group::new(job)) else {
-                let error = LaunchError::ScratchTooLarge { private: job.scratch, limit: super::MAX_SCRATCH };
+                let error = LaunchError::ScratchTooLarge { private: job.scratch, limit: MAX_SCRATCH };
                 shared.fail(index, Fault::launch(job.kernel, error));
                 break 'work;
             };

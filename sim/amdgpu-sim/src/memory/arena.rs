@@ -10,10 +10,11 @@ use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::mapping::Physical;
 use super::pages::{self, PAGE};
-use super::storage::GUARD;
+use super::physical::Physical;
 
+/// Unused bytes on each side, so that neighbours are never adjacent.
+pub(super) const GUARD: u64 = 1024;
 /// The size in bytes from which a block's pages are released when it is freed.
 const LARGE: u64 = 64 << 10;
 /// The number of idle large blocks of a size before one of them is reused.

@@ -5,14 +5,18 @@
 //! allocation, and an error describes an address outside by the nearest allocation, live or freed.
 
 mod agent;
+mod allocation;
 mod arena;
 pub(crate) mod atomic;
 pub(crate) mod bulk;
+mod error;
 pub(crate) mod host;
 mod mapping;
 #[cfg(target_os = "linux")]
 mod name;
 mod pages;
+mod physical;
+mod reservation;
 mod storage;
 mod table;
 mod written;
@@ -21,284 +25,34 @@ use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 
-use crate::gpu::Bounds;
+use crate::config::Bounds;
 use crate::observe::Room;
 use arena::Arena;
 use host::Host;
+use reservation::Reservation;
 
 pub use agent::{Agent, Agents, MAX_AGENTS, Rights};
-pub use mapping::Physical;
+pub use allocation::{AllocKind, Allocation, MAX_ALIGN, MIN_ALIGN, Nearest, Request};
+pub use error::MemoryError;
 #[cfg(target_os = "linux")]
 pub use name::SharedName;
 pub use pages::PAGE;
+pub use physical::Physical;
 pub(crate) use storage::Block;
 use storage::Storage;
 pub(crate) use table::{Region, Table};
 pub(crate) use written::Written;
 
-/// The minimum alignment in bytes of [`Memory::alloc`], as for `hipMalloc`.
-pub const MIN_ALIGN: u64 = 256;
-/// The largest alignment that [`Memory::alloc`] accepts.
-pub const MAX_ALIGN: u64 = 1 << 30;
 /// The number of freed allocations that are remembered for error messages.
 const REMEMBERED: usize = 1024;
 /// The amount of freed memory that is not reused, so that a use after free does not hit a newer allocation.
 const QUARANTINE_BYTES: u64 = 32 << 20;
-
-/// The purpose of an allocation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum AllocKind {
-    /// Device memory.
-    Device,
-    /// Host memory that the device can access (pinned).
-    Host,
-    /// Memory for both sides (managed, unified).
-    Managed,
-    /// A segment of a loaded code object: instructions, constants and read-only data.
-    Code,
-    /// A segment of a loaded code object: device variables.
-    Globals,
-    /// The arguments of a kernel.
-    Kernarg,
-    /// Memory of the program, made accessible by [`Memory::register_host`].
-    Registered,
-}
-
-impl fmt::Display for AllocKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Device => "device memory",
-            Self::Host => "pinned host memory",
-            Self::Managed => "managed memory",
-            Self::Code => "code and constants",
-            Self::Globals => "device variables",
-            Self::Kernarg => "kernel arguments",
-            Self::Registered => "registered host memory",
-        })
-    }
-}
-
-/// An allocation, live or freed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Allocation {
-    /// Address of the first byte.
-    pub base: u64,
-    /// Size in bytes.
-    pub size: u64,
-    /// Its purpose.
-    pub kind: AllocKind,
-    /// Whether kernels may write it.
-    pub writable: bool,
-    /// The GPU whose memory it uses; `None` for host memory.
-    pub owner: Option<Agent>,
-    /// The GPUs' access rights.
-    pub rights: Rights,
-}
-
-impl Allocation {
-    /// Address just past the last byte.
-    pub fn end(&self) -> u64 {
-        self.base.saturating_add(self.size)
-    }
-
-    /// The end for reads: the next multiple of `granule`.
-    pub(crate) fn read_end(&self, granule: u64) -> u64 {
-        self.end().checked_next_multiple_of(granule).unwrap_or(self.end())
-    }
-
-    /// Whether `address` is inside the allocation.
-    pub fn contains(&self, address: u64) -> bool {
-        address >= self.base && address < self.end()
-    }
-
-    /// Bytes between `address` and this allocation; 0 inside it.
-    fn distance(&self, address: u64) -> u64 {
-        if address < self.base {
-            self.base - address
-        } else if address < self.end() {
-            0
-        } else {
-            (address - self.end()).saturating_add(1)
-        }
-    }
-}
-
-impl fmt::Display for Allocation {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} bytes of {} at {:#x}..{:#x}", self.size, self.kind, self.base, self.end())
-    }
-}
-
-/// The allocation nearest to an address, for error messages.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Nearest {
-    /// The allocation.
-    pub allocation: Allocation,
-    /// Whether it has been freed.
-    pub freed: bool,
-    /// The address in question.
-    pub address: u64,
-}
-
-impl fmt::Display for Nearest {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Allocation { base, .. } = self.allocation;
-        let end = self.allocation.end();
-        if self.address < base {
-            write!(f, "{} bytes before ", base - self.address)?;
-        } else if self.address >= end {
-            write!(f, "{} bytes past the end of ", self.address - end)?;
-        } else {
-            write!(f, "at byte {} of ", self.address - base)?;
-        }
-        write!(f, "{}{}", if self.freed { "freed " } else { "" }, self.allocation)
-    }
-}
-
-/// Why a memory request was refused.
-#[derive(Clone, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum MemoryError {
-    /// The request exceeds the limit.
-    #[error("out of device memory: {requested} bytes asked for, {used} of {total} in use")]
-    OutOfMemory {
-        /// Bytes requested.
-        requested: u64,
-        /// Bytes in use.
-        used: u64,
-        /// The limit in bytes ([`Config::memory_bytes`](crate::Config::memory_bytes)).
-        total: u64,
-    },
-    /// The request exceeds the host's available memory. GPUs take their memory from it.
-    #[error(
-        "out of host memory: {requested} bytes asked for, which is more than this machine has left for the process"
-    )]
-    OutOfHostMemory {
-        /// Bytes requested.
-        requested: u64,
-    },
-    /// A range that does not consist of whole pages, or exceeds its enclosing range.
-    #[error("{size} bytes at {address:#x} are not whole pages of {PAGE} bytes, or not inside")]
-    NotWholePages {
-        /// Its start.
-        address: u64,
-        /// Its bytes.
-        size: u64,
-    },
-    /// A range that is not completely in a reserved one.
-    #[error("{size} bytes at {address:#x} are not in a reserved address range")]
-    NotReserved {
-        /// Its start.
-        address: u64,
-        /// Its bytes.
-        size: u64,
-    },
-    /// The operating system does not provide what mapping memory requires; only Linux does.
-    #[error("the system gives no {what}")]
-    NoPages {
-        /// The missing resource.
-        what: &'static str,
-    },
-    /// A GPU that is not in the address space.
-    #[error("there is no {agent} in this address space of {count} GPUs")]
-    NoAgent {
-        /// The GPU.
-        agent: Agent,
-        /// The number of GPUs.
-        count: usize,
-    },
-    /// An allocation of 0 bytes.
-    #[error("an allocation of 0 bytes")]
-    Empty,
-    /// An alignment that is not a power of two, or too large.
-    #[error("alignment {align} is not a power of two up to {MAX_ALIGN}")]
-    Alignment {
-        /// The requested alignment.
-        align: u64,
-    },
-    /// The address is not in a live allocation.
-    #[error("{address:#x} is not in a live allocation{}", nearest_text(nearest))]
-    NotAllocated {
-        /// The address.
-        address: u64,
-        /// The allocation nearest to it.
-        nearest: Option<Nearest>,
-    },
-    /// An address inside an allocation, where its start is required.
-    #[error("{address:#x} is inside an allocation, not its start ({allocation})")]
-    NotTheStart {
-        /// The address.
-        address: u64,
-        /// The allocation that contains it.
-        allocation: Allocation,
-    },
-    /// An access that starts inside an allocation and ends outside it.
-    #[error("{len} bytes at {address:#x} reach past the end of {allocation}")]
-    PastTheEnd {
-        /// The address.
-        address: u64,
-        /// Bytes of the access.
-        len: u64,
-        /// The allocation that the access starts in.
-        allocation: Allocation,
-    },
-    /// Host memory that is already registered, or was allocated by this crate.
-    #[error("{len} bytes at {address:#x} overlap {allocation}")]
-    Overlap {
-        /// Start of the requested range.
-        address: u64,
-        /// Its bytes.
-        len: u64,
-        /// The allocation that it overlaps.
-        allocation: Allocation,
-    },
-    /// `free` of memory that `alloc` did not return.
-    #[error("{allocation} was not allocated with Memory::alloc")]
-    NotOwned {
-        /// The allocation.
-        allocation: Allocation,
-    },
-}
-
-/// Same as [`Display`](fmt::Display), because `unwrap` and a `main` that returns the error print it with `Debug`.
-impl fmt::Debug for MemoryError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, f)
-    }
-}
-
-fn nearest_text(nearest: &Option<Nearest>) -> String {
-    nearest.map_or_else(String::new, |n| format!("; it is {n}"))
-}
 
 #[derive(Default)]
 struct Freed {
     remembered: VecDeque<Allocation>,
     kept: VecDeque<(Arc<Storage>, u64)>,
     kept_bytes: u64,
-}
-
-/// The parameters of an allocation. [`Request::new`] returns one to modify.
-#[derive(Clone, Copy, Debug)]
-pub struct Request {
-    /// Bytes.
-    pub size: u64,
-    /// Alignment in bytes: a power of two up to [`MAX_ALIGN`]; values below [`MIN_ALIGN`] mean [`MIN_ALIGN`].
-    pub align: u64,
-    /// Its purpose.
-    pub kind: AllocKind,
-    /// The GPU whose memory it uses; `None` for host memory, which no limit counts.
-    pub owner: Option<Agent>,
-    /// The GPUs' access rights.
-    pub rights: Rights,
-}
-
-impl Request {
-    /// A request for `size` bytes of memory of `owner`, for its use only; or of the host, for all GPUs.
-    pub fn new(size: u64, kind: AllocKind, owner: Option<Agent>) -> Self {
-        Self { size, align: MIN_ALIGN, kind, owner, rights: Rights::full(owner.map_or(Agents::ALL, Agents::of)) }
-    }
 }
 
 /// The memory of a [`Gpu`](crate::Gpu), or of [several](crate::Gpu::group) that share one address space.
@@ -329,7 +83,7 @@ pub struct Memory {
     table: RwLock<Arc<Table>>,
     freed: Mutex<Freed>,
     /// Ranges of [`reserve`](Self::reserve), by start. Locked after `table`.
-    reservations: Mutex<BTreeMap<u64, Arc<mapping::Reservation>>>,
+    reservations: Mutex<BTreeMap<u64, Arc<Reservation>>>,
     /// The address ranges of device memory, created with the first allocation. On a system without such ranges, the
     /// host's heap is used.
     arena: OnceLock<Arc<Arena>>,

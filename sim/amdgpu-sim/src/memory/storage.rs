@@ -3,11 +3,8 @@
 use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::ptr::NonNull;
 
-use super::arena::Piece;
-use super::mapping::Mapping;
-
-/// Unused bytes on each side, so that neighbours are never adjacent.
-pub(super) const GUARD: u64 = 1024;
+use super::arena::{GUARD, Piece};
+use super::reservation::Mapping;
 
 /// The memory of an allocation, freed on drop.
 pub(crate) enum Storage {

@@ -73,7 +73,7 @@ impl Held {
 
 #[cfg(test)]
 mod tests {
-    use super::super::race::Kind;
+    use super::super::memory_model::Kind;
     use super::super::shadow::Entry;
     use super::*;
 

@@ -8,125 +8,47 @@
 //! shuffles them), so that each run has the same findings. A profile alone uses all threads.
 
 mod access;
+mod checks;
 mod clock;
 mod finding;
+mod group;
 mod held;
 mod init;
+mod memory_model;
 mod plan;
 pub(crate) mod profile;
 mod race;
+mod records;
 mod room;
 mod settings;
 mod shadow;
 pub(crate) mod source;
+mod subject;
 
+pub use checks::Checks;
 pub use finding::{Finding, FindingKind};
+pub(crate) use group::GroupState;
 pub use plan::Class;
 pub use profile::{
     Counters, DispatchProfile, Hint, InstructionProfile, KernelProfile, Limit, Occupancy, Profile, occupancy,
 };
+pub(crate) use records::Records;
 pub(crate) use room::{Kept, Room};
 pub(crate) use settings::apply_settings;
 pub use settings::{ProfileFormat, SettingsError};
+pub(crate) use subject::Subject;
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::PoisonError;
 
-use crate::dispatch::Dispatch;
-use crate::exec::{Ctx, Flow, LANES, Program, Source, Stop, Trap, Wave};
-use crate::fault::{Access, FaultPlace, Space};
+use crate::exec::{Ctx, Flow, LANES, Stop, Trap, Wave};
+use crate::fault::{Access, Space};
 use crate::gpu::Gpu;
 use crate::memory::Memory;
-use crate::module::Kernel;
 use access::Touch;
 use finding::Findings;
 use held::{Held, Race};
 use plan::Plan;
 use profile::Tallies;
-
-/// Additional checks. All are off by default, because they are slow.
-///
-/// Even without them, an access outside a live allocation (or LDS, or scratch), to freed or read-only memory, or a
-/// misaligned atomic operation ends the dispatch with a [`Fault`](crate::Fault).
-///
-/// ```
-/// use amdgpu_sim::{AllocKind, Checks, CodeObject, Config, Dispatch, Gpu};
-///
-/// # let code = include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/kernels/observe.co"));
-/// let gpu = Gpu::new(Config { checks: Checks { race: true, ..Checks::default() }, ..Config::default() });
-/// let module = gpu.load(&CodeObject::parse(code)?)?;
-/// // A reduction in LDS that has forgotten its barriers.
-/// let kernel = module.kernel("reduce_racy").unwrap();
-/// let [input, out] = [1024, 4].map(|bytes| gpu.memory().alloc(bytes, 0, AllocKind::Device).unwrap());
-/// let arguments = [input.to_le_bytes(), out.to_le_bytes()].concat();
-/// gpu.launch(&kernel, &arguments, &Dispatch::of_blocks([1, 1, 1], [256, 1, 1])?)?;
-/// let findings = gpu.take_findings();
-/// assert!(findings[0].to_string().starts_with("kernel reduce_racy: race at LDS address 0x"), "{}", findings[0]);
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-///
-/// # What a race is
-/// Two lanes of a wave race if their stores, in one instruction, write different values to a common byte: the final
-/// value is undefined.
-///
-/// Two waves of a dispatch race if they access a common byte, at least one of them writes, and the accesses are not
-/// ordered. Waves are ordered by:
-/// - a barrier: afterwards, all waves of the workgroup know everything that any of them knew before (including waves
-///   that have ended);
-/// - atomic operations on global memory. Such an operation publishes what its wave knows of other waves, and its own
-///   accesses up to its last `s_waitcnt vmcnt(0)`. That is how a release is compiled, so a forgotten `__threadfence()`
-///   is found. An atomic operation that returns a value, or a coherent load (`glc`; on gfx942 `sc0` or `sc1`: how an
-///   atomic load is compiled), learns what was published at its address;
-/// - atomic operations on LDS, which publish all earlier accesses of their wave, since LDS operates in order;
-/// - global wave sync, whose instructions publish like atomic operations on global memory, and learn what all others
-///   have published;
-/// - a store that a coherent load reads: on gfx90a an atomic store is compiled to a plain one.
-///
-/// These are not races:
-/// - a plain read and an atomic operation, if the reading wave compares and swaps there before it ends: a
-///   compare-and-swap loop starts with such a read, and `atomicAdd` of floats is compiled to one on gfx90a;
-/// - a store to LDS and a load that polls it: a load that a loop can reach again with the same address, without a store
-///   in between. Only another wave can end such a loop. Such a load learns what the store that it reads has published;
-/// - two accesses that are both atomic (atomic operations, coherent loads, on gfx942 coherent stores; `volatile` makes
-///   loads of global memory coherent, and counts as atomic);
-/// - on gfx90a, in global memory, a store and an atomic operation or coherent load: the store may be an atomic one;
-/// - two stores of the same value.
-///
-/// Not detected are races between dispatches and with the host; between instructions of one wave (which executes them
-/// in order, and code commonly relies on that); between lanes of a store that converts its data (typed buffers,
-/// images); a forgotten acquire; and those with a third or later wave that reads the same bytes as two others. False
-/// positives are an atomic load or store of LDS (not `atomicAdd`, `atomicExch` and so on) that no wave polls in a loop,
-/// and on gfx90a an atomic store of different values by lanes of a wave: these are plain instructions in machine code.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Checks {
-    /// Reads of uninitialised device memory, LDS and scratch. Must be enabled before the memory is allocated. A partly
-    /// written word counts as written: its other bytes may be padding.
-    pub init: bool,
-    /// Races in LDS and in global memory, between lanes of a wave, waves of a workgroup and workgroups of a dispatch.
-    pub race: bool,
-    /// Waves of a workgroup that wait for each other at different barriers. A wave that has ended counts as having
-    /// reached every barrier, as on a GPU.
-    pub barrier: bool,
-    /// A dispatch with findings fails with [`FaultKind::Checks`](crate::FaultKind::Checks) after it has completed. The
-    /// fault contains the findings, and they can also be [taken](Gpu::take_findings).
-    pub fail: bool,
-}
-
-impl Checks {
-    /// All checks, with findings as failures.
-    pub const ALL: Checks = Checks { init: true, race: true, barrier: true, fail: true };
-
-    /// Whether any check is enabled.
-    pub fn any(self) -> bool {
-        self.init || self.race || self.barrier
-    }
-}
-
-/// The findings and the profile of a GPU.
-#[derive(Debug, Default)]
-pub(crate) struct Records {
-    findings: Mutex<Findings>,
-    profile: Mutex<profile::Store>,
-}
 
 impl Gpu {
     /// Returns the findings of the [checks](crate::Config::checks) since the last call, in the order of their
@@ -138,56 +60,6 @@ impl Gpu {
     /// The [profile](crate::Config::profile) of all completed dispatches.
     pub fn profile(&self) -> Profile {
         self.records().profile.lock().unwrap_or_else(PoisonError::into_inner).profile()
-    }
-}
-
-/// The dispatch that is observed.
-#[derive(Clone, Copy)]
-pub(crate) struct Subject<'a> {
-    pub(crate) gpu: &'a Gpu,
-    pub(crate) kernel: &'a Kernel,
-    pub(crate) program: &'a Program,
-    pub(crate) dispatch: &'a Dispatch,
-    /// Workgroups in each dimension.
-    pub(crate) groups: [u32; 3],
-    /// LDS of a workgroup in bytes.
-    pub(crate) lds: u32,
-    /// Address of the arguments.
-    pub(crate) kernarg: u64,
-}
-
-impl Subject<'_> {
-    /// The number of waves of a full workgroup.
-    fn waves(&self) -> u32 {
-        self.dispatch.workgroup.iter().product::<u32>().div_ceil(LANES as u32)
-    }
-
-    /// The part of the program that contains the micro-operation at a [position](Plan), and its index in it.
-    fn locate(&self, position: u32) -> (&Program, u32) {
-        let mut pc = position;
-        for part in self.program.with_parts() {
-            let count = part.micros().len() as u32;
-            if pc < count {
-                return (part, pc);
-            }
-            pc -= count;
-        }
-        (self.program, 0)
-    }
-
-    /// The instruction at a position.
-    fn source_at(&self, position: u32) -> &Source {
-        let (part, pc) = self.locate(position);
-        part.source_at(pc)
-    }
-
-    /// The place of the micro-operation at a position, for a wave by its number in the dispatch.
-    fn place(&self, position: u32, wave: u32, lane: Option<u32>) -> FaultPlace {
-        let (group, id) = (wave / self.waves(), wave % self.waves());
-        let [nx, ny, _] = self.groups;
-        let workgroup = [group % nx, group / nx % ny, group / nx / ny];
-        let (part, pc) = self.locate(position);
-        FaultPlace::of(self.kernel, part, pc, workgroup, id, lane)
     }
 }
 
@@ -203,17 +75,6 @@ pub(crate) struct Observer<'a> {
     barrier: bool,
     findings: Findings,
     held: Held,
-}
-
-/// The state of a running workgroup.
-#[derive(Default)]
-pub(crate) struct GroupState {
-    /// Number of its first wave in the dispatch.
-    first: u32,
-    /// The last barrier that each wave has reached.
-    barriers: Vec<u32>,
-    race: race::Group,
-    init: init::Group,
 }
 
 impl<'a> Observer<'a> {
@@ -457,13 +318,6 @@ impl Observations {
     }
 }
 
-impl Subject<'_> {
-    fn finding(&self, kind: FindingKind, place: FaultPlace, address: Option<u64>) -> Finding {
-        let nearest = address.and_then(|address| self.gpu.memory().nearest(address));
-        Finding { kernel: self.kernel.info().name.clone(), kind, place: Box::new(place), nearest, count: 1 }
-    }
-}
-
 fn uninitialized(
     subject: &Subject<'_>,
     findings: &mut Findings,
@@ -542,7 +396,7 @@ impl race::Values for Stored<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{AllocKind, CodeObject, Config};
+    use crate::{AllocKind, CodeObject, Config, Dispatch};
 
     /// Observation gives the same result for code that is lowered on demand as for code that is lowered in advance.
     #[test]
@@ -569,7 +423,7 @@ mod tests {
             let mut instructions: Vec<_> =
                 of_kernel.instructions.iter().map(|i| (i.offset, i.count, i.active_lanes, i.bytes)).collect();
             instructions.sort_unstable();
-            let micros = kernel.inner.program(&gpu).unwrap().micros().len();
+            let micros = kernel.inner.program(gpu.memory(), gpu.config().arch, gpu.whole()).unwrap().micros().len();
             (micros, findings, of_kernel.counters.clone(), instructions)
         };
         let (parts, all) = (observed(0), observed(usize::MAX));

@@ -8,59 +8,14 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::access::{self, Touch};
+use super::access::Touch;
 use super::clock::Clock;
+use super::memory_model::{Kind, conflict};
 use super::room::{Kept, Room};
 use super::shadow::{Cell, Entry, NOBODY, SCALAR, Shadow};
+use crate::config::Config;
 use crate::fault::Space;
-use crate::gpu::Config;
 use crate::isa::Arch;
-
-/// The kind of an access in the memory model.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u8)]
-pub(super) enum Kind {
-    Read,
-    CoherentRead,
-    Write,
-    CoherentWrite,
-    Update,
-}
-
-impl Kind {
-    fn of(touch: &Touch, arch: Arch, polls: bool) -> Self {
-        // For LDS the coherence bits have no meaning: they occur where the compiler did not know the kind of memory.
-        match (touch.kind, if touch.space == Space::Lds { polls } else { touch.coherent }) {
-            (access::Kind::Read, false) => Self::Read,
-            (access::Kind::Read, true) => Self::CoherentRead,
-            (access::Kind::Write, true) if arch != Arch::Gfx90a => Self::CoherentWrite,
-            (access::Kind::Write, _) => Self::Write,
-            (access::Kind::Update, _) => Self::Update,
-        }
-    }
-
-    fn reads_only(self) -> bool {
-        matches!(self, Self::Read | Self::CoherentRead)
-    }
-
-    fn is_atomic(self) -> bool {
-        !matches!(self, Self::Read | Self::Write)
-    }
-}
-
-/// Returns whether two unordered accesses are a race.
-fn conflict(arch: Arch, space: Space, a: Kind, b: Kind) -> bool {
-    if a.reads_only() && b.reads_only() || a.is_atomic() && b.is_atomic() {
-        return false;
-    }
-    // A store that may be atomic, which cannot be determined.
-    let atomic_store = |a: Kind, b: Kind| match space {
-        Space::Lds => a == Kind::Write && b == Kind::CoherentRead,
-        Space::Global => arch == Arch::Gfx90a && a == Kind::Write && b.is_atomic(),
-        Space::Private => false,
-    };
-    !atomic_store(a, b) && !atomic_store(b, a)
-}
 
 /// The values that an instruction's stores write.
 pub(super) trait Values {
@@ -447,17 +402,6 @@ impl Eyes {
             cell.reads[at] = now;
         } else if let Some(at) = (0..2).find(|at| self.before(&cell.reads[*at], &now)) {
             cell.reads[at] = now;
-        }
-    }
-}
-
-impl Kind {
-    /// Its name in reports.
-    pub(super) fn access(self) -> crate::fault::Access {
-        match self {
-            Self::Read | Self::CoherentRead => crate::fault::Access::Read,
-            Self::Write | Self::CoherentWrite => crate::fault::Access::Write,
-            Self::Update => crate::fault::Access::Atomic,
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
-use crate::gpu::Config;
+use crate::config::Config;
 
 /// The bytes in use.
 static KEPT: AtomicU64 = AtomicU64::new(0);

@@ -5,8 +5,8 @@ use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 
 use super::{Checks, Profile};
+use crate::config::{BeyondLds, Bounds, Config};
 use crate::dispatch::Schedule;
-use crate::gpu::{BeyondLds, Bounds, Config};
 
 /// An invalid value of a setting. Its `Display` names the setting and the expected values.
 #[derive(Clone, PartialEq, Eq, thiserror::Error)]

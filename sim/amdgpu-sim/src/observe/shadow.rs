@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use super::memory_model::Kind;
 use super::room::{Kept, Room};
 
 /// An access: the wave, the epoch and the instruction.
@@ -15,7 +16,7 @@ pub(super) struct Entry {
     pub(super) position: u32,
     /// The lane, or [`SCALAR`].
     pub(super) lane: u8,
-    pub(super) kind: super::race::Kind,
+    pub(super) kind: Kind,
     /// The number of epochs between the last one whose writes had been performed and this access.
     pub(super) lag: u16,
 }
@@ -26,7 +27,7 @@ pub(super) const NOBODY: u32 = u32::MAX;
 pub(super) const SCALAR: u8 = 64;
 
 impl Entry {
-    const NONE: Entry = Entry { wave: NOBODY, epoch: 0, position: 0, lane: 0, kind: super::race::Kind::Read, lag: 0 };
+    const NONE: Entry = Entry { wave: NOBODY, epoch: 0, position: 0, lane: 0, kind: Kind::Read, lag: 0 };
 }
 
 /// The accesses to a word or a byte.

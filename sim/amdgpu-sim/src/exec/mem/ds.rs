@@ -3,9 +3,9 @@
 use super::lying::Lying;
 use super::transfer::{Part, Shape, Width};
 use super::{AccessFault, Checked, cross_lane, done, ds_atomic, lanes, nothing};
+use crate::config::BeyondLds;
 use crate::exec::{Ctx, Flow, Handler, LANES, Lowering, Micro, Row, Wave, cpu, gws};
 use crate::fault::{Access, Denied, Space as SpaceName};
-use crate::gpu::BeyondLds;
 use crate::isa::inst::{Inst, Operand};
 use crate::isa::{Flags, Op};
 

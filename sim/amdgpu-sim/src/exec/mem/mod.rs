@@ -21,8 +21,8 @@ mod transfer;
 use std::time::Instant;
 
 use super::{Flow, Handler, Lowering, Micro, Outside, Trap, Wave};
+use crate::config::{BeyondLds, Misaligned};
 use crate::fault::{Access, Denied, Space as SpaceName};
-use crate::gpu::{BeyondLds, Misaligned};
 use crate::isa::inst::{Format, Inst};
 use crate::units::Seat;
 

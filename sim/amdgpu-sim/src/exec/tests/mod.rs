@@ -50,7 +50,7 @@ use std::time::Instant;
 
 use super::mem::{Env, Scratch, View};
 use super::{Ctx, LANES, Mode, Outside, Program, Resources, Row, Stop, Trap, Wave, cpu, run, slot};
-use crate::gpu::Misaligned;
+use crate::config::Misaligned;
 use crate::isa::Op;
 use crate::isa::inst::{Format, InlineFloat, Inst, Mods, Operand, Special};
 use crate::memory::{Agent, Memory};

@@ -1,8 +1,8 @@
 //! SMEM, DS, FLAT, GLOBAL, SCRATCH, MUBUF, MTBUF, MIMG.
 
-use super::operand::{Admits, scalar_register};
 use super::error::{DecodeError, Problem};
 use super::fields::{Fields, Input, bit, bits, sign_extend};
+use super::operand::{Admits, scalar_register};
 use crate::isa::{Arch, Flags, Format, Inst, Op, Operand, Type};
 
 pub(super) fn smem(input: &Input<'_>) -> Result<Inst, DecodeError> {

@@ -1,8 +1,8 @@
 //! SOP1, SOP2, SOPC, SOPK, SOPP.
 
-use super::operand::{Admits, LITERAL};
 use super::error::DecodeError;
 use super::fields::{Fields, Input, bits, sign_extend};
+use super::operand::{Admits, LITERAL};
 use crate::isa::{Flags, Format, Inst, Op, Operand, Type};
 
 /// The instruction's size: 8 if any source field indicates a literal.

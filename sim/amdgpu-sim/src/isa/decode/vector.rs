@@ -1,8 +1,8 @@
 //! VOP1, VOP2, VOPC, their SDWA and DPP forms, and VOP3.
 
-use super::operand::{Admits, DPP, LITERAL, SDWA, has_modifiers};
 use super::error::DecodeError;
 use super::fields::{Fields, Input, bit, bits};
+use super::operand::{Admits, DPP, LITERAL, SDWA, has_modifiers};
 use crate::isa::{Dpp, Flags, Format, Inst, Op, Operand, Sdwa, SdwaSel, SdwaUnused, Special, Type};
 
 /// Code of `m0`.

@@ -1,8 +1,8 @@
 //! VOP3P: packed math, dot products, MFMA and moves of accumulation registers.
 
-use super::operand::{Admits, vector_register};
 use super::error::DecodeError;
 use super::fields::{Fields, Input, bit, bits};
+use super::operand::{Admits, vector_register};
 use crate::isa::{Flags, Format, Inst, Kind, Op, Operand, Type};
 
 const SOURCES: [&str; 3] = ["src0", "src1", "src2"];

@@ -3,6 +3,7 @@
 mod counters;
 mod flame;
 mod occupancy;
+mod record;
 mod report;
 mod store;
 
