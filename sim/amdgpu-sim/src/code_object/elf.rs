@@ -11,7 +11,8 @@ use object::elf;
 use object::read::elf::{FileHeader, ProgramHeader, Rela, SectionHeader, Sym};
 use object::{LittleEndian, SectionIndex, SymbolIndex};
 
-use super::{Global, LoadError, TargetId};
+use super::error::LoadError;
+use super::target::TargetId;
 
 type Header = elf::FileHeader64<LittleEndian>;
 const LE: LittleEndian = LittleEndian;
@@ -47,6 +48,17 @@ pub(crate) struct Segment {
     file_size: usize,
     pub(crate) writable: bool,
     pub(crate) executable: bool,
+}
+
+/// A variable in device memory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Global {
+    /// Its name.
+    pub name: String,
+    /// Bytes.
+    pub size: u64,
+    /// Address from the start of the image.
+    pub(crate) address: u64,
 }
 
 /// The value of a symbol.

@@ -4,68 +4,8 @@ use serde::Deserialize;
 
 use super::descriptor::{self, KernelDescriptor};
 use super::elf::File;
-use super::{KernelInfo, KernelKind, LoadError};
-
-/// A kernel argument.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Arg {
-    /// Its name, if the compiler kept it.
-    pub name: Option<String>,
-    /// Offset in the kernarg segment.
-    pub offset: u32,
-    /// Size in bytes.
-    pub size: u32,
-    /// Its kind.
-    pub kind: ValueKind,
-}
-
-/// The kind of a kernel argument.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum ValueKind {
-    /// A value or a structure, passed by copy.
-    ByValue,
-    /// A pointer to global memory.
-    GlobalBuffer,
-    /// An OpenCL `local` pointer: at launch a size of dynamic LDS in bytes, in the kernel an offset into LDS.
-    DynamicSharedPointer,
-    /// An image, a sampler, a pipe or a queue.
-    Opaque,
-    /// An argument that the runtime fills in.
-    Hidden(Hidden),
-    /// An unknown kind.
-    Unknown,
-}
-
-/// An argument that the runtime fills in; the program does not pass it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum Hidden {
-    /// The number of full workgroups in a dimension (0, 1, 2).
-    BlockCount(u8),
-    /// The work-items of a full workgroup in a dimension.
-    GroupSize(u8),
-    /// The work-items of the partial workgroup at the end of a dimension; 0 if there is none.
-    Remainder(u8),
-    /// OpenCL's global offset in a dimension.
-    GlobalOffset(u8),
-    /// Dimensions of the grid.
-    GridDims,
-    /// Dynamic LDS in bytes.
-    DynamicLdsSize,
-    /// High half of the private aperture.
-    PrivateBase,
-    /// High half of the LDS aperture.
-    SharedBase,
-    /// Address of the queue.
-    QueuePtr,
-    /// The buffer of the runtime's host service, which prints for kernels: an address that no kernel may access.
-    HostcallBuffer,
-    /// The device heap: an address that no kernel may access.
-    Heap,
-    /// Another argument that the software GPU does not support (OpenCL's printf buffer, device-side queues): zero.
-    Absent,
-}
+use super::error::LoadError;
+use super::kernel::{Arg, Hidden, KernelInfo, KernelKind, ValueKind};
 
 impl ValueKind {
     fn parse(text: &str) -> Self {

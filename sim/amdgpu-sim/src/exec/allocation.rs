@@ -8,7 +8,6 @@
 //! rocRAND and RCCL, distributed over all of them, none uses such a register in the 7.5 million instructions that
 //! direct branches reach.
 
-use super::{Ctx, Flow, Micro, Trap, Wave};
 use crate::code_object::KernelDescriptor;
 use crate::fault::StrayRegister;
 use crate::isa::inst::{Inst, Operand};
@@ -63,10 +62,4 @@ impl Allocation {
             (first + count > allocated).then_some(StrayRegister { file, first, count, allocated })
         })
     }
-}
-
-/// The handler of an instruction that uses a register beyond the allocated ones.
-pub(super) fn stray(w: &mut Wave, m: &Micro, ctx: &mut Ctx<'_>) -> Flow {
-    let stray = ctx.program.inst(m).and_then(|inst| ctx.program.allocation.stray(inst));
-    w.fail(stray.map_or(Trap::Unsupported("a register that the kernel does not have"), Trap::StrayRegister))
 }

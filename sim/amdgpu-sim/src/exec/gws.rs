@@ -2,12 +2,10 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use super::{Ctx, Flow, Handler, Lowering, Micro, Wave};
-use crate::isa::inst::Inst;
-use crate::isa::{Op, Type};
+use crate::isa::Op;
 
 /// The number of GWS resources.
-const RESOURCES: usize = 64;
+pub(super) const RESOURCES: usize = 64;
 
 /// One resource.
 #[derive(Clone, Copy, Default)]
@@ -50,7 +48,7 @@ impl Gws {
     }
 
     /// Executes `op` with the first lane's value. Returns the condition that the wave must wait for.
-    fn apply(&self, op: Op, id: u8, value: u32) -> Option<GwsWait> {
+    pub(super) fn apply(&self, op: Op, id: u8, value: u32) -> Option<GwsWait> {
         self.with(id, |r| match op {
             Op::ds_gws_init => {
                 *r = Resource { counter: value, generation: r.generation + 1, queue: 0 };
@@ -105,45 +103,6 @@ impl Gws {
             }),
         }
     }
-}
-
-fn handler<const OP: u16>(w: &mut Wave, m: &Micro, ctx: &mut Ctx<'_>) -> Flow {
-    let op = Op::ALL[usize::from(OP)];
-    let value = match (op.info().src[0], w.exec()) {
-        (Type::None, _) | (_, 0) => 0,
-        (_, exec) => w.row(m.src[0])[exec.trailing_zeros() as usize],
-    };
-    // The base in bits 21:16 of M0, and the instruction's offset.
-    let id = ((w.m0() >> 16) + m.aux) as u8 & (RESOURCES as u8 - 1);
-    w.gws = ctx.env.outside.gws.apply(op, id, value);
-    if w.gws.is_some() { Flow::Yield } else { Flow::Next }
-}
-
-/// Chooses the handler of a GWS instruction; `None` for any other.
-pub(super) fn lower(inst: &Inst, l: &mut Lowering, m: &mut Micro) -> Option<Handler> {
-    m.aux = inst.mods.offset as u32;
-    let mut value = || {
-        m.src[0] = l.row(inst.src[0])?;
-        Some(())
-    };
-    Some(match inst.op {
-        Op::ds_gws_init => {
-            value()?;
-            handler::<{ Op::ds_gws_init as u16 }>
-        }
-        Op::ds_gws_barrier => {
-            value()?;
-            handler::<{ Op::ds_gws_barrier as u16 }>
-        }
-        Op::ds_gws_sema_br => {
-            value()?;
-            handler::<{ Op::ds_gws_sema_br as u16 }>
-        }
-        Op::ds_gws_sema_v => handler::<{ Op::ds_gws_sema_v as u16 }>,
-        Op::ds_gws_sema_p => handler::<{ Op::ds_gws_sema_p as u16 }>,
-        Op::ds_gws_sema_release_all => handler::<{ Op::ds_gws_sema_release_all as u16 }>,
-        _ => return None,
-    })
 }
 
 #[cfg(test)]

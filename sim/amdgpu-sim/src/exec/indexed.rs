@@ -4,22 +4,12 @@
 //! `m0`. This static knowledge holds for straight-line code: an instruction that leaves the region in another way
 //! traps, and one that is reached in another way finds an unexpected MODE or `m0`.
 
-use super::lower::{plain, unsupported};
+use super::constant::constant32;
+use super::program::{Indexed, plain};
+use super::unsupported::unsupported;
 use super::{Ctx, Flow, Micro, Mode, Trap, Wave};
 use crate::isa::Op;
 use crate::isa::inst::{Format, Inst, Operand};
-
-/// An operation on registers to which the index is added.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Indexed {
-    micro: Micro,
-    /// Bit i for `src[i]`, bit 3 for the destination.
-    which: u32,
-    /// The mode that earlier code has set: bits 15:12 of `m0`.
-    mode: u32,
-    /// The number of registers of each operand.
-    counts: [u16; 4],
-}
 
 /// The destination's position among the operands.
 const DESTINATION: usize = 3;
@@ -34,7 +24,7 @@ pub(super) struct Indexing {
 impl Indexing {
     /// Returns `micro`, or a micro-operation that runs it with an index if the mode is on.
     pub(super) fn apply(&mut self, inst: &Inst, micro: Micro) -> Micro {
-        let field = |operand| super::lower::constant32(operand).unwrap_or(0) & 15;
+        let field = |operand| constant32(operand).unwrap_or(0) & 15;
         match inst.op {
             Op::s_set_gpr_idx_on => self.mode = field(inst.src[1]),
             Op::s_set_gpr_idx_mode => self.mode = field(inst.src[0]),

@@ -12,22 +12,13 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use super::lower::branch_target;
-use super::program::Layout;
+use super::control_flow::{branch_target, ends_flow};
+use super::layout::{Clear, Layout};
 use crate::isa::inst::{Format, Inst, Operand, SdwaSel, Special};
 use crate::isa::{Flags, Op, Type};
 
 /// The size in instructions beyond which code is not analysed: for such kernels the cost of clearing is negligible.
 pub(super) const MOST: usize = 20_000;
-
-/// The rows that must be cleared before a workgroup starts.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Clear {
-    /// If all lanes of the wave are enabled at the start: the rows that may be read before they are written.
-    pub(super) whole: Vec<u16>,
-    /// Otherwise: all rows that are written.
-    pub(super) partial: Vec<u16>,
-}
 
 /// Vector and accumulation registers.
 const REGISTERS: usize = 512;
@@ -253,7 +244,7 @@ fn undefined(code: &BTreeMap<u32, Option<Inst>>, start: u32) -> Option<Set> {
             known.step(inst, &mut |register| found.add(register));
             let next = at + u32::from(inst.size) / 4;
             let target = branch_target(inst, at).and_then(|t| u32::try_from(t).ok());
-            let ends = super::lower::ends_flow(inst.op);
+            let ends = ends_flow(inst.op);
             if target.is_none() && !ends {
                 at = next;
                 // Where paths meet, the intersection of their facts holds.

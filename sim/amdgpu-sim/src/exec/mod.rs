@@ -38,11 +38,17 @@
 
 mod affine;
 mod allocation;
+mod constant;
+mod control_flow;
 mod cpu;
+mod flow;
 mod gws;
 mod indexed;
+mod lanes;
+mod layout;
 mod liveness;
 mod lower;
+mod lowering;
 #[allow(clippy::precedence, reason = "shifts and masks of fields read better without parentheses")]
 #[allow(clippy::needless_range_loop, reason = "a lane is the same place in several arrays")]
 mod matrix;
@@ -57,61 +63,30 @@ mod run;
 #[allow(clippy::precedence, reason = "shifts and masks of fields read better without parentheses")]
 mod salu;
 mod skipped;
+mod start;
 #[cfg(test)]
 #[allow(clippy::precedence, clippy::type_complexity, reason = "tables of short formulas")]
 #[allow(clippy::needless_range_loop, reason = "a lane is the same place in several arrays")]
 mod tests;
 mod trap;
+mod unsupported;
 #[allow(clippy::precedence, reason = "shifts and masks of fields read better without parentheses")]
 #[allow(clippy::needless_range_loop, reason = "a lane is the same place in several arrays")]
 mod valu;
 mod wave;
+mod zero_flags;
 
 pub(crate) use allocation::Resources;
-pub(crate) use gws::GwsWait;
-pub(crate) use lower::{Lowering, WHOLE};
+pub(crate) use flow::Flow;
+pub(crate) use lanes::LANES;
+pub(crate) use lower::WHOLE;
+pub(crate) use lowering::Lowering;
 pub(crate) use outside::Outside;
 pub(crate) use poll::{Seen, Watch};
 pub(crate) use polling_loads::polling_loads;
 pub use probe::unsupported;
-pub(crate) use program::{Handler, Micro, Program, Source};
+pub(crate) use program::{Ctx, Handler, Micro, Program, Source};
 pub(crate) use run::{Stop, run, run_exactly, run_to_store};
+pub(crate) use start::Start;
 pub(crate) use trap::Trap;
-pub(crate) use wave::{Mode, Row, Start, Wave, slot};
-
-/// Lanes of a wave.
-pub(crate) const LANES: usize = 64;
-
-/// The state that a handler may access besides its wave.
-pub(crate) struct Ctx<'a> {
-    /// The kernel.
-    pub(crate) root: &'a Program,
-    /// The program being run: the kernel, or the part of its code that the wave is in.
-    pub(crate) program: &'a Program,
-    /// The workgroup's LDS, as large as the kernel requires (static and dynamic).
-    pub(crate) lds: &'a mut [u8],
-    /// Device memory and properties of the dispatch.
-    pub(crate) env: mem::Env<'a>,
-}
-
-/// How execution continues after an instruction.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u8)]
-pub(crate) enum Flow {
-    /// With the next instruction.
-    Next,
-    /// After the [`Micro::aux`] instructions that this one replaces.
-    Skip,
-    /// At [`Wave::pc`].
-    Jump,
-    /// At [`Wave::pc`] of another program: that of [`Ctx`] has changed.
-    Elsewhere,
-    /// After every wave of the workgroup has reached the barrier.
-    Barrier,
-    /// Later: the wave yields to others.
-    Yield,
-    /// Not at all: the wave has ended.
-    End,
-    /// Not at all: [`Wave::trap`] holds the reason.
-    Trap,
-}
+pub(crate) use wave::{Mode, Row, Wave, slot};

@@ -5,34 +5,13 @@
 //! branches reach from there. Each part is a program of its own. All parts have the same register layout. Constants
 //! belong to a part, and a wave loads them when it enters the part.
 
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::{Mutex, PoisonError};
 
-use super::lower::{Common, reachable};
+use super::control_flow::reachable;
+use super::program::{Common, Link, Part, Parts};
 use super::{Ctx, Program, Resources, Wave, salu, skipped};
 use crate::isa::inst::Inst;
 use crate::isa::{self, Arch};
-
-/// The parts of a kernel's code that exist so far.
-#[derive(Debug)]
-pub(super) struct Parts {
-    text: Vec<u32>,
-    text_address: u64,
-    resources: Resources,
-    arch: Arch,
-    common: Common,
-    /// The first part, which links to the next one and so on: parts never move.
-    first: Link,
-    /// Held while a part is lowered.
-    making: Mutex<()>,
-}
-
-type Link = OnceLock<Box<Part>>;
-
-#[derive(Debug)]
-struct Part {
-    program: Program,
-    next: Link,
-}
 
 /// The registers of all parts: the maximum numbers of vector and accumulation registers, plus the width of the widest
 /// operand.

@@ -6,8 +6,8 @@
 
 use std::collections::{HashSet, VecDeque};
 
+use super::control_flow::{branch_target, ends_flow};
 use super::liveness::{first_register, is_opaque, may_write};
-use super::lower::{branch_target, ends_flow};
 use super::poll::may_change_memory;
 use super::program::{Program, Source};
 use crate::isa::inst::{Format, Inst};

@@ -1,8 +1,14 @@
 //! Lowered programs.
 
 use std::collections::BTreeMap;
+use std::sync::{Mutex, OnceLock};
 
-use super::{Ctx, Flow, Mode, Wave};
+use super::allocation::{Allocation, Resources};
+use super::flow::Flow;
+use super::layout::{Clear, Layout};
+use super::mem::Env;
+use super::valu::{Directed, Prepare};
+use super::wave::{Mode, Wave, slot};
 use crate::isa::Arch;
 use crate::isa::inst::Inst;
 
@@ -30,6 +36,23 @@ pub(crate) struct Micro {
     pub(super) source: u32,
 }
 
+/// A micro-operation without operands.
+pub(super) fn plain(run: Handler, source: u32) -> Micro {
+    Micro { run, dst: slot::SINK, dst2: slot::SINK, src: [slot::SINK; 4], pre: 0, post: 0, aux: 0, source }
+}
+
+/// The state that a handler may access besides its wave.
+pub(crate) struct Ctx<'a> {
+    /// The kernel.
+    pub(crate) root: &'a Program,
+    /// The program being run: the kernel, or the part of its code that the wave is in.
+    pub(crate) program: &'a Program,
+    /// The workgroup's LDS, as large as the kernel requires (static and dynamic).
+    pub(crate) lds: &'a mut [u8],
+    /// Device memory and properties of the dispatch.
+    pub(crate) env: Env<'a>,
+}
+
 /// The source of a micro-operation.
 #[derive(Clone, Debug)]
 pub(crate) struct Source {
@@ -41,56 +64,73 @@ pub(crate) struct Source {
     pub(crate) inst: Option<Inst>,
 }
 
-/// The start of the rows of each kind.
+/// A handler that depends on the MODE when the instruction is reached.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Layout {
-    /// The number of vector registers, including the reach of wide operands.
-    pub(super) vgprs: u16,
-    /// The same for accumulation registers.
-    pub(super) agprs: u16,
-    /// Broadcast constants.
-    pub(super) constants: u16,
+pub(super) enum Choice {
+    /// The handler for rounding to nearest, and the operation for other modes.
+    Rounding { nearest: Handler, directed: Directed },
+    /// The handlers with and without IEEE mode.
+    Ieee { on: Handler, off: Handler },
 }
 
-/// Rows for prepared operands: two for each of four sources.
-pub(super) const PREPARED_ROWS: u16 = 8;
+/// An operation on registers to which the index is added.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Indexed {
+    pub(super) micro: Micro,
+    /// Bit i for `src[i]`, bit 3 for the destination.
+    pub(super) which: u32,
+    /// The mode that earlier code has set: bits 15:12 of `m0`.
+    pub(super) mode: u32,
+    /// The number of registers of each operand.
+    pub(super) counts: [u16; 4],
+}
 
-impl Layout {
-    /// The vector registers in granules of 8.
-    pub(crate) fn vgpr_granules(&self) -> u16 {
-        self.vgprs.div_ceil(8).max(1)
-    }
+/// A lowered instruction, and the rows that must be settled before it runs.
+#[derive(Clone, Debug)]
+pub(super) struct Eager {
+    pub(super) micro: Micro,
+    pub(super) rows: Vec<Named>,
+}
 
-    /// The row of `v[n]`.
-    pub(crate) fn vgpr(&self, n: u16) -> u16 {
-        n
-    }
+/// A row that an instruction uses and that may be held before it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Named {
+    pub(super) row: u16,
+    /// It is not read, and is written in all enabled lanes.
+    pub(super) overwritten: bool,
+}
 
-    /// The row of `a[n]`.
-    pub(crate) fn agpr(&self, n: u16) -> u16 {
-        self.vgprs + n
-    }
+/// The common properties of all parts of code that is lowered in parts.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Common {
+    /// Vector and accumulation registers.
+    pub(super) registers: (u16, u16),
+    /// The bits of MODE that any part can change.
+    pub(super) changes: u32,
+    /// Any part can skip vector operations.
+    pub(super) skips: bool,
+}
 
-    /// The first of two rows for the prepared source `i`.
-    pub(super) fn prepared(&self, i: usize) -> u16 {
-        self.vgprs + self.agprs + 2 * i as u16
-    }
+/// The parts of a kernel's code that exist so far.
+#[derive(Debug)]
+pub(super) struct Parts {
+    pub(super) text: Vec<u32>,
+    pub(super) text_address: u64,
+    pub(super) resources: Resources,
+    pub(super) arch: Arch,
+    pub(super) common: Common,
+    /// The first part, which links to the next one and so on: parts never move.
+    pub(super) first: Link,
+    /// Held while a part is lowered.
+    pub(super) making: Mutex<()>,
+}
 
-    /// The row of the broadcast constant `i`.
-    pub(super) fn constant_row(&self, i: u16) -> u16 {
-        self.vgprs + self.agprs + PREPARED_ROWS + i
-    }
+pub(super) type Link = OnceLock<Box<Part>>;
 
-    /// The first of the two last rows, which hold a result that is not written directly to its destination.
-    pub(super) fn result(&self) -> u16 {
-        self.constant_row(self.constants)
-    }
-
-    /// The number of rows of a wave.
-    #[inline]
-    pub(crate) fn rows(&self) -> usize {
-        usize::from(self.result()) + 2
-    }
+#[derive(Debug)]
+pub(super) struct Part {
+    pub(super) program: Program,
+    pub(super) next: Link,
 }
 
 /// A lowered kernel: created once, shared by all waves of all dispatches.
@@ -103,35 +143,35 @@ pub(crate) struct Program {
     /// The processor that it is executed for.
     pub(super) arch: Arch,
     /// The allocated registers.
-    pub(super) allocation: super::allocation::Allocation,
+    pub(super) allocation: Allocation,
     pub(super) layout: Layout,
-    /// Scalar constants, from slot [`slot::CONSTANTS`](super::slot::CONSTANTS) on.
+    /// Scalar constants, from slot [`slot::CONSTANTS`] on.
     pub(super) constants: Vec<u32>,
     /// Values of the broadcast constant rows.
     pub(super) constant_rows: Vec<u32>,
     /// The address of the first word of the text.
     pub(super) text_address: u64,
     /// Preparations and processing of vector operations. `Micro::pre` and `post` hold index + 1.
-    pub(super) prepares: Vec<super::valu::Prepare>,
+    pub(super) prepares: Vec<Prepare>,
     /// Handlers that depend on MODE, for `Micro::aux`.
-    pub(super) choices: Vec<super::valu::Choice>,
+    pub(super) choices: Vec<Choice>,
     /// Operations with indexed registers.
-    pub(super) indexed: Vec<super::indexed::Indexed>,
+    pub(super) indexed: Vec<Indexed>,
     /// Vector operations of code that can have them skipped.
     pub(super) skipped: Vec<Micro>,
     /// The single-instruction micro-operations at positions where `micros` has one for several instructions, or one
     /// that leaves runs.
     pub(super) singles: BTreeMap<u32, Micro>,
     /// The lowered vector operations at positions where `micros` has one that works on runs or settles them.
-    pub(super) eager: Vec<super::affine::Eager>,
+    pub(super) eager: Vec<Eager>,
     /// Whether `v0` may be held as a run when a wave starts.
     pub(super) starts_held: bool,
     /// The number of scalar registers, from the first on, that the code may use.
     pub(super) scalars: usize,
     /// Rows to clear before a workgroup; `None` for all of them.
-    pub(super) clear: Option<super::liveness::Clear>,
+    pub(super) clear: Option<Clear>,
     /// The parts that are lowered on demand; `None` for code that is lowered completely.
-    pub(super) parts: Option<Box<super::parts::Parts>>,
+    pub(super) parts: Option<Box<Parts>>,
     /// For every word of the text: the micro-operation of the instruction that starts there, or `u32::MAX`.
     pub(super) index: Vec<u32>,
 }

@@ -2,7 +2,8 @@
 //!
 //! Only code that can set the bit pays for checking it.
 
-use super::lower::{constant32, plain};
+use super::constant::constant32;
+use super::program::plain;
 use super::{Ctx, Flow, Micro, Mode, Wave};
 use crate::isa::Op;
 use crate::isa::inst::{Format, Inst, Operand};

@@ -1,5 +1,8 @@
 //! The reasons for abnormal stops of waves.
 
+use super::mem::AccessFault;
+use crate::fault::StrayRegister;
+
 /// Why a wave stopped abnormally. The scheduler adds the kernel, instruction, workgroup and wave.
 #[derive(Clone, Debug, PartialEq)]
 #[allow(clippy::enum_variant_names, reason = "`s_trap` is called so")]
@@ -7,7 +10,7 @@ pub(crate) enum Trap {
     /// The instruction is known, but not supported (in this form).
     Unsupported(&'static str),
     /// The instruction uses a register that the kernel does not have.
-    StrayRegister(crate::fault::StrayRegister),
+    StrayRegister(StrayRegister),
     /// The word is not an instruction.
     Undecodable(u32),
     /// Control left the code: a jump to this address, or past the end of the text.
@@ -15,5 +18,5 @@ pub(crate) enum Trap {
     /// `s_trap` with this number.
     Trap(u32),
     /// A memory access failed.
-    Memory(Box<super::mem::AccessFault>),
+    Memory(Box<AccessFault>),
 }

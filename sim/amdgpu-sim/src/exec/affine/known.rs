@@ -1,8 +1,8 @@
 //! Determines which registers may be held as runs at each instruction.
 
-use super::super::liveness;
-use super::super::lower::{branch_target, ends_flow};
-use super::REGISTERS;
+use super::held::REGISTERS;
+use crate::exec::control_flow::{branch_target, ends_flow};
+use crate::exec::liveness;
 use crate::isa::inst::Inst;
 use std::collections::BTreeMap;
 

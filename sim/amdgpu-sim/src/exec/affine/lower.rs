@@ -2,30 +2,17 @@
 
 use std::collections::BTreeMap;
 
-use super::super::liveness;
-use super::super::lower::{Wide, reads_zero_flags};
+use super::held::REGISTERS;
 use super::known::{Line, Role, Set, is_worth_holding, lines, may_be_held};
-use super::operations::{self, CARRIES, EQUAL, GREATER, LESS, SIGNED};
-use super::{REGISTERS, operations::eagerly};
+use super::operations::{self, CARRIES, EQUAL, GREATER, LESS, SIGNED, eagerly};
+use crate::exec::constant::Wide;
+use crate::exec::liveness;
+use crate::exec::program::{Eager, Named};
 use crate::exec::valu::Sum;
+use crate::exec::zero_flags::reads_zero_flags;
 use crate::exec::{Handler, Lowering, Micro, slot};
 use crate::isa::inst::{Format, Inst, Mods, Operand};
 use crate::isa::{Flags, Op};
-
-/// A lowered instruction, and the rows that must be settled before it runs.
-#[derive(Clone, Debug)]
-pub(in crate::exec) struct Eager {
-    pub(in crate::exec) micro: Micro,
-    pub(super) rows: Vec<Named>,
-}
-
-/// A row that an instruction uses and that may be held before it.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Named {
-    pub(super) row: u16,
-    /// It is not read, and is written in all enabled lanes.
-    pub(super) overwritten: bool,
-}
 
 /// The form of an instruction that works on runs.
 struct Operation {

@@ -3,7 +3,8 @@
 //! Operands are rows, which must be held, or slots: [`Micro::post`] has a bit for each operand that is a row.
 //! [`Micro::pre`] refers to the micro-operation that executes the instruction lane by lane.
 
-use super::{LANES, Run, STEPS};
+use super::held::{Run, STEPS};
+use crate::exec::LANES;
 use crate::exec::{Ctx, Flow, Micro, Wave, slot};
 
 /// The first bit of `Micro::post` that belongs to the operation.

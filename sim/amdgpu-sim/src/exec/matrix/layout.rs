@@ -13,7 +13,7 @@
 
 use std::mem::MaybeUninit;
 
-use super::Fields;
+use super::entry::Fields;
 use crate::exec::{Flow, LANES, Micro, Row, Wave};
 
 /// An element of C and D.

@@ -25,87 +25,17 @@
 //! (they trap).
 
 mod chain;
+mod entry;
 mod fused;
 mod layout;
 mod number;
 mod pairwise;
 mod table;
 
-use super::lower::{Wide, constant32, constant64};
+use super::constant::{Wide, constant32, constant64};
 use super::{Ctx, Flow, Handler, Lowering, Micro, Trap, Wave};
 use crate::isa::inst::Inst;
-
-/// The values that an instruction permits in its three modifier fields.
-#[derive(Clone, Copy, PartialEq, Eq)]
-struct Allows {
-    /// `cbsz` and `abid` broadcast a block of A.
-    broadcast: bool,
-    /// `cbsz` and `abid` choose the indices of a sparse A.
-    index: bool,
-    /// `blgp` moves lanes of B.
-    lanes: bool,
-    /// `blgp` negates operands.
-    negate: bool,
-}
-
-/// The implementation of an instruction.
-struct Entry {
-    run: Handler,
-    /// Registers of C and D.
-    registers: u16,
-    /// Elements of A in a lane, as log2.
-    share: u8,
-    /// Rows of A, as log2.
-    size: u8,
-    /// Blocks, as log2.
-    blocks: u8,
-    allows: Allows,
-}
-
-/// The modifiers and the form of C, packed into `Micro::aux`.
-#[derive(Clone, Copy)]
-struct Fields {
-    cbsz: u8,
-    abid: u8,
-    blgp: u8,
-    /// C is the constant in `Micro::pre` and, for a double, `Micro::post`.
-    constant: bool,
-    /// C and D are different registers.
-    apart: bool,
-    registers: u16,
-    size: u8,
-    blocks: u8,
-    share: u8,
-}
-
-impl Fields {
-    fn pack(self) -> u32 {
-        u32::from(self.cbsz)
-            | u32::from(self.abid) << 3
-            | u32::from(self.blgp) << 7
-            | u32::from(self.constant) << 10
-            | u32::from(self.apart) << 11
-            | u32::from(self.registers) << 12
-            | u32::from(self.size) << 20
-            | u32::from(self.blocks) << 24
-            | u32::from(self.share) << 28
-    }
-
-    #[inline(always)]
-    fn unpack(bits: u32) -> Self {
-        Fields {
-            cbsz: (bits & 7) as u8,
-            abid: (bits >> 3 & 15) as u8,
-            blgp: (bits >> 7 & 7) as u8,
-            constant: bits >> 10 & 1 != 0,
-            apart: bits >> 11 & 1 != 0,
-            registers: (bits >> 12 & 0xff) as u16,
-            size: (bits >> 20 & 15) as u8,
-            blocks: (bits >> 24 & 15) as u8,
-            share: (bits >> 28 & 15) as u8,
-        }
-    }
-}
+use entry::{Entry, Fields};
 
 fn reserved(w: &mut Wave, _: &Micro, _: &mut Ctx<'_>) -> Flow {
     w.fail(Trap::Unsupported("a matrix instruction with cbsz, abid or blgp that the manual does not define for it"))

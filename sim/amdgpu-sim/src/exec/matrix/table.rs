@@ -1,11 +1,11 @@
 //! Every matrix instruction: its shape, blocks and arithmetic.
 
 use super::chain::{Byte, Double, Single};
+use super::entry::{Allows, Entry};
 use super::fused::Fused;
 use super::layout::{Arithmetic, Sum, Unit, multiply};
 use super::number::{Bf8, Brain, Cut, Fp8, Half};
 use super::pairwise::{Brains, Halves};
-use super::{Allows, Entry};
 use crate::exec::{Ctx, Flow, Handler, LANES, Micro, Wave};
 use crate::isa::Op;
 

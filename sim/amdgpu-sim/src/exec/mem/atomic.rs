@@ -2,8 +2,9 @@
 
 use std::sync::OnceLock;
 
+use super::fault::Checked;
 use super::space::{Addresses, Space};
-use super::{Checked, lanes};
+use crate::exec::lanes::lanes;
 use crate::exec::{LANES, Wave};
 use crate::fault::Access;
 use crate::isa::{Arch, Flags, Kind, Op, Type};

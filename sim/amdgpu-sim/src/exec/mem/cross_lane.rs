@@ -1,6 +1,6 @@
 //! DS instructions that move data between lanes and do not access memory.
 
-use super::lanes;
+use crate::exec::lanes::lanes;
 use crate::exec::{Ctx, Flow, Handler, LANES, Lowering, Micro, Wave};
 use crate::isa::Op;
 use crate::isa::inst::Inst;

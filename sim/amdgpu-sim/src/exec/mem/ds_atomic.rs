@@ -1,8 +1,11 @@
 //! DS: LDS atomics. A workgroup runs on one thread, so a read followed by a write is atomic.
 
 use super::atomic::{self, Operation, flushed};
-use super::ds::{check, get, offsets, pack_offsets, put};
-use super::{AccessFault, done, lanes};
+use super::ds_address::{check, offsets, pack_offsets};
+use super::fault::AccessFault;
+use super::lds::{get, put};
+use super::outcome::done;
+use crate::exec::lanes::lanes;
 use crate::exec::{Ctx, Flow, Handler, LANES, Lowering, Micro, Trap, Wave};
 use crate::fault::{Access, Denied, Space as SpaceName};
 use crate::isa::inst::{Inst, Operand};

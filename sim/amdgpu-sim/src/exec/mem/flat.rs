@@ -1,11 +1,14 @@
 //! FLAT, GLOBAL and SCRATCH instructions.
 
+use super::aperture::{PRIVATE_BASE, SHARED_BASE};
 use super::atomic::{self, Operation, Rows};
+use super::env::Env;
+use super::fault::Checked;
 use super::lds_copy::Words;
+use super::outcome::done;
 use super::space::{Addresses, Lds, Private, Space, View};
 use super::transfer::{self, NOWHERE, Part, Shape, Width};
-use super::{Checked, Env, PRIVATE_BASE, SHARED_BASE, done};
-use crate::exec::lower::Wide;
+use crate::exec::constant::Wide;
 use crate::exec::{Ctx, Flow, Handler, LANES, Lowering, Micro, Trap, Wave, cpu};
 use crate::fault::Access;
 use crate::isa::Flags;

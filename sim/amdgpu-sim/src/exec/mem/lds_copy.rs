@@ -2,10 +2,11 @@
 //!
 //! A lane's word is at M0 (16 bits) plus the instruction's offset plus four times the lane's number.
 
-use super::ds::{get, put};
+use super::fault::{AccessFault, Checked};
+use super::lds::{get, put};
 use super::space::{Addresses, Space};
 use super::transfer::{Shape, Width};
-use super::{AccessFault, Checked, lanes};
+use crate::exec::lanes::lanes;
 use crate::exec::{Ctx, LANES, Wave};
 use crate::fault::{Access, Denied, Space as SpaceName};
 

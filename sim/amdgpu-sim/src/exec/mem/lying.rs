@@ -1,15 +1,10 @@
 //! The layout of the lanes' LDS addresses: kernels read rows and columns of tiles.
 //!
 //! Analysing it takes as long as reading a row. Tiles are read by several consecutive instructions that differ only in
-//! their offsets, so the result for the first is reused for the others: [`share`] marks them when the code is lowered.
+//! their offsets, so the result for the first is reused for the others: [`share`](super::share) marks them when the code is lowered.
 
-use std::collections::{BTreeMap, BTreeSet};
-
-use super::ds::get;
-use crate::exec::lower::branch_target;
-use crate::exec::{Ctx, LANES, Micro, Wave, liveness};
-use crate::isa::Op;
-use crate::isa::inst::Inst;
+use super::lds::get;
+use crate::exec::lanes::LANES;
 
 /// The number of lanes whose addresses are analysed together.
 const GROUP: usize = 16;
@@ -32,32 +27,17 @@ pub(in crate::exec) struct Lying {
     runs: [Run; GROUPS],
     /// The address of the first lane of each group.
     firsts: [u32; GROUPS],
-    highest: u32,
+    pub(super) highest: u32,
     /// Bits that are set in any address.
-    bits: u32,
+    pub(super) bits: u32,
 }
-
-/// [`Micro::pre`] of an instruction with the same addresses and enabled lanes as the previous one.
-pub(super) const AS_BEFORE: u32 = 1;
 
 impl Lying {
     pub(in crate::exec) const NOWHERE: Lying =
         Lying { runs: [Run::Any; GROUPS], firsts: [0; GROUPS], highest: u32::MAX, bits: u32::MAX };
 
-    /// The layout of an instruction's addresses, in `src[0]`, if all lanes are enabled.
     #[inline(always)]
-    pub(super) fn of<const FAST: bool>(w: &mut Wave, m: &Micro) -> Option<Lying> {
-        if w.exec() != u64::MAX {
-            return None;
-        }
-        if m.pre != AS_BEFORE {
-            w.lying = Self::find::<FAST>(w.row(m.src[0]));
-        }
-        Some(w.lying)
-    }
-
-    #[inline(always)]
-    fn find<const FAST: bool>(addresses: &[u32; LANES]) -> Lying {
+    pub(super) fn find<const FAST: bool>(addresses: &[u32; LANES]) -> Lying {
         #[cfg(target_arch = "x86_64")]
         if FAST {
             // SAFETY: `FAST` is set only in functions that are themselves called only if the CPU has AVX2.
@@ -123,14 +103,6 @@ impl Lying {
         self.runs.contains(&Run::Any)
     }
 
-    /// Returns whether `bytes` bytes at `offset` from all addresses are within LDS, and aligned. `false` is
-    /// inconclusive: wrapping sums are not considered.
-    #[inline(always)]
-    pub(super) fn inside(&self, ctx: &Ctx<'_>, offset: u32, bytes: u32) -> bool {
-        let end = u64::from(self.highest) + u64::from(offset) + u64::from(bytes);
-        end <= ctx.lds.len() as u64 && u64::from(self.bits | offset) & ctx.env.align_mask(bytes) == 0
-    }
-
     /// Reads the word at `offset` from the address of every lane.
     ///
     /// # Safety
@@ -161,50 +133,5 @@ fn run(sequence: bool, same: bool) -> Run {
         (true, _) => Run::Sequence,
         (_, true) => Run::Same,
         _ => Run::Any,
-    }
-}
-
-/// Returns whether an instruction uses the layout of its addresses.
-fn reads(inst: &Inst) -> bool {
-    matches!(
-        inst.op,
-        Op::ds_read_b32
-            | Op::ds_read_b64
-            | Op::ds_read_b96
-            | Op::ds_read_b128
-            | Op::ds_read2_b32
-            | Op::ds_read2_b64
-            | Op::ds_read2st64_b32
-            | Op::ds_read2st64_b64
-    )
-}
-
-/// Marks LDS reads whose addresses are the same as those of the previous read: in the same registers, not written in
-/// between, with the same lanes enabled, and reachable only through that read.
-pub(in crate::exec) fn share(code: &BTreeMap<u32, Option<Inst>>, start: u32, index: &[u32], micros: &mut [Micro]) {
-    let known = || code.iter().filter_map(|(at, inst)| Some((*at, inst.as_ref()?)));
-    if !known().any(|(_, inst)| reads(inst)) || known().any(|(_, inst)| liveness::is_opaque(inst)) {
-        return;
-    }
-    let targets: BTreeSet<i64> = known().filter_map(|(at, inst)| branch_target(inst, at)).collect();
-    // The address registers of the last analysed read, and the next word.
-    let mut last = None;
-    let mut next = 0;
-    for (at, inst) in known() {
-        if at != next || at == start || targets.contains(&i64::from(at)) || liveness::changes_exec(inst) {
-            last = None;
-        }
-        next = at + u32::from(inst.size) / 4;
-        if reads(inst) {
-            let micro = &mut micros[index[at as usize] as usize];
-            if last == Some(inst.src[0]) {
-                micro.pre = AS_BEFORE;
-            }
-            last = Some(inst.src[0]);
-        }
-        let address = last.and_then(liveness::first_register);
-        if address.is_none_or(|address| liveness::may_write(inst, address)) {
-            last = None;
-        }
     }
 }

@@ -1,9 +1,10 @@
 //! SMEM: scalar loads, stores and atomics, clocks and cache instructions.
 
 use super::atomic::{self as operations, Operation};
+use super::fault::Checked;
+use super::outcome::{done, nothing};
 use super::space::{NO_LANE, Space};
-use super::{Checked, done, nothing};
-use crate::exec::lower::Wide;
+use crate::exec::constant::Wide;
 use crate::exec::{Ctx, Flow, Handler, LANES, Lowering, Micro, Trap, Wave};
 use crate::fault::Access;
 use crate::isa::inst::{Inst, Operand};

@@ -3,8 +3,9 @@
 use std::ptr::with_exposed_provenance_mut;
 use std::sync::Arc;
 
-use super::{AccessFault, Checked, lanes};
+use super::fault::{AccessFault, Checked};
 use crate::exec::LANES;
+use crate::exec::lanes::lanes;
 use crate::fault::{Access, Denied, Space as SpaceName};
 use crate::memory::{Agent, Memory, Table, atomic};
 

@@ -1,7 +1,8 @@
 //! Moves data between a memory and vector registers, after the addresses have been checked.
 
+use super::fault::Checked;
 use super::space::{Addresses, Space};
-use super::{Checked, lanes};
+use crate::exec::lanes::lanes;
 use crate::exec::{LANES, Wave};
 use crate::fault::Access;
 use crate::isa::{Flags, Kind, Op, Type};

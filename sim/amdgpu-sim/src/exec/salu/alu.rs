@@ -1,7 +1,8 @@
 //! Scalar arithmetic, logic and compares.
 
-use super::{Ctx, Flow, Handler, Micro, Op, Scalar, Wave, Widths};
-use crate::exec::slot;
+use super::operand::{Scalar, Widths};
+use crate::exec::{Ctx, Flow, Handler, Micro, Wave, slot};
+use crate::isa::Op;
 
 /// SCC after a logical operation.
 trait NonZero {

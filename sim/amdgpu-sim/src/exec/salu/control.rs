@@ -1,10 +1,10 @@
 //! Branches, calls, EXEC save and restore, hardware registers, messages.
 
-use super::{Ctx, Flow, Handler, Inst, Lowering, Micro, Op, Wave, Wide};
-use crate::exec::lower::constant32;
+use crate::exec::constant::{Wide, constant32};
 use crate::exec::mem::{PRIVATE_BASE, SHARED_BASE};
-use crate::exec::{Mode, Trap, slot};
-use crate::isa::inst::Operand;
+use crate::exec::{Ctx, Flow, Handler, Lowering, Micro, Mode, Trap, Wave, slot};
+use crate::isa::Op;
+use crate::isa::inst::{Inst, Operand};
 
 /// Operations that save EXEC in the destination and combine it with the source (`s`); SCC: EXEC is not zero.
 macro_rules! saves {

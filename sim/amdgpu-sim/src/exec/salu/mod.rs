@@ -2,13 +2,14 @@
 
 mod alu;
 mod control;
+mod operand;
 
 pub(super) use control::mode_changes;
 
-use super::lower::Wide;
-use super::{Ctx, Flow, Handler, Lowering, Micro, Wave};
-use crate::isa::Op;
+use super::constant::Wide;
+use super::{Handler, Lowering, Micro};
 use crate::isa::inst::{Inst, Operand};
+use operand::Width;
 
 /// Lowers a scalar instruction: resolves its operands into `m` and returns the handler.
 pub(super) fn lower(inst: &Inst, l: &mut Lowering, m: &mut Micro) -> Option<Handler> {
@@ -48,49 +49,4 @@ fn operand(l: &mut Lowering, operand: Operand, width: Width) -> Option<u16> {
         Width::U64 => l.slot64(operand, Wide::Unsigned),
         Width::I64 => l.slot64(operand, Wide::Signed),
     }
-}
-
-/// The width of a scalar operand, and how a 64-bit one extends a literal.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Width {
-    W32,
-    U64,
-    I64,
-}
-
-/// The operands of a scalar ALU operation.
-struct Widths {
-    dst: Option<Width>,
-    src: &'static [Width],
-    reads_dst: bool,
-    unsigned: bool,
-}
-
-/// A type of scalar operand.
-trait Scalar: Copy {
-    const WIDTH: Width;
-    fn get(w: &Wave, slot: u16) -> Self;
-    fn set(self, w: &mut Wave, slot: u16);
-}
-
-macro_rules! scalar {
-    ($($type:ty, $width:ident, $get:ident, $set:ident, $bits:ty;)*) => { $(
-        impl Scalar for $type {
-            const WIDTH: Width = Width::$width;
-            #[inline(always)]
-            fn get(w: &Wave, slot: u16) -> Self {
-                w.$get(slot) as $type
-            }
-            #[inline(always)]
-            fn set(self, w: &mut Wave, slot: u16) {
-                w.$set(slot, self as $bits);
-            }
-        }
-    )* };
-}
-scalar! {
-    u32, W32, slot, set_slot, u32;
-    i32, W32, slot, set_slot, u32;
-    u64, U64, slot64, set_slot64, u64;
-    i64, I64, slot64, set_slot64, u64;
 }

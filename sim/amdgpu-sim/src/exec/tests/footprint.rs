@@ -230,7 +230,7 @@ pub(super) fn apart(inst: &Inst) -> Inst {
 /// Chooses small offsets, aligned for the widest access, so that only the registers determine the address; constants
 /// that registers may equal; branches that lead to the end; and matrix instructions without optional modifiers.
 fn near(mut inst: Inst, n: u32) -> Inst {
-    let branches = super::super::lower::branch_target(&inst, 0).is_some();
+    let branches = super::super::control_flow::branch_target(&inst, 0).is_some();
     let mods = &mut inst.mods;
     match inst.format {
         _ if branches => inst.src[0] = imm(0),

@@ -1,8 +1,8 @@
 //! The registers that must be cleared before a workgroup: those that may be read before they are written.
 
 use super::*;
-use crate::exec::liveness::{Clear, clear};
-use crate::exec::program::Layout;
+use crate::exec::layout::{Clear, Layout};
+use crate::exec::liveness::clear;
 
 const LAYOUT: Layout = Layout { vgprs: 64, agprs: 64, constants: 0 };
 

@@ -10,9 +10,10 @@
 //!
 //! The original instructions of a sum stay in the program after it, for jumps into them.
 
-use super::{LANES, Results, gather, target, write};
-use crate::exec::cpu;
+use super::lane_loop::{Results, pair, store, target};
+use super::lane_mask::{gather, write};
 use crate::exec::{Ctx, Flow, Handler, Lowering, Micro, Wave, slot};
+use crate::exec::{LANES, cpu};
 use crate::isa::Op;
 use crate::isa::inst::{Format, Inst, Mods, Operand, Special};
 
@@ -70,13 +71,13 @@ fn scale(fast: bool) -> Handler {
         let (mask, by) = (w.exec(), m.aux & 31);
         let (to, rows) = (usize::from(target(w, m, mask)), &mut w.rows);
         let mut results = Results::ZERO;
-        let (low, high) = super::pair::<u64>(rows, m.src[0]);
+        let (low, high) = pair::<u64>(rows, m.src[0]);
         for i in 0..LANES {
             results.low[i] = low[i] << by;
             results.high[i] = high[i] << by | low[i] >> (32 - by & 31);
         }
         results.write::<u64>(rows, to);
-        super::store::<u64, FAST>(w, m, ctx, mask)
+        store::<u64, FAST>(w, m, ctx, mask)
     }
     cpu::versions!(fast, [], [])
 }
@@ -168,7 +169,7 @@ pub(in crate::exec) fn fuse<'i>(
         (true, false, true) => sum::<true, false, false>,
         (true, true, true) => sum::<true, true, false>,
     };
-    let mut m = crate::exec::lower::plain(run(l.avx2), 0);
+    let mut m = crate::exec::program::plain(run(l.avx2), 0);
     m.src = [a.0, b, c.0, d];
     [m.dst, m.dst2] = to;
     m.aux = count as u32;

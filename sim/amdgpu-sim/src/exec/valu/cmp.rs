@@ -2,9 +2,12 @@
 //!
 //! Each relation is compiled once: negation and writing EXEC are flags of the micro-operation.
 
+use super::entry::{Entry, Mask, Place};
 use super::half::F16;
-use super::{Entry, Handler, LANES, Lane, Mask, Place, gather, loops, prepared};
-use crate::exec::Micro;
+use super::lane::Lane;
+use super::lane_loop::{loops, prepared};
+use super::lane_mask::gather;
+use crate::exec::{Handler, LANES, Micro};
 use crate::isa::Op;
 use crate::isa::inst::Inst;
 

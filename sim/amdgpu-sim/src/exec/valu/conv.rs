@@ -1,7 +1,7 @@
 //! Conversions.
 
 use super::half::F16;
-use super::operations;
+use super::lane_loop::operations;
 
 #[inline(always)]
 fn quiet(x: f32) -> f32 {

@@ -1,6 +1,6 @@
 //! Faces and coordinates of cube maps.
 
-use super::operations;
+use super::lane_loop::operations;
 
 /// The axis with the largest magnitude; ties prefer z, then y, then x.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -3,7 +3,11 @@
 //! A compiler divides by `div_scale` of both operands, Newton's iteration on a reciprocal, `div_fmas` and `div_fixup`.
 //! The scaling keeps every intermediate value normal. If only one operand is scaled, VCC makes `div_fmas` undo that.
 
-use super::{Entry, LANES, Lane, Mask, Place, Results, gather, loops, pair, prepared, spread, store, target};
+use super::entry::{Entry, Mask, Place};
+use super::lane::Lane;
+use super::lane_loop::{Results, loops, operations, pair, prepared, store, target};
+use super::lane_mask::{gather, spread};
+use crate::exec::LANES;
 use crate::isa::Op;
 
 /// The scaling in a float format.
@@ -209,7 +213,7 @@ fn fixup64(quotient: f64, denominator: f64, numerator: f64) -> f64 {
     if numerator.is_nan() { quiet(numerator) } else { value }
 }
 
-super::operations! { fixups;
+operations! { fixups;
     v_div_fixup_f32(a: f32, b: f32, c: f32) -> f32 = fixup32(a, b, c);
     v_div_fixup_f64(a: f64, b: f64, c: f64) -> f64 = fixup64(a, b, c);
 }

@@ -1,7 +1,8 @@
 //! Half precision: computed in single or double, rounded once.
 
+use super::entry::Entry;
 use super::half::F16;
-use super::operations;
+use super::lane_loop::operations;
 
 /// `f` in single precision, rounded: for sums, products, quotients and roots the same as rounding the exact result.
 #[inline(always)]
@@ -156,6 +157,6 @@ operations! { plain;
 }
 
 /// Minimum and maximum, with or without IEEE mode.
-pub(super) fn minmax(op: crate::isa::Op, fast: bool, ieee: bool) -> Option<super::Entry> {
+pub(super) fn minmax(op: crate::isa::Op, fast: bool, ieee: bool) -> Option<Entry> {
     if ieee { quieting(op, fast) } else { plain(op, fast) }
 }

@@ -1,6 +1,7 @@
 //! Single precision.
 
-use super::operations;
+use super::entry::Entry;
+use super::lane_loop::operations;
 
 /// Flushes a denormal to zero of the same sign.
 #[inline(always)]
@@ -152,6 +153,6 @@ operations! { plain;
 }
 
 /// Minimum and maximum, with or without IEEE mode.
-pub(super) fn minmax(op: crate::isa::Op, fast: bool, ieee: bool) -> Option<super::Entry> {
+pub(super) fn minmax(op: crate::isa::Op, fast: bool, ieee: bool) -> Option<Entry> {
     if ieee { quieting(op, fast) } else { plain(op, fast) }
 }

@@ -1,6 +1,7 @@
 //! Double precision.
 
-use super::operations;
+use super::entry::Entry;
+use super::lane_loop::operations;
 
 #[inline(always)]
 fn fract(x: f64) -> f64 {
@@ -123,6 +124,6 @@ operations! { plain;
 }
 
 /// Minimum and maximum, with or without IEEE mode.
-pub(super) fn minmax(op: crate::isa::Op, fast: bool, ieee: bool) -> Option<super::Entry> {
+pub(super) fn minmax(op: crate::isa::Op, fast: bool, ieee: bool) -> Option<Entry> {
     if ieee { quieting(op, fast) } else { plain(op, fast) }
 }

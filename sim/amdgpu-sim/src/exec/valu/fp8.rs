@@ -2,10 +2,13 @@
 //!
 //! Neither has infinities or a negative zero: the code of the latter is the only NaN.
 
-use super::packed::Pair32;
-use super::{Entry, Handler, LANES, Mask, Place, operations, prepare, write};
-use crate::exec::valu::operand::Kind;
-use crate::exec::{Ctx, Flow, Micro, Wave};
+use super::entry::{Entry, Mask, Place};
+use super::lane_loop::operations;
+use super::lane_mask::write;
+use super::operand::prepare;
+use super::pair::Pair32;
+use super::preparation::Kind;
+use crate::exec::{Ctx, Flow, Handler, LANES, Micro, Wave};
 use crate::isa::Op;
 use crate::isa::inst::Inst;
 

@@ -1,6 +1,6 @@
 //! Integer operations.
 
-use super::operations;
+use super::lane_loop::operations;
 
 #[inline(always)]
 fn sext24(x: i32) -> i64 {

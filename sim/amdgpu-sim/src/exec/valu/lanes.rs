@@ -1,7 +1,8 @@
 //! Operations between lanes and scalars, and moves of whole registers.
 
-use super::{Entry, Handler, LANES, Mask, Place, write};
-use crate::exec::{Ctx, Flow, Lowering, Micro, Wave};
+use super::entry::{Entry, Mask, Place};
+use super::lane_mask::write;
+use crate::exec::{Ctx, Flow, Handler, LANES, Lowering, Micro, Wave};
 use crate::isa::Op;
 use crate::isa::inst::{Inst, Operand};
 

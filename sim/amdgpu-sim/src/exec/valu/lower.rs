@@ -1,8 +1,10 @@
 //! Lowers decoded vector instructions to micro-operations.
 
-use super::operand::{From, Kind, Result, Source};
-use super::{Entry, Mask, Place, Prepare, address, cmp, entry, fp8, int, lanes, packed, round, sad, special};
-use crate::exec::lower::{Wide, constant16, constant32, constant64};
+use super::entry::{Entry, Mask, Place};
+use super::preparation::{From, Kind, Prepare, Result, Source};
+use super::table::entry;
+use super::{address, cmp, fp8, int, lanes, packed, round, sad, special};
+use crate::exec::constant::{Wide, constant16, constant32, constant64};
 use crate::exec::{Handler, Lowering, Micro, slot};
 use crate::isa::Op;
 use crate::isa::inst::{Format, Inst, Operand, SdwaSel, Special};

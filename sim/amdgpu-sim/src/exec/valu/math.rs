@@ -6,7 +6,7 @@
 
 use super::f32::flushed;
 use super::half::F16;
-use super::operations;
+use super::lane_loop::operations;
 
 /// `2^n` for -1022 to 1023.
 #[inline(always)]

@@ -1,8 +1,9 @@
 //! Fused multiply-add of operands that are each single or half (`v_fma_mix*`).
 
 use super::half::F16;
-use super::operand::Kind;
-use super::{Lane, Lanes, operations};
+use super::lane::{Lane, Lanes};
+use super::lane_loop::operations;
+use super::preparation::Kind;
 
 /// A single that may have been read from a half.
 #[derive(Clone, Copy)]

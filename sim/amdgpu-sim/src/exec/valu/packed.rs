@@ -1,68 +1,13 @@
 //! Packed math, with two values per operand; and dot products.
 
+use super::entry::{Entry, Mask, Place};
 use super::f16;
 use super::half::F16;
-use super::operand::Kind;
-use super::{Entry, Lanes, Mask, Place, Results, loops, operations, pair, prepared, store, target};
+use super::lane::Lanes;
+use super::lane_loop::{Results, loops, operations, pair, prepared, store, target};
+use super::pair::{Pair16, Pair32, PairF16};
+use super::preparation::Kind;
 use crate::isa::Op;
-
-/// Two 16-bit integers.
-#[derive(Clone, Copy)]
-pub(super) struct Pair16(pub(super) u32);
-
-/// Two halves.
-#[derive(Clone, Copy)]
-pub(super) struct PairF16(pub(super) u32);
-
-/// Two 32-bit values in two registers.
-#[derive(Clone, Copy)]
-pub(super) struct Pair32(pub(super) u64);
-
-impl Pair16 {
-    #[inline(always)]
-    fn low(self) -> u16 {
-        self.0 as u16
-    }
-
-    #[inline(always)]
-    fn high(self) -> u16 {
-        (self.0 >> 16) as u16
-    }
-
-    /// `f` of both values.
-    #[inline(always)]
-    fn both(self, b: Pair16, f: impl Fn(u16, u16) -> u16) -> Pair16 {
-        Pair16(u32::from(f(self.low(), b.low())) | u32::from(f(self.high(), b.high())) << 16)
-    }
-
-    #[inline(always)]
-    fn all(self, b: Pair16, c: Pair16, f: impl Fn(u16, u16, u16) -> u16) -> Pair16 {
-        Pair16(u32::from(f(self.low(), b.low(), c.low())) | u32::from(f(self.high(), b.high(), c.high())) << 16)
-    }
-}
-
-impl PairF16 {
-    #[inline(always)]
-    fn low(self) -> F16 {
-        F16(self.0 as u16)
-    }
-
-    #[inline(always)]
-    fn high(self) -> F16 {
-        F16((self.0 >> 16) as u16)
-    }
-
-    #[inline(always)]
-    fn both(self, b: PairF16, f: impl Fn(F16, F16) -> F16) -> PairF16 {
-        PairF16(u32::from(f(self.low(), b.low()).0) | u32::from(f(self.high(), b.high()).0) << 16)
-    }
-
-    #[inline(always)]
-    fn all(self, b: PairF16, c: PairF16, f: impl Fn(F16, F16, F16) -> F16) -> PairF16 {
-        let (low, high) = (f(self.low(), b.low(), c.low()), f(self.high(), b.high(), c.high()));
-        PairF16(u32::from(low.0) | u32::from(high.0) << 16)
-    }
-}
 
 #[inline(always)]
 fn signed(f: impl Fn(i16, i16) -> i16) -> impl Fn(u16, u16) -> u16 {
@@ -247,6 +192,6 @@ operations! { plain;
 }
 
 /// Minimum and maximum, with or without IEEE mode.
-pub(super) fn minmax(op: crate::isa::Op, fast: bool, ieee: bool) -> Option<super::Entry> {
+pub(super) fn minmax(op: crate::isa::Op, fast: bool, ieee: bool) -> Option<Entry> {
     if ieee { quieting(op, fast) } else { plain(op, fast) }
 }

@@ -4,10 +4,15 @@
 //! Only code that can leave the default mode (to nearest even) is lowered to this. While the mode is the default one,
 //! the vectorised handler runs even there: see [`Choice`].
 
+use super::directed::{Directed, Formula};
+use super::entry::Entry;
 use super::half::F16;
-use super::operand::Kind;
-use super::{Ctx, Entry, Flow, Handler, LANES, Micro, Wave, entry, prepare, store_result};
-use crate::exec::{Lowering, Mode};
+use super::lane_loop::store_result;
+use super::operand::prepare;
+use super::preparation::Kind;
+use super::table::entry;
+use crate::exec::program::Choice;
+use crate::exec::{Ctx, Flow, LANES, Lowering, Micro, Mode, Wave};
 use crate::isa::Op;
 
 /// The format that a result is rounded to.
@@ -214,30 +219,6 @@ fn special(x: f64, target: Target) -> u64 {
     }
 }
 
-/// The formula of a lane's result.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Formula {
-    Add,
-    Sub,
-    SubReversed,
-    Mul,
-    MulLegacy,
-    Fma,
-    /// The product is rounded too; in single precision, denormals are flushed in every step.
-    Mad,
-    MadLegacy,
-    Ldexp,
-    /// A conversion of a float.
-    Convert,
-    FromSigned,
-    FromUnsigned,
-    /// `fma` with the scaling of a division undone if VCC is set.
-    Fmas,
-    Dot2,
-    /// Rounded to single first, then to half.
-    MixHalf,
-}
-
 /// The formula of an operation whose result depends on the rounding mode, and the kind of its result.
 fn formula(op: Op) -> Option<(Formula, Kind)> {
     use Formula::*;
@@ -281,24 +262,6 @@ fn formula(op: Op) -> Option<(Formula, Kind)> {
         Op::v_pk_fma_f32 => (Fma, PF32),
         _ => return None,
     })
-}
-
-/// A handler that depends on the MODE when the instruction is reached.
-#[derive(Clone, Copy, Debug)]
-pub(in crate::exec) enum Choice {
-    /// The handler for rounding to nearest, and the operation for other modes.
-    Rounding { nearest: Handler, directed: Directed },
-    /// The handlers with and without IEEE mode.
-    Ieee { on: Handler, off: Handler },
-}
-
-/// An operation in a rounding mode.
-#[derive(Clone, Copy, Debug)]
-pub(in crate::exec) struct Directed {
-    formula: Formula,
-    kind: Kind,
-    /// Kinds of the sources, which determine how they are read.
-    sources: [Kind; 3],
 }
 
 /// Returns `found`, or an entry that chooses a handler by MODE if the code can change the relevant bits.

@@ -1,8 +1,11 @@
 //! Sums of absolute differences of bytes, at four positions in a sequence of eight.
 
-use super::{Entry, LANES, Mask, Place, operations, prepare, write};
-use crate::exec::valu::operand::Kind;
-use crate::exec::{Ctx, Flow, Micro, Wave};
+use super::entry::{Entry, Mask, Place};
+use super::lane_loop::operations;
+use super::lane_mask::write;
+use super::operand::prepare;
+use super::preparation::Kind;
+use crate::exec::{Ctx, Flow, LANES, Micro, Wave};
 use crate::isa::Op;
 
 /// The sum of the absolute differences of four bytes; `MASKED` ignores reference bytes that are zero.

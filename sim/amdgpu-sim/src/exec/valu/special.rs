@@ -1,10 +1,11 @@
 //! Operations with a lane mask in addition to their operands: selection, carries, counting lanes.
 
-use super::{
-    Entry, Handler, Kind, LANES, Lane, Lanes, Mask, Place, Results, Row, gather, loops, pair, prepared, spread, store,
-    target, write,
-};
-use crate::exec::{Lowering, Micro};
+use super::entry::{Entry, Mask, Place};
+use super::lane::{Lane, Lanes};
+use super::lane_loop::{Results, loops, pair, prepared, store, target};
+use super::lane_mask::{gather, spread, write};
+use super::preparation::Kind;
+use crate::exec::{Handler, LANES, Lowering, Micro, Row};
 use crate::isa::Op;
 use crate::isa::inst::{Format, Inst};
 

@@ -1,7 +1,7 @@
 //! The pieces of 2/pi that the argument reduction of double-precision sine and cosine needs.
 
 use super::f64::ldexp;
-use super::operations;
+use super::lane_loop::operations;
 
 /// The first 1280 bits of 2/pi after the binary point.
 const TWO_OVER_PI: [u64; 20] = [

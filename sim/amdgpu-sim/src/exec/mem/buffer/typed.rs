@@ -1,9 +1,11 @@
 //! Typed loads and stores: the element's format is in the descriptor (MUBUF) or in the instruction (MTBUF).
 
-use super::{Action, TFE, reach, residency};
+use super::reach::{Action, TFE, reach, residency};
+use crate::exec::lanes::lanes;
+use crate::exec::mem::fault::Checked;
 use crate::exec::mem::format::Format;
+use crate::exec::mem::outcome::done;
 use crate::exec::mem::space::{Addresses, Space, load_element, store_element};
-use crate::exec::mem::{Checked, done, lanes};
 use crate::exec::{Ctx, Flow, LANES, Micro, Trap, Wave};
 use crate::fault::Access;
 use crate::isa::{Flags, Op, Type};

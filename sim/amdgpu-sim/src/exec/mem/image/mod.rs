@@ -10,10 +10,13 @@ mod sampler;
 use std::sync::OnceLock;
 
 use super::atomic::{self, Operation, Rows};
+use super::env::Env;
+use super::fault::Checked;
 use super::format::Format as Texels;
+use super::outcome::done;
 use super::space::{Addresses, Space, load_element, store_element};
 use super::transfer::NOWHERE;
-use super::{Checked, Env, done, lanes};
+use crate::exec::lanes::lanes;
 use crate::exec::valu::half_bits;
 use crate::exec::{Ctx, Flow, Handler, LANES, Lowering, Micro, Trap, Wave};
 use crate::fault::Access;
@@ -88,7 +91,7 @@ pub(super) fn lower(inst: &Inst, l: &mut Lowering, m: &mut Micro) -> Option<Hand
 /// Why an access to an image was not performed.
 enum Failure {
     Unsupported(&'static str),
-    Memory(Box<super::AccessFault>),
+    Memory(Box<super::fault::AccessFault>),
 }
 
 impl From<&'static str> for Failure {
@@ -97,8 +100,8 @@ impl From<&'static str> for Failure {
     }
 }
 
-impl From<Box<super::AccessFault>> for Failure {
-    fn from(fault: Box<super::AccessFault>) -> Self {
+impl From<Box<super::fault::AccessFault>> for Failure {
+    fn from(fault: Box<super::fault::AccessFault>) -> Self {
         Self::Memory(fault)
     }
 }
