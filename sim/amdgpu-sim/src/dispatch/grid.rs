@@ -12,8 +12,8 @@ pub struct Dispatch {
     pub workgroup: [u32; 3],
     /// Dynamic LDS in bytes, in addition to the kernel's static LDS.
     pub dynamic_lds: u32,
-    /// Address of the kernarg segment, hidden arguments included ([`Kernel::build_kernarg`](crate::Kernel::build_kernarg)); [`Gpu::launch`](crate::Gpu::launch) makes its
-    /// own.
+    /// Address of the kernarg segment, hidden arguments included
+    /// ([`Kernel::build_kernarg`](crate::Kernel::build_kernarg)); [`Gpu::launch`](crate::Gpu::launch) makes its own.
     pub kernarg: u64,
 }
 

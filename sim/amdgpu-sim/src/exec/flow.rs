@@ -6,11 +6,11 @@
 pub(crate) enum Flow {
     /// With the next instruction.
     Next,
-    /// After the [`Micro::aux`] instructions that this one replaces.
+    /// After the [`Micro::aux`](super::Micro::aux) instructions that this one replaces.
     Skip,
-    /// At [`Wave::pc`].
+    /// At [`Wave::pc`](super::Wave::pc).
     Jump,
-    /// At [`Wave::pc`] of another program: that of [`Ctx`] has changed.
+    /// At [`Wave::pc`](super::Wave::pc) of another program: that of [`Ctx`](super::Ctx) has changed.
     Elsewhere,
     /// After every wave of the workgroup has reached the barrier.
     Barrier,
@@ -18,6 +18,6 @@ pub(crate) enum Flow {
     Yield,
     /// Not at all: the wave has ended.
     End,
-    /// Not at all: [`Wave::trap`] holds the reason.
+    /// Not at all: [`Wave::trap`](super::Wave::trap) holds the reason.
     Trap,
 }

@@ -73,7 +73,7 @@ pub(super) enum Choice {
     Ieee { on: Handler, off: Handler },
 }
 
-/// An operation on registers to which the index is added.
+/// An operation on [registers to which the index is added](super::indexed).
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Indexed {
     pub(super) micro: Micro,
@@ -111,7 +111,7 @@ pub(super) struct Common {
     pub(super) skips: bool,
 }
 
-/// The parts of a kernel's code that exist so far.
+/// The [parts](super::parts) of a kernel's code that exist so far.
 #[derive(Debug)]
 pub(super) struct Parts {
     pub(super) text: Vec<u32>,

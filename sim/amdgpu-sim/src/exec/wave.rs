@@ -117,7 +117,8 @@ pub(crate) struct Wave {
     pub(super) lying: Lying,
     /// [`Layout::result`](super::layout::Layout::result).
     pub(super) result: u16,
-    /// Index into [`Program::micros`](super::Program::micros) of the next instruction (of the one that trapped, after a trap).
+    /// Index into [`Program::micros`](super::Program::micros) of the next instruction (of the one that trapped, after a
+    /// trap).
     pub(crate) pc: u32,
     /// The [part](super::parts) of the code that the wave is in.
     pub(super) part: u32,

@@ -16,6 +16,7 @@ pub(super) enum Kind {
 }
 
 impl Kind {
+    #[inline]
     pub(super) fn of(touch: &Touch, arch: Arch, polls: bool) -> Self {
         // For LDS the coherence bits have no meaning: they occur where the compiler did not know the kind of memory.
         match (touch.kind, if touch.space == Space::Lds { polls } else { touch.coherent }) {
@@ -48,6 +49,7 @@ impl Kind {
 }
 
 /// Returns whether two unordered accesses are a race.
+#[inline]
 pub(super) fn conflict(arch: Arch, space: Space, a: Kind, b: Kind) -> bool {
     if a.reads_only() && b.reads_only() || a.is_atomic() && b.is_atomic() {
         return false;

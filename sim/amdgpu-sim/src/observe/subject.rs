@@ -28,7 +28,8 @@ impl Subject<'_> {
         self.dispatch.workgroup.iter().product::<u32>().div_ceil(LANES as u32)
     }
 
-    /// The part of the program that contains the micro-operation at a [position](super::plan::Plan), and its index in it.
+    /// The part of the program that contains the micro-operation at a [position](super::plan::Plan), and its index in
+    /// it.
     fn locate(&self, position: u32) -> (&Program, u32) {
         let mut pc = position;
         for part in self.program.with_parts() {

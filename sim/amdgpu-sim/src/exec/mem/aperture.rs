@@ -1,4 +1,4 @@
-//! Apertures: the parts of the flat address space that are LDS and scratch, and addresses that stand for missing services.
+//! The apertures of LDS and scratch in the flat address space, and the addresses of services that do not exist.
 
 /// The start of LDS in the flat address space, which spans 4 GiB. `amd_queue_t` holds the high half.
 pub const SHARED_BASE: u64 = 1 << 48;

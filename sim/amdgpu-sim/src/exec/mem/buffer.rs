@@ -20,10 +20,7 @@ use crate::exec::{Ctx, Flow, Handler, Lowering, Micro, Trap, Wave};
 use crate::isa::inst::{Format, Inst, Operand};
 use crate::isa::{Flags, Op};
 use crate::memory::bulk;
-use reach::{Action, IDXEN, OFFEN, TFE, reach, residency, scratch_row};
-
-/// `aux`: bits 4:0 the shape, then flags, bits 31:16 the offset.
-const RETURNS: u32 = 1 << 5;
+use reach::{Action, IDXEN, OFFEN, RETURNS, TFE, reach, residency, scratch_row};
 
 pub(super) fn lower(inst: &Inst, l: &mut Lowering, m: &mut Micro) -> Option<Handler> {
     let info = inst.op.info();

@@ -20,7 +20,8 @@ pub(super) fn offsets(m: &Micro) -> (u32, u32) {
     (4 * (m.aux & 0xffff), 4 * (m.aux >> 16))
 }
 
-/// Checks `bytes` bytes at `base + offset` for all enabled lanes. Afterwards [`get`](super::lds::get) and [`put`](super::lds::put) may be used on them.
+/// Checks `bytes` bytes at `base + offset` for all enabled lanes. Afterwards [`get`](super::lds::get) and
+/// [`put`](super::lds::put) may be used on them.
 ///
 /// The sum has 32 bits and wraps: compilers fold an offset into an access whose base may be below zero.
 #[inline(always)]

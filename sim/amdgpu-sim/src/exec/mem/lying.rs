@@ -1,7 +1,8 @@
 //! The layout of the lanes' LDS addresses: kernels read rows and columns of tiles.
 //!
 //! Analysing it takes as long as reading a row. Tiles are read by several consecutive instructions that differ only in
-//! their offsets, so the result for the first is reused for the others: [`share`](super::share) marks them when the code is lowered.
+//! their offsets, so the result for the first is reused for the others: [`share`](super::share) marks them when the
+//! code is lowered.
 
 use super::lds::get;
 use crate::exec::lanes::LANES;

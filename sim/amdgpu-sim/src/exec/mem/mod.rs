@@ -1,7 +1,8 @@
 //! Memory instructions: scalar, global, flat, scratch, buffer, image and LDS.
 //!
-//! A handler computes the lanes' addresses, has all of them checked by the target [`Space`](space::Space), and only then moves data.
-//! So an instruction that faults has not written anything in any lane, and the moves need no further check.
+//! A handler computes the lanes' addresses, has all of them checked by the target [`Space`](space::Space), and only
+//! then moves data. So an instruction that faults has not written anything in any lane, and the moves need no further
+//! check.
 
 mod aperture;
 mod atomic;

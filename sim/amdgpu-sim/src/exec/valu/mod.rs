@@ -1,9 +1,9 @@
 //! Vector instructions: formats VOP1, VOP2, VOP3, VOP3P, VOPC, with SDWA and DPP.
 //!
-//! An operation is a function of one lane's operands (the tables of this module's children). The loops of [`lane_loop`] run it over
-//! 64 lanes, in a form that the compiler vectorises, once for the CPU's baseline and once for AVX2 and FMA. Operands
-//! other than plain vector registers or constants are converted to that form first (`operand::prepare`); results that
-//! need more than a masked write are processed in `operand::finish`.
+//! An operation is a function of one lane's operands (the tables of this module's children). The loops of [`lane_loop`]
+//! run it over 64 lanes, in a form that the compiler vectorises, once for the CPU's baseline and once for AVX2 and FMA.
+//! Operands other than plain vector registers or constants are converted to that form first (`operand::prepare`);
+//! results that need more than a masked write are processed in `operand::finish`.
 
 mod address;
 mod cmp;

@@ -9,10 +9,10 @@ use crate::exec::{Ctx, LANES, Micro, Wave};
 use crate::fault::{Access, Denied, Space as SpaceName};
 use crate::memory::bulk;
 
+/// `aux`: bits 4:0 the shape, then flags, bits 31:16 the offset.
+pub(super) const RETURNS: u32 = 1 << 5;
 pub(super) const OFFEN: u32 = 1 << 6;
-
 pub(super) const IDXEN: u32 = 1 << 7;
-
 /// The register after the data is set to zero: no page was missing.
 pub(super) const TFE: u32 = 1 << 8;
 
@@ -28,6 +28,7 @@ struct Descriptor {
 }
 
 impl Descriptor {
+    #[inline]
     fn read(w: &Wave, slot: u16) -> Self {
         let words: [u32; 4] = std::array::from_fn(|i| w.slot(slot + i as u16));
         let add_lane = words[3] >> 23 & 1 != 0;
