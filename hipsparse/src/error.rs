@@ -27,7 +27,8 @@ pub enum Error {
     Call(CallError),
     /// The index arrays of a sparse matrix or vector are invalid.
     Structure(Defect),
-    /// A diagonal entry is zero or missing, so its row cannot be divided by it.
+    /// A diagonal entry is zero or missing, so its row cannot be divided by it. In an incomplete factorization, also: a
+    /// pivot of IC(0) is not positive, or a row of the factors has a NaN or an infinity.
     ZeroPivot {
         /// The routine.
         routine: &'static str,
@@ -51,6 +52,18 @@ impl fmt::Display for Error {
         match self {
             Self::Call(error) => error.fmt(f),
             Self::Structure(defect) => write!(f, "the index arrays of a sparse operand: {defect}"),
+            Self::ZeroPivot { routine, row } if routine.starts_with("IC(0)") => {
+                write!(
+                    f,
+                    "{routine}: the pivot of row {row} is not a positive number, or is not stored: the matrix is not positive definite, or its factor with this pattern does not exist"
+                )
+            }
+            Self::ZeroPivot { routine, row } if routine.starts_with("ILU(0)") => {
+                write!(
+                    f,
+                    "{routine}: the pivot of row {row} is zero or is not stored, or the row has a NaN or an infinity"
+                )
+            }
             Self::ZeroPivot { routine, row } => {
                 write!(f, "{routine}: the diagonal of row {row} is zero, or is not stored")
             }

@@ -7,14 +7,15 @@ use hip::interop::Tracked;
 use hip::{DeviceBuffer, DeviceSliceMut, IntoSlice};
 use hip_linalg::Operands;
 
-use crate::call::{self, Owned, mat_descr, matrix_mut, sorted};
+use crate::call::{self, Arrays, Owned, mat_descr, matrix_mut, sorted};
 use crate::checks::{int, invalid};
 use crate::format::{Bsr, Csr, Format};
 use crate::into::IntoSpMatMut;
 use crate::matrix::{SpMatMut, SpMatRef, SpTriangle};
+use crate::numbers::{Blocks, Pivots};
 use crate::raw::{self, Ptr, Returned};
 use crate::solve::{Legacy, POLICY, pivot, square};
-use crate::{Result, Sparse, Value};
+use crate::{Error, Result, Sparse, Value};
 
 /// Kinds of factorizations.
 pub mod kind {
@@ -36,6 +37,9 @@ mod sealed {
 pub trait Factorization<F: Format>: sealed::Sealed + Send + Sync + 'static {
     #[doc(hidden)]
     const NAME: &'static str;
+    /// Whether the pivots must be positive.
+    #[doc(hidden)]
+    const POSITIVE: bool;
     #[doc(hidden)]
     fn block(format: &F) -> Result<(usize, u32)>;
     #[doc(hidden)]
@@ -53,10 +57,11 @@ pub trait Factorization<F: Format>: sealed::Sealed + Send + Sync + 'static {
 }
 
 macro_rules! factorizations {
-    ($($kind:ident, $format:ident, $name:literal, $create:ident, $destroy:ident, $pivot:ident,
+    ($($kind:ident, $format:ident, $name:literal, $positive:literal, $create:ident, $destroy:ident, $pivot:ident,
         $size:ident, $analysis:ident, $factor:ident, [$($front:ident)*], [$($behind:ident)*];)*) => {$(
         impl Factorization<$format> for kind::$kind {
             const NAME: &'static str = $name;
+            const POSITIVE: bool = $positive;
 
             fn block(format: &$format) -> Result<(usize, u32)> {
                 factorizations!(@block $format format)
@@ -116,13 +121,13 @@ macro_rules! factorizations {
 }
 
 factorizations! {
-    Ilu, Csr, "ILU(0)", hipsparseCreateCsrilu02Info, hipsparseDestroyCsrilu02Info, hipsparseXcsrilu02_zeroPivot,
+    Ilu, Csr, "ILU(0)", false, hipsparseCreateCsrilu02Info, hipsparseDestroyCsrilu02Info, hipsparseXcsrilu02_zeroPivot,
         csrilu02_bufferSizeExt, csrilu02_analysis, csrilu02, [], [];
-    Ic, Csr, "IC(0)", hipsparseCreateCsric02Info, hipsparseDestroyCsric02Info, hipsparseXcsric02_zeroPivot,
+    Ic, Csr, "IC(0)", true, hipsparseCreateCsric02Info, hipsparseDestroyCsric02Info, hipsparseXcsric02_zeroPivot,
         csric02_bufferSizeExt, csric02_analysis, csric02, [], [];
-    Ilu, Bsr, "ILU(0) of blocks", hipsparseCreateBsrilu02Info, hipsparseDestroyBsrilu02Info, hipsparseXbsrilu02_zeroPivot,
+    Ilu, Bsr, "ILU(0) of blocks", false, hipsparseCreateBsrilu02Info, hipsparseDestroyBsrilu02Info, hipsparseXbsrilu02_zeroPivot,
         bsrilu02_bufferSize, bsrilu02_analysis, bsrilu02, [direction], [block];
-    Ic, Bsr, "IC(0) of blocks", hipsparseCreateBsric02Info, hipsparseDestroyBsric02Info, hipsparseXbsric02_zeroPivot,
+    Ic, Bsr, "IC(0) of blocks", true, hipsparseCreateBsric02Info, hipsparseDestroyBsric02Info, hipsparseXbsric02_zeroPivot,
         bsric02_bufferSize, bsric02_analysis, bsric02, [direction], [block];
 }
 
@@ -133,6 +138,7 @@ struct State<'a, K: Factorization<F>, F: Format, T> {
     raw: Legacy,
     owned: Option<(Owned, Owned, Tracked)>,
     work: DeviceBuffer<u8>,
+    pivots: Pivots<T>,
     kind: PhantomData<fn() -> K>,
 }
 
@@ -149,19 +155,35 @@ impl<K: Factorization<F>, F: Format, T: Value> State<'_, K, F, T> {
         let Some((_, _, tracked)) = &self.owned else { return Ok(()) };
         let mut operands = Operands::on(self.sparse.stream());
         let pattern = self.matrix.pattern;
-        call::pattern(&mut operands, &pattern)?;
-        operands.slice_mut("A", self.matrix.values.slice_mut(..)?)?;
+        // SAFETY: the operands are dropped by the time the call returns.
+        let to = unsafe { self.pivots.named(&mut operands, self.sparse, self.matrix.values.as_slice())? };
+        let (first, second) = call::pattern(&mut operands, &pattern)?;
+        let values = operands.slice_mut("A", self.matrix.values.slice_mut(..)?)?;
         operands.uses().tracked(tracked);
         let work = operands.slice_mut("the workspace", self.work.as_slice_mut())?;
         operands.form()?;
-        let raw = &self.raw;
-        // SAFETY: the matrix and the workspace of the analysis.
+        let (raw, pivots, stream) = (&self.raw, &self.pivots, self.sparse.stream().as_raw());
+        let (arrays, of) = (Arrays { first, second, values }, (pattern.rows, pattern.base));
+        // SAFETY: the matrix and the workspace of the analysis, and the memory of `pivots`.
         unsafe {
-            self.sparse
-                .handle
-                .call(operands, &[], |handle, []| K::factorise::<T>(handle, raw, work).ok(|| call::asked(&pattern)))?;
+            self.sparse.handle.call(operands, &[], |handle, []| {
+                let factorise = || K::factorise::<T>(handle, raw, work).ok(|| call::asked(&pattern));
+                pivots.around(stream, arrays, of, to, factorise)
+            })?;
         }
         Ok(())
+    }
+
+    /// Returns an error for the first row that the library or this crate has found.
+    fn check(&self) -> Result<()> {
+        let ours = self.pivots.find(&self.matrix.view())?;
+        match (self.pivot(), ours) {
+            (Err(Error::ZeroPivot { routine, row }), Some(other)) => {
+                Err(Error::ZeroPivot { routine, row: row.min(other) })
+            }
+            (Ok(()), Some(row)) => Err(Error::ZeroPivot { routine: K::NAME, row }),
+            (found, _) => found,
+        }
     }
 
     fn pivot(&self) -> Result<()> {
@@ -275,11 +297,13 @@ impl<K: Factorization<F>, F: Format, T: Value> Factors<'_, K, F, T> {
     /// Waits for the factorization.
     ///
     /// # Errors
-    /// [`Error::ZeroPivot`](crate::Error::ZeroPivot) for the first row whose pivot is zero or, for IC(0), not positive.
+    /// [`Error::ZeroPivot`] for the first row whose pivot is zero, for the first row of the factors with a NaN or an
+    /// infinity and, for IC(0), for the first row whose pivot is not positive: A is not positive definite, or its factor
+    /// with this pattern does not exist.
     #[doc(alias("hipsparseXcsrilu02_zeroPivot", "hipsparseXcsric02_zeroPivot", "hipsparseXbsrilu02_zeroPivot"))]
     #[doc(alias("hipsparseXbsric02_zeroPivot", "cusparseXcsrilu02_zeroPivot", "cusparseXcsric02_zeroPivot"))]
     pub fn wait(&self) -> Result<()> {
-        self.state.pivot()
+        self.state.check()
     }
 
     /// Returns both factors, in the matrix's positions.
@@ -361,7 +385,7 @@ impl Sparse {
     /// The entries must be sorted. The call waits.
     ///
     /// # Errors
-    /// As [`ilu0`](Self::ilu0).
+    /// As [`ilu0`](Self::ilu0). [`Factors::wait`] returns the error for a matrix that is not positive definite.
     #[doc(alias("hipsparseDcsric02_analysis", "hipsparseDbsric02_analysis", "cusparseDcsric02_analysis"))]
     pub fn ic0<'a, F: Format, T: Value>(
         &'a self,
@@ -414,7 +438,9 @@ impl Sparse {
             self.handle.call_blocking(operands, |handle| K::analyse::<T>(handle, &raw, place).ok(asked))?;
         }
         let owned = Some((info, descr, Tracked::new()));
-        let state = State { sparse: self, matrix: a, raw, owned, work, kind: PhantomData };
+        let (blocks, stored) = (Blocks::new(block, direction), a.values.len());
+        let pivots = Pivots::new(&self.stream().device(), pattern.rows, blocks, K::POSITIVE, stored)?;
+        let state = State { sparse: self, matrix: a, raw, owned, work, pivots, kind: PhantomData };
         state.pivot()?;
         Ok(Analyzed { state, boost: None })
     }

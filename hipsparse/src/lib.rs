@@ -55,6 +55,10 @@
 //!   for its thread to do something after such a call deadlocks.
 //! - **Structure.** Unsorted and duplicate entries are found when a matrix is made. Calls that need sorted entries
 //!   reject such a matrix: [`Sparse::sort`] sorts.
+//! - **Duplicates.** Entries at the same position add up: in products, in conversions to dense matrices and arrays, and
+//!   in conversions between formats, which keep all of them. A call that cannot add them rejects them: the calls that
+//!   need sorted entries, [`Sparse::sddmm`], and those that write a dense vector at a sparse vector's indices.
+//!   [`Sparse::prune`] and [`Sparse::compress`] compare each entry alone.
 //! - **Overlap.** An operand that a call writes must not overlap the others.
 //! - **Graphs.** Calls of plans with scalars in device memory can be captured. A graph relies on the indices that were
 //!   checked: an array that a graph writes to is not accepted as indices, and while a graph exists that was captured
@@ -93,6 +97,7 @@ pub mod format;
 mod incomplete;
 mod into;
 mod matrix;
+mod numbers;
 mod older;
 mod on_device;
 mod product;

@@ -12,10 +12,11 @@ use crate::call::{
     operation, vector, vector_mut,
 };
 use crate::checks::{alone, int, invalid};
-use crate::format::Generic;
+use crate::format::{Format, Generic};
 use crate::into::{IntoSpMat, IntoSpMatMut, IntoSpVec, IntoSpVecMut};
-use crate::matrix::SpMatRef;
+use crate::matrix::{Pattern, SpMatRef};
 use crate::raw::{self, Ptr};
+use crate::structure::entries;
 use crate::vector::{SpVecRef, unique};
 use crate::{Index, Result, Sparse, Value};
 
@@ -34,6 +35,23 @@ fn algorithm<F: Generic>(op: u32) -> u32 {
 
 fn shape<F: Generic, T, I: Index>(a: &SpMatRef<'_, F, T, I>) -> String {
     format!("A of {} x {}, {:?}, {}", a.rows(), a.cols(), a.op, call::asked(&a.pattern))
+}
+
+/// Returns an error if an entry is there twice, which it finds on the host. Waits, unless the entries are sorted.
+fn each_once<F: Format, I: Index>(what: &'static str, pattern: &Pattern<'_, F, I>) -> Result<()> {
+    if pattern.sorted {
+        return Ok(());
+    }
+    let layout = pattern.format.layout((pattern.rows, pattern.cols));
+    let mut all = entries(layout, pattern.base.first(), &pattern.first.to_vec()?, &pattern.second.to_vec()?);
+    all.sort_unstable();
+    match all.windows(2).find(|pair| (pair[0].0, pair[0].1) == (pair[1].0, pair[1].1)) {
+        None => Ok(()),
+        Some(pair) => {
+            let found = format!("with entries {} and {} at the same position", pair[0].2, pair[1].2);
+            Err(invalid(what, found, "with each position once"))
+        }
+    }
 }
 
 /// Products of a sparse matrix and vectors, prepared once. [`Sparse::spmv_plan`] creates it.
@@ -426,11 +444,12 @@ impl Sparse {
     }
 
     /// C = α (A B) ∘ P + β C: the elements of a product of dense matrices at the positions of the entries of a
-    /// sparse C.
+    /// sparse C. If the entries of C are not sorted, the call copies the indices to the host to look for duplicates, and
+    /// waits.
     ///
     /// # Errors
-    /// [`CallError::Invalid`](crate::CallError::Invalid) for shapes that do not fit; the library's own error for an
-    /// unsupported operation.
+    /// [`CallError::Invalid`](crate::CallError::Invalid) for shapes that do not fit, and for duplicate entries of C:
+    /// each of them would get the whole element; the library's own error for an unsupported operation.
     #[doc(alias("hipsparseSDDMM", "hipsparseSDDMM_bufferSize", "hipsparseSDDMM_preprocess", "cusparseSDDMM"))]
     pub fn sddmm<'a, F: Generic, T: Value, I: Index>(
         &'a self,
@@ -447,6 +466,7 @@ impl Sparse {
         shapes.fits("the columns of C", c.pattern.cols, b.cols(), "the columns of B")?;
         alone("A", a.batch_size())?;
         alone("B", b.batch_size())?;
+        each_once("C", &c.pattern)?;
         let mut operands = Operands::on(self.stream());
         let factors = [factor(&mut operands, "α", alpha)?, factor(&mut operands, "β", beta)?];
         let (a, b) = (dense(&mut operands, "A", &a)?, dense(&mut operands, "B", &b)?);

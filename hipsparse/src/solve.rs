@@ -75,8 +75,6 @@ pub struct SpSv<'a, F: Generic, T: Value, I: Index> {
 impl<F: Generic, T: Value, I: Index> SpSv<'_, F, T, I> {
     /// Solves A y = α x.
     ///
-    /// Division by a zero on the diagonal gives infinities or NaN.
-    ///
     /// # Errors
     /// [`CallError::Invalid`](crate::CallError::Invalid) for lengths that do not fit.
     #[doc(alias("hipsparseSpSV_solve", "cusparseSpSV_solve"))]
@@ -210,8 +208,9 @@ impl Sparse {
     /// Analyses a triangular CSR or COO matrix for solves with vectors. The entries must be sorted. The call waits.
     ///
     /// # Errors
-    /// [`CallError::Invalid`](crate::CallError::Invalid) for entries that are not sorted; the library's own error for
-    /// an unsupported operation.
+    /// [`Error::ZeroPivot`] for the first row whose diagonal is zero or is not stored, unless it is
+    /// [`unit`](SpTriangle::unit); [`CallError::Invalid`](crate::CallError::Invalid) for entries that are not sorted;
+    /// the library's own error for an unsupported operation.
     #[doc(alias("hipsparseSpSV_analysis", "hipsparseSpSV_bufferSize", "hipsparseSpSV_createDescr"))]
     #[doc(alias("cusparseSpSV_analysis", "cusparseSpSV_bufferSize", "cusparseSpSV_createDescr"))]
     pub fn spsv<'a, F: Generic, T: Value, I: Index>(&'a self, a: SpTriangle<'a, F, T, I>) -> Result<SpSv<'a, F, T, I>> {
@@ -244,6 +243,7 @@ impl Sparse {
                 raw::hipsparseSpSV_analysis(handle, op, any, matrix, x, y, kind, DEFAULT, of_state, place).ok(asked)
             })?;
         }
+        self.expect_pivots("spsv", &a)?;
         let analysis = Some(Analysis { matrix: descr, state, tracked: Tracked::new() });
         Ok(SpSv { sparse: self, triangle: a, op, analysis, work })
     }
@@ -304,6 +304,7 @@ impl Sparse {
                     .ok(asked)
             })?;
         }
+        self.expect_pivots("spsm", &a)?;
         let analysis = Some(Analysis { matrix: descr, state, tracked: Tracked::new() });
         Ok(SpSm { sparse: self, triangle: a, op, layout, analysis, work })
     }

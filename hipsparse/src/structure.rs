@@ -42,6 +42,33 @@ impl Layout {
     }
 }
 
+/// Returns the line, the index and the position of each entry of a matrix, from zero: for COO, the row and the column.
+/// The arrays were checked.
+pub(crate) fn entries<I: Index>(layout: Layout, base: i64, first: &[I], second: &[I]) -> Vec<(usize, usize, usize)> {
+    let from_zero = |index: &I| usize::try_from(index.wide() - base).ok();
+    let numbered = second.iter().enumerate();
+    match layout {
+        Layout::Compressed { .. } => first
+            .windows(2)
+            .enumerate()
+            .flat_map(|(line, ends)| {
+                let ends = from_zero(&ends[0]).unwrap_or(0)..from_zero(&ends[1]).unwrap_or(0);
+                ends.filter_map(move |at| Some((line, from_zero(second.get(at)?)?, at)))
+            })
+            .collect(),
+        Layout::Coordinates { .. } => first
+            .iter()
+            .zip(numbered)
+            .filter_map(|(row, (at, col))| Some((from_zero(row)?, from_zero(col)?, at)))
+            .collect(),
+        Layout::Ell { rows, .. } => numbered
+            .filter(|(_, index)| index.wide() != -1)
+            .filter_map(|(at, index)| Some((at % rows, from_zero(index)?, at)))
+            .collect(),
+        Layout::Vector { .. } => numbered.filter_map(|(at, index)| Some((0, from_zero(index)?, at))).collect(),
+    }
+}
+
 /// Finds the first unsafe defect, or else the first of the others.
 fn compressed<I: Index>(offsets: &[I], indices: &[I], size: usize, base: i64) -> Result<(), Defect> {
     let entries = indices.len();

@@ -118,7 +118,7 @@ fn address<T>(slice: hip::DeviceSlice<'_, T>) -> Ptr {
 
 /// Conversions between sparse and dense matrices.
 impl Sparse {
-    /// Writes all elements of a CSR, CSC or COO matrix, zeros included, to a dense matrix.
+    /// Writes all elements of a CSR, CSC or COO matrix, zeros included, to a dense matrix. Duplicate entries are added.
     ///
     /// # Errors
     /// [`CallError::Invalid`] for shapes that do not fit.
@@ -147,10 +147,13 @@ impl Sparse {
             let mut b = b;
             return self.to_dense(empty.view(), (&mut b).into());
         }
+        if !a.pattern.sorted {
+            return self.add_to_dense(&a, b);
+        }
         self.to_dense(a, b)
     }
 
-    fn to_dense<'a, F: FromDense, T: Value, I: Index>(
+    pub(crate) fn to_dense<'a, F: FromDense, T: Value, I: Index>(
         &'a self,
         a: SpMatRef<'a, F, T, I>,
         b: MatrixMut<'a, T>,

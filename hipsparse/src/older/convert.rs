@@ -79,8 +79,8 @@ impl Sparse {
         Ok(if a.pattern.sorted { made } else { made.unsorted() })
     }
 
-    /// Writes all elements of compressed rows to a dense matrix. [`sparse_to_dense`](Self::sparse_to_dense) does the
-    /// same for more formats.
+    /// Writes all elements of compressed rows to a dense matrix. Duplicate entries are added.
+    /// [`sparse_to_dense`](Self::sparse_to_dense) does the same for more formats.
     ///
     /// # Errors
     /// [`CallError::Invalid`](crate::CallError::Invalid) for shapes that do not fit, transposes and batches.
@@ -125,6 +125,9 @@ impl Sparse {
         let shapes = Shapes::of(call, [("A", a.into()), ("B", (&b).into())]);
         shapes.fits("the rows of B", b.rows(), a.rows(), "the rows of A")?;
         shapes.fits("the columns of B", b.cols(), a.cols(), "the columns of A")?;
+        if !a.pattern.sorted {
+            return self.add_to_dense(a, b);
+        }
         let (m, n) = (int("rows of A", a.rows())?, int("columns of A", a.cols())?);
         let ld = int("the leading dimension of B", b.leading_dimension())?;
         let descr = mat_descr(a.pattern.base, None)?;

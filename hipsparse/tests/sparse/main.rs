@@ -6,6 +6,7 @@ mod banded;
 mod conversions;
 mod descriptions;
 mod devices;
+mod duplicates;
 mod graphs;
 mod interop;
 mod names;

@@ -292,3 +292,179 @@ fn what_cannot_be_factorised_or_solved_is_refused() {
     let mut bsr = entries.bsr(&device, Base::Zero, blocks);
     refused(sparse.ilu0(&mut bsr), "square");
 }
+
+/// Returns the row of the error.
+#[track_caller]
+fn pivot_of<R>(result: hipsparse::Result<R>, words: &str) -> usize {
+    match result {
+        Err(Error::ZeroPivot { routine, row }) => {
+            let text = Error::ZeroPivot { routine, row }.to_string();
+            assert!(text.contains(words), "{text}");
+            row
+        }
+        Err(error) => panic!("another error: {error}"),
+        Ok(_) => panic!("it was accepted"),
+    }
+}
+
+/// All elements of a dense matrix, row after row, zeros included.
+fn full<T: Number + Value>(device: &Device, order: usize, base: Base, elements: &[f64]) -> Csr<T> {
+    let shift = i32::from(base == Base::One);
+    let offsets: Vec<i32> = (0..=order).map(|row| (row * order) as i32 + shift).collect();
+    let cols: Vec<i32> = (0..order * order).map(|at| (at % order) as i32 + shift).collect();
+    Csr::from_host(device, (order, order), base, &offsets, &cols, &narrowed::<T>(elements)).unwrap()
+}
+
+fn narrowed<T: Number>(elements: &[f64]) -> Vec<T> {
+    elements.iter().map(|&x| T::narrow(x.into())).collect()
+}
+
+const NAN: f64 = f64::NAN;
+const INFINITY: f64 = f64::INFINITY;
+
+/// Row-major matrices without a factor, and the row with the first wrong pivot.
+const NOT_POSITIVE: [(usize, &[f64], usize); 9] = [
+    (1, &[-4.0], 0),
+    (1, &[0.0], 0),
+    (1, &[NAN], 0),
+    (1, &[INFINITY], 0),
+    (2, &[1.0, 2.0, 2.0, 1.0], 1),
+    (2, &[-1.0, 2.0, 2.0, 1.0], 0),
+    (2, &[4.0, 2.0, NAN, 9.0], 1),
+    (3, &[4.0, 2.0, 0.0, 2.0, 5.0, 2.0, 0.0, 2.0, 1.0], 2),
+    (4, &[9.0, 0.0, 3.0, 0.0, 0.0, 9.0, 0.0, 3.0, 3.0, 0.0, 0.5, 0.0, 0.0, 3.0, 0.0, 2.0], 2),
+];
+
+fn not_positive<T: Number + Value>(device: &Device, sparse: &Sparse, _: &mut Rng) {
+    for base in [Base::Zero, Base::One] {
+        for (order, elements, wanted) in NOT_POSITIVE {
+            let mut a = full::<T>(device, order, base, elements);
+            let factors = sparse.ic0(&mut a).unwrap().factorize().unwrap();
+            assert_eq!(pivot_of(factors.wait(), "positive"), wanted, "{elements:?}, {base:?}");
+            assert_eq!(pivot_of(factors.wait(), "positive"), wanted, "{elements:?}, {base:?}, again");
+        }
+        // Other values, with a factor and without.
+        let mut a = full::<T>(device, 2, base, &[1.0, 2.0, 2.0, 1.0]);
+        let mut factors = sparse.ic0(&mut a).unwrap().factorize().unwrap();
+        for (elements, wanted) in [([4.0, 2.0, 2.0, 2.0], None), ([1.0, 2.0, 2.0, 1.0], Some(1)), ([9.0; 4], Some(1))] {
+            let values = DeviceBuffer::from_slice(device, &narrowed::<T>(&elements)).unwrap();
+            factors.refactorize(&values).unwrap();
+            match wanted {
+                None => factors.wait().unwrap(),
+                Some(row) => assert_eq!(pivot_of(factors.wait(), "positive"), row, "{elements:?}"),
+            }
+        }
+        drop(factors);
+        // In the upper triangle, which is not used.
+        let mut a = full::<T>(device, 2, base, &[4.0, NAN, 2.0, 2.0]);
+        sparse.ic0(&mut a).unwrap().factorize().unwrap().wait().unwrap();
+        // Blocks of 2 x 2: the error has the row of blocks.
+        for order in [hipsparse::BlockOrder::Rows, hipsparse::BlockOrder::Columns] {
+            let block = format::Bsr { rows: 2, cols: 2, order };
+            let factors_of = |last: [f64; 4]| {
+                let mut dense = [0.0; 16];
+                dense[0] = 4.0;
+                dense[5] = 4.0;
+                (dense[10], dense[11], dense[14], dense[15]) = (last[0], last[1], last[2], last[3]);
+                let csr = full::<T>(device, 4, base, &dense);
+                let mut a = sparse.csr_to_bsr(&csr, block).unwrap();
+                let factors = sparse.ic0(&mut a).unwrap().factorize().unwrap();
+                factors.wait()
+            };
+            factors_of([4.0, 2.0, 2.0, 2.0]).unwrap();
+            for last in [[1.0, 2.0, 2.0, 1.0], [-4.0, 0.0, 0.0, 1.0], [4.0, 2.0, 2.0, NAN]] {
+                assert_eq!(pivot_of(factors_of(last), "positive"), 1, "{last:?}, {order:?}, {base:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn matrices_that_are_not_positive_definite_have_no_ic0() {
+    for_all_types!(not_positive);
+}
+
+fn not_finite<T: Number + Value>(device: &Device, sparse: &Sparse, _: &mut Rng) {
+    for base in [Base::Zero, Base::One] {
+        let cases: [(usize, &[f64], usize); 6] = [
+            (1, &[NAN], 0),
+            (1, &[INFINITY], 0),
+            (2, &[1.0, NAN, 0.0, 1.0], 0),
+            (2, &[1.0, 1.0, NAN, 1.0], 1),
+            (2, &[0.0, 1.0, 1.0, 0.0], 0),
+            (2, &[2.0, 2.0, 2.0, 2.0], 1),
+        ];
+        for (order, elements, wanted) in cases {
+            let mut a = full::<T>(device, order, base, elements);
+            let factors = sparse.ilu0(&mut a).unwrap().factorize().unwrap();
+            assert_eq!(pivot_of(factors.wait(), "ILU(0)"), wanted, "{elements:?}, {base:?}");
+        }
+        // Pivots of ILU(0) may be negative.
+        let mut a = full::<T>(device, 2, base, &[1.0, 2.0, 2.0, 1.0]);
+        sparse.ilu0(&mut a).unwrap().factorize().unwrap().wait().unwrap();
+        let csr = full::<T>(device, 2, base, &[1.0, 2.0, NAN, 1.0]);
+        let mut a = sparse.csr_to_bsr(&csr, format::Bsr::square(2)).unwrap();
+        let factors = sparse.ilu0(&mut a).unwrap().factorize().unwrap();
+        assert_eq!(pivot_of(factors.wait(), "ILU(0)"), 0, "blocks, {base:?}");
+    }
+}
+
+#[test]
+fn numbers_that_are_not_finite_are_errors_of_ilu0() {
+    for_all_types!(not_finite);
+}
+
+fn generic_pivots<T: Number + Value, I: Narrow>(device: &Device, sparse: &Sparse, base: Base) {
+    // The last diagonal is not stored, or the second one is zero.
+    let stored = |entries: &[(usize, usize, f64)]| Entries::<T> {
+        rows: 3,
+        cols: 3,
+        entries: entries.iter().map(|&(row, col, value)| (row, col, T::narrow(value.into()))).collect(),
+    };
+    let cases = [
+        (stored(&[(0, 0, 1.0), (1, 0, 2.0), (1, 1, 3.0), (2, 1, 4.0)]), Some(2)),
+        (stored(&[(0, 0, 1.0), (1, 0, 2.0), (1, 1, 0.0), (2, 2, 4.0)]), Some(1)),
+        (stored(&[(0, 0, 1.0), (1, 1, -0.0)]), Some(1)),
+        (stored(&[]), Some(0)),
+        (stored(&[(0, 0, 1.0), (0, 2, 0.0), (1, 0, 2.0), (1, 1, -3.0), (2, 2, 1e-30)]), None),
+    ];
+    for (entries, wanted) in cases {
+        let (csr, coo) = (entries.csr::<I>(device, base), entries.coo::<I>(device, base));
+        let (b, mut x) =
+            (MatrixBuffer::<T>::zeroed(device, 3, 2).unwrap(), MatrixBuffer::<T>::zeroed(device, 3, 2).unwrap());
+        let views = [csr.view(), csr.t()];
+        for triangle in views.iter().flat_map(|view| [view.lower().unwrap(), view.upper().unwrap()]) {
+            let (vector, matrix) =
+                (sparse.spsv(triangle).map(drop), sparse.spsm(triangle, &b.view(), &x.view_mut()).map(drop));
+            match wanted {
+                Some(row) => {
+                    assert_eq!(pivot_of(vector, "spsv"), row, "{triangle:?}");
+                    assert_eq!(pivot_of(matrix, "spsm"), row, "{triangle:?}");
+                }
+                None => {
+                    vector.unwrap();
+                    matrix.unwrap();
+                }
+            }
+            // The stored diagonal is not used.
+            sparse.spsv(triangle.unit()).map(drop).unwrap();
+            sparse.spsm(triangle.unit(), &b.view(), &x.view_mut()).map(drop).unwrap();
+        }
+        let solver = sparse.spsv(coo.view().lower().unwrap()).map(drop);
+        match wanted {
+            Some(row) => assert_eq!(pivot_of(solver, "spsv"), row, "COO"),
+            None => solver.unwrap(),
+        }
+    }
+}
+
+fn all_generic_pivots<T: Number + Value>(device: &Device, sparse: &Sparse, _: &mut Rng) {
+    generic_pivots::<T, i32>(device, sparse, Base::Zero);
+    generic_pivots::<T, i32>(device, sparse, Base::One);
+    generic_pivots::<T, i64>(device, sparse, Base::Zero);
+}
+
+#[test]
+fn triangles_without_a_pivot_are_errors_of_the_analysis() {
+    for_all_types!(all_generic_pivots);
+}
