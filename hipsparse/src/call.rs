@@ -189,10 +189,16 @@ pub(crate) fn describe<F: Generic, T: Value, I: Index>(
         data: data_type::<T>(),
     };
     // SAFETY: the pattern was checked, and the arrays belong to it.
-    unsafe {
+    let made = unsafe {
         let create = |place| pattern.format.describe(place, &raw);
         Owned::new(create, raw::hipsparseDestroySpMat, || asked(pattern))
+    };
+    let (entries, elements) = (pattern.entries(), pattern.rows.saturating_mul(pattern.cols));
+    if made.is_err() && entries > elements {
+        let allowed = format!("at most {elements} for hipSPARSE, the elements of the matrix: add the duplicates first");
+        return Err(CallError::Invalid { what: "the number of entries", value: entries.to_string(), allowed });
     }
+    made
 }
 
 /// Describes a matrix, for errors.

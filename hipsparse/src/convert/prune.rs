@@ -23,7 +23,7 @@ pub enum Prune<T> {
 
 /// Removal of small entries.
 impl Sparse {
-    /// Returns a matrix without its small entries. The call waits.
+    /// Returns a matrix without its small entries. Each entry is compared alone: duplicates are not added. The call waits.
     ///
     /// # Errors
     /// [`CallError::Invalid`](crate::CallError::Invalid) for an invalid percentage.
@@ -221,7 +221,8 @@ impl Sparse {
         })
     }
 
-    /// Returns the entries of a matrix whose absolute values are above that of `tolerance`. The call waits.
+    /// Returns the entries of a matrix whose absolute values are above that of `tolerance`. Duplicates are not added. The
+    /// call waits.
     ///
     /// # Errors
     /// An error from the library.

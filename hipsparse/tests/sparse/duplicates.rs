@@ -25,7 +25,8 @@ fn whole_matrix<T: Number + Value>(
 
 /// Entries row after row, of which many are there twice or more often; not in the order of columns if `shuffled`.
 fn repeated<T: Number + Value>(rows: usize, cols: usize, shuffled: bool, rng: &mut Rng) -> Entries<T> {
-    let mut entries: Vec<_> = (0..rows * cols).map(|_| (rng.below(rows), rng.below(cols), whole(rng))).collect();
+    let mut entries: Vec<_> =
+        (0..rows * cols * 3 / 4).map(|_| (rng.below(rows), rng.below(cols), whole(rng))).collect();
     entries.push(entries[0]);
     entries.sort_by_key(|&(row, col, _)| (row, if shuffled { (col * 7 + 3) % cols } else { col }));
     Entries { rows, cols, entries }
@@ -163,6 +164,22 @@ fn older<T: Number + Value>(device: &Device, sparse: &Sparse, rng: &mut Rng) {
 #[test]
 fn duplicates_add_up_in_older_functions_and_other_formats() {
     for_all_types!(older);
+}
+
+#[test]
+fn more_entries_than_elements() {
+    let Some((device, sparse)) = sparse() else { return };
+    let a = Csr::from_host(&device, (1, 1), Base::Zero, &[0, 3], &[0; 3], &[1.0_f32, 2.0, 4.0]).unwrap();
+    let mut dense = MatrixBuffer::<f32>::zeroed(&device, 1, 1).unwrap();
+    sparse.sparse_to_dense(&a, &mut dense).unwrap();
+    assert_eq!(dense.to_vec().unwrap(), [7.0]);
+    let x = DeviceBuffer::from_slice(&device, &[1.0]).unwrap();
+    let mut y = DeviceBuffer::<f32>::zeroed(&device, 1).unwrap();
+    match sparse.spmv(1.0, &a, &x, 0.0, &mut y) {
+        // The library of 5.7 accepts it.
+        Ok(()) => assert_eq!(y.to_vec().unwrap(), [7.0]),
+        Err(error) => refused::<()>(Err(error), "add the duplicates first"),
+    }
 }
 
 /// Unsorted entries without duplicates are accepted everywhere that they were.
