@@ -61,6 +61,9 @@ pub trait Real: Pod + sealed::Sealed {
     const FUNCTIONS: [&'static str; 3];
     #[doc(hidden)]
     fn wide(self) -> f64;
+    /// Rounds a number.
+    #[doc(hidden)]
+    fn narrow(number: f64) -> Self;
     /// # Safety
     /// The generator must be alive, and `numbers` must have room for `count` numbers.
     #[doc(hidden)]
@@ -76,13 +79,16 @@ pub trait Real: Pod + sealed::Sealed {
 }
 
 macro_rules! reals {
-    ($($t:ty: |$x:ident| $wide:expr, |$p:ident| $parameter:expr, $uniform:ident, $normal:ident, $log:ident;)*) => {$(
+    ($($t:ty: |$x:ident| $wide:expr, |$n:ident| $narrow:expr, |$p:ident| $parameter:expr, $uniform:ident, $normal:ident, $log:ident;)*) => {$(
         impl sealed::Sealed for $t {}
         impl Real for $t {
             const FUNCTIONS: [&'static str; 3] = [stringify!($uniform), stringify!($normal), stringify!($log)];
             fn wide(self) -> f64 {
                 let $x = self;
                 $wide
+            }
+            fn narrow($n: f64) -> Self {
+                $narrow
             }
             unsafe fn uniform(generator: Opaque, numbers: *mut Self, count: usize) -> hiprandStatus_t {
                 // SAFETY: the caller's generator and numbers.
@@ -103,10 +109,10 @@ macro_rules! reals {
 }
 
 reals! {
-    f16: |x| x.to_f64(), |p| p.to_bits(),
+    f16: |x| x.to_f64(), |x| f16::from_f64(x), |p| p.to_bits(),
         hiprandGenerateUniformHalf, hiprandGenerateNormalHalf, hiprandGenerateLogNormalHalf;
-    f32: |x| x.into(), |p| p, hiprandGenerateUniform, hiprandGenerateNormal, hiprandGenerateLogNormal;
-    f64: |x| x, |p| p, hiprandGenerateUniformDouble, hiprandGenerateNormalDouble, hiprandGenerateLogNormalDouble;
+    f32: |x| x.into(), |x| x as f32, |p| p, hiprandGenerateUniform, hiprandGenerateNormal, hiprandGenerateLogNormal;
+    f64: |x| x, |x| x, |p| p, hiprandGenerateUniformDouble, hiprandGenerateNormalDouble, hiprandGenerateLogNormalDouble;
 }
 
 /// Returns an error unless these are a valid mean and standard deviation.
@@ -118,6 +124,16 @@ pub(crate) fn shape<T: Real>(mean: T, deviation: T) -> Result<[T; 2]> {
         return Err(invalid("the standard deviation", deviation.wide().to_string(), "finite, and not negative"));
     }
     Ok([mean, deviation])
+}
+
+/// The standard normal number for the uniform one of 2⁻³², by the library's approximation in `f64`.
+const SMALLEST: f64 = -6.231_835_294_108_533;
+
+/// Returns the normal number of the point at the origin, if the library returns another one: in 32 and 16 bits, it takes
+/// the logarithm of zero, and returns the mean.
+pub(crate) fn of_origin<T: Real>([mean, deviation]: [T; 2], log: bool) -> Option<T> {
+    let normal = mean.wide() + deviation.wide() * SMALLEST;
+    (size_of::<T>() < 8).then(|| T::narrow(if log { normal.exp() } else { normal }))
 }
 
 /// The largest λ whose counts fit into 31 bits, including the width of the library's tables: the library computes them

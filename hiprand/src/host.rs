@@ -14,6 +14,8 @@ use crate::{Bits, Error, Kind, Ordering, Pseudo, Quasi, Real, Result, check};
 /// A generator that fills host slices with the numbers that a [`Generator`](crate::Generator) of the same kind and seed
 /// writes. Since ROCm 6.2.
 ///
+/// Filling a sequence in [parts](crate::Generator#parts) has the same rules.
+///
 /// Its calls return when the numbers are written. The library allocates memory from HIP, and waits for the device's
 /// queued work when it builds its state.
 #[derive(Debug)]
@@ -61,8 +63,9 @@ impl<K: Kind> HostGenerator<K> {
         self.settings.kind
     }
 
-    /// Restarts the sequence at number `offset`; for a quasi-random generator, at point `offset`. The seed does not
-    /// change.
+    /// Restarts the sequence at an offset, which counts as that of
+    /// [`Generator::set_offset`](crate::Generator::set_offset): points, or steps, not the numbers of every fill. The seed
+    /// does not change.
     ///
     /// # Errors
     /// As for [`Generator::set_offset`](crate::Generator::set_offset).
@@ -85,15 +88,16 @@ impl<K: Kind> HostGenerator<K> {
         // SAFETY: a generator that is alive, and borrowed.
         let status = self.device.with_current(|| unsafe { raw::hiprandGenerateSeeds(generator) })?;
         check(status, "hiprandGenerateSeeds", || format!("the state of {:?} on the host", self.settings.kind))?;
-        self.settings.ready = true;
+        self.settings.built();
         Ok(())
     }
 
-    fn fill<T>(
+    fn fill<T: Copy>(
         &mut self,
         numbers: &mut [T],
         function: &'static str,
         wide: bool,
+        origin: Option<T>,
         call: impl FnOnce(*mut c_void, *mut T, usize) -> hiprandStatus_t,
     ) -> Result<()> {
         let count = numbers.len();
@@ -102,9 +106,14 @@ impl<K: Kind> HostGenerator<K> {
             return Ok(());
         }
         self.prepare()?;
+        let origin = if self.settings.starts_at_origin() { origin } else { None };
         let (generator, to) = (self.raw.0, numbers.as_mut_ptr());
         let status = self.device.with_current(|| call(generator, to, count))?;
-        check(status, function, || format!("{}, on the host", self.settings.asked(count)))
+        check(status, function, || format!("{}, on the host", self.settings.asked(count)))?;
+        if let Some(origin) = origin {
+            numbers.iter_mut().step_by(self.settings.points(count)).for_each(|first| *first = origin);
+        }
+        Ok(())
     }
 
     /// Fills a slice with random bits, as [`Generator::generate`](crate::Generator::generate) fills device memory.
@@ -114,7 +123,9 @@ impl<K: Kind> HostGenerator<K> {
     #[doc(alias("hiprandGenerate", "curandGenerate"))]
     pub fn generate<T: Bits>(&mut self, numbers: &mut [T]) -> Result<()> {
         // SAFETY: a generator that is alive, and the numbers that it may write.
-        self.fill(numbers, T::FUNCTION, T::WIDE, |generator, to, count| unsafe { T::generate(generator, to, count) })
+        self.fill(numbers, T::FUNCTION, T::WIDE, None, |generator, to, count| unsafe {
+            T::generate(generator, to, count)
+        })
     }
 
     /// Fills a slice with numbers that are uniformly distributed over (0, 1].
@@ -124,17 +135,20 @@ impl<K: Kind> HostGenerator<K> {
     #[doc(alias("hiprandGenerateUniform", "curandGenerateUniform"))]
     pub fn uniform<T: Real>(&mut self, numbers: &mut [T]) -> Result<()> {
         // SAFETY: as in `generate`.
-        self.fill(numbers, T::FUNCTIONS[0], false, |generator, to, count| unsafe { T::uniform(generator, to, count) })
+        self.fill(numbers, T::FUNCTIONS[0], false, None, |generator, to, count| unsafe {
+            T::uniform(generator, to, count)
+        })
     }
 
-    /// Fills a slice with normally distributed numbers.
+    /// Fills a slice with normally distributed numbers. For quasi-random generators, see
+    /// [`Generator::normal`](crate::Generator::normal).
     ///
     /// # Errors
     /// As for [`Generator::normal`](crate::Generator::normal).
     #[doc(alias("hiprandGenerateNormal", "curandGenerateNormal"))]
     pub fn normal<T: Real>(&mut self, numbers: &mut [T], mean: T, deviation: T) -> Result<()> {
         let shape = element::shape(mean, deviation)?;
-        self.fill(numbers, T::FUNCTIONS[1], false, |generator, to, count| {
+        self.fill(numbers, T::FUNCTIONS[1], false, element::of_origin(shape, false), |generator, to, count| {
             // SAFETY: as in `generate`.
             unsafe { T::normal(generator, to, count, shape) }
         })
@@ -147,7 +161,7 @@ impl<K: Kind> HostGenerator<K> {
     #[doc(alias("hiprandGenerateLogNormal", "curandGenerateLogNormal"))]
     pub fn log_normal<T: Real>(&mut self, numbers: &mut [T], mean: T, deviation: T) -> Result<()> {
         let shape = element::shape(mean, deviation)?;
-        self.fill(numbers, T::FUNCTIONS[2], false, |generator, to, count| {
+        self.fill(numbers, T::FUNCTIONS[2], false, element::of_origin(shape, true), |generator, to, count| {
             // SAFETY: as in `generate`.
             unsafe { T::log_normal(generator, to, count, shape) }
         })
@@ -160,7 +174,7 @@ impl<K: Kind> HostGenerator<K> {
     #[doc(alias("hiprandGeneratePoisson", "curandGeneratePoisson"))]
     pub fn poisson(&mut self, counts: &mut [u32], lambda: f64) -> Result<()> {
         let lambda = element::lambda(lambda)?;
-        self.fill(counts, "hiprandGeneratePoisson", false, |generator, to, count| {
+        self.fill(counts, "hiprandGeneratePoisson", false, None, |generator, to, count| {
             // SAFETY: as in `generate`.
             unsafe { raw::hiprandGeneratePoisson(generator, to, count, lambda) }
         })

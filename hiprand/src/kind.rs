@@ -98,6 +98,9 @@ pub trait Kind: Copy + Debug + Send + Sync + sealed::Sealed + 'static {
     /// Returns an error unless the generator can start at this offset.
     #[doc(hidden)]
     fn starts_at(self, offset: u64) -> Result<()>;
+    /// Returns whether its first number is zero in every dimension.
+    #[doc(hidden)]
+    fn has_origin(self) -> bool;
 }
 
 mod sealed {
@@ -134,6 +137,10 @@ impl Kind for Pseudo {
             }
             _ => Ok(()),
         }
+    }
+
+    fn has_origin(self) -> bool {
+        false
     }
 }
 
@@ -178,6 +185,10 @@ impl Kind for Quasi {
         }
         // The library silently uses the lower 32 bits.
         Err(invalid("the offset of a quasi-random generator", offset.to_string(), format!("at most {}", u32::MAX)))
+    }
+
+    fn has_origin(self) -> bool {
+        matches!(self, Self::Default | Self::Sobol32 | Self::Sobol64)
     }
 }
 

@@ -7,6 +7,7 @@ mod devices;
 mod host;
 mod known;
 mod lengths;
+mod offsets;
 mod raw_calls;
 mod running;
 mod statistics;
