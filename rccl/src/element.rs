@@ -70,6 +70,10 @@ impl DataType {
         }
     }
 
+    fn is_integer(self) -> bool {
+        matches!(self, Self::I8 | Self::U8 | Self::I32 | Self::U32 | Self::I64 | Self::U64)
+    }
+
     /// Returns a type to move elements of any type with, and how many of its elements make one `T`.
     pub(crate) fn to_move<T>() -> (Self, usize) {
         let (size, align) = (size_of::<T>(), align_of::<T>());
@@ -136,7 +140,7 @@ elements! {
     F8E5M2Fnuz: F8E5M2, Fnuz;
 }
 
-/// The operator that a reduction applies to the elements of all ranks.
+/// The operator that a reduction applies to the elements of all ranks. Sums and products of integers wrap.
 #[derive(Clone, Copy, Debug)]
 #[doc(alias("ncclRedOp_t", "ncclSum", "ncclProd", "ncclMax", "ncclMin", "ncclAvg"))]
 pub enum Op<'a, T> {
@@ -148,7 +152,8 @@ pub enum Op<'a, T> {
     Min,
     /// The largest.
     Max,
-    /// Their sum, divided by the number of ranks. Integers are rounded towards zero.
+    /// Their sum, divided by the number of ranks. Floats only: RCCL divides the wrapped sum of integers, so that the
+    /// average of 200 and 201 in `u8` would be 72. For integers that are small enough, use [`Sum`](Self::Sum) and divide.
     Average,
     /// The sum of each rank's elements times that rank's factor (`ncclRedOpCreatePreMulSum`).
     Scaled(T),
@@ -187,6 +192,10 @@ impl<T: Reduce> Op<'_, T> {
     pub(crate) fn to_raw(self, device: &Device) -> Result<RawOp> {
         if T::EIGHT != Eight::No {
             self.check_eight_bits(device)?;
+        }
+        if matches!(self, Self::Average) && T::DATA_TYPE.is_integer() {
+            let allowed = "with floats: RCCL divides a sum that may have wrapped. Use Op::Sum, and divide its result";
+            return Err(Error::invalid("an average", format!("of {:?}", T::DATA_TYPE), allowed));
         }
         Ok(match self {
             Self::Sum => RawOp::SUM,

@@ -21,7 +21,7 @@ use crate::library;
 use crate::raw::{self, RawStream};
 use crate::summary::{Kind, Parts, Summary};
 
-/// The operator that a reduction applies to the elements of all ranks.
+/// The operator that a reduction applies to the elements of all ranks. Sums and products of integers wrap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Op {
@@ -33,7 +33,8 @@ pub enum Op {
     Min,
     /// The largest.
     Max,
-    /// Their sum, divided by the number of ranks.
+    /// Their sum, divided by the number of ranks. As with NCCL itself, the sum of integers may wrap before the division:
+    /// the average of 200 and 201 in `u8` is 72.
     Average,
     /// The sum of each rank's elements times a factor of the element type: its bytes, padded with zeros.
     Scaled([u8; 8]),

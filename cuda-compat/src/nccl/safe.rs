@@ -86,7 +86,8 @@ pub enum ReduceOp {
     Max,
     /// The smallest.
     Min,
-    /// The average.
+    /// The average. As with NCCL itself, it is the sum of integers, which may wrap, divided by the number of ranks: the
+    /// average of 200 and 201 in `u8` is 72.
     Avg,
 }
 

@@ -41,6 +41,37 @@ fn sizes_that_do_not_fit_are_refused() {
     refused(rank.all_to_all_v(&ten, &huge, &mut nine, &good), &["in sum"]);
 }
 
+/// Every way to ask for an average of integers.
+fn no_average<T: rccl::Reduce + std::fmt::Debug>(world: &crate::World) {
+    let (rank, size) = (&world.ranks[0], world.size());
+    let buffer = |len| DeviceBuffer::<T>::zeroed(&world.devices[0], len).unwrap();
+    let (few, many, mut to, mut to_many) = (buffer(4), buffer(4 * size), buffer(4), buffer(4 * size));
+    let words = ["an average", "with floats"];
+    refused(rank.all_reduce(&few, &mut to, Op::Average), &words);
+    refused(rank.all_reduce_in_place(&mut to, Op::Average), &words);
+    refused(rank.reduce(&few, Some(to.as_slice_mut()), Op::Average, 0), &words);
+    refused(rank.reduce_in_place(&mut to, Op::Average, 0), &words);
+    refused(rank.reduce_scatter(&many, &mut to, Op::Average), &words);
+    refused(rank.reduce_scatter_in_place(&mut to_many, Op::Average), &words);
+    let mut group = Group::new();
+    refused(group.all_reduce(rank, &few, &mut to, Op::Average), &words);
+    drop(group);
+    let mut group = Group::new();
+    refused(group.reduce_scatter(rank, &many, &mut to, Op::Average), &words);
+}
+
+/// RCCL would divide a sum that wrapped: 200 and 201 are 72 on average in 8 bits.
+#[test]
+fn averages_of_integers_are_refused() {
+    let Some(world) = world() else { return };
+    no_average::<i8>(&world);
+    no_average::<u8>(&world);
+    no_average::<i32>(&world);
+    no_average::<u32>(&world);
+    no_average::<i64>(&world);
+    no_average::<u64>(&world);
+}
+
 #[test]
 fn ranks_that_are_not_there_are_refused() {
     let Some(world) = world() else { return };
