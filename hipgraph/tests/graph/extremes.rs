@@ -1,7 +1,9 @@
 //! Weights, counts and labels at the ends of their ranges, and definitions that differ between libraries: NetworkX's
 //! hold.
 
-use hipgraph::{Convergence, Graph, GraphOptions, PageRankOptions, RandomState, SamplingOptions, Step};
+use hipgraph::{
+    Convergence, Graph, GraphOptions, PageRankOptions, RandomState, Rmat, SamplingOptions, Step, generate_rmat,
+};
 
 use crate::{handle, sorted, undirected_f64};
 
@@ -105,12 +107,26 @@ fn large_labels_and_counts() {
     close(&[graph.modularity(&large).unwrap()], &[graph.modularity(&small).unwrap()]);
     close(&[graph.ratio_cut(&large).unwrap()], &[graph.ratio_cut(&small).unwrap()]);
 
-    let far = Graph::from_edges(&handle(), &[0], &[i32::MAX - 1], DIRECTED.renumber(false)).map(drop).unwrap_err();
+    for vertex in [i32::MAX - 1, i32::MAX] {
+        let far = Graph::from_edges(&handle(), &[0], &[vertex], DIRECTED.renumber(false)).map(drop).unwrap_err();
+        assert!(far.to_string().contains("too large without renumbering"), "{far}");
+    }
+    let far = Graph::from_edges(&handle(), &[0], &[i64::MAX], DIRECTED.renumber(false)).map(drop).unwrap_err();
     assert!(far.to_string().contains("too large without renumbering"), "{far}");
     let error = graph.random_walks(&[0], 1_usize << 40, Step::Uniform).map(drop).unwrap_err().to_string();
     assert!(error.contains("at most 134217728"), "{error}");
+    let error = graph.random_walks(&[0, 1], usize::MAX, Step::Uniform).map(drop).unwrap_err().to_string();
+    assert!(error.contains("at most 134217728"), "{error}");
     let mut random = RandomState::new(graph.handle(), 0).unwrap();
+    for edges in [1 << 40, usize::MAX] {
+        let error = generate_rmat::<f64>(graph.handle(), &mut random, Rmat::new(3, edges), None).map(drop);
+        let error = error.unwrap_err().to_string();
+        assert!(error.contains("at most 134217728"), "{error}");
+    }
     let sampling = SamplingOptions { with_replacement: true, ..SamplingOptions::default() };
     let error = graph.sample_neighbors(&mut random, &[0], &[i32::MAX], sampling).map(drop).unwrap_err().to_string();
     assert!(error.contains("fan-out of 2147483647"), "{error}");
+    // Each hop samples from all that the last one reached.
+    let error = graph.sample_neighbors(&mut random, &[0], &[20_000, 20_000], sampling).map(drop).unwrap_err().to_string();
+    assert!(error.contains("fan-out of 20000"), "{error}");
 }

@@ -1,5 +1,6 @@
 //! Random graphs.
 
+use super::sampling::MOST_SAMPLED;
 use crate::graph::{Result, invalid};
 use crate::random::Random;
 
@@ -25,7 +26,7 @@ pub struct Rmat {
 /// The sources and destinations of the edges of an R-MAT graph.
 ///
 /// # Errors
-/// Returns an error if the scale is above 31 or the probabilities are invalid.
+/// Returns an error if the scale is above 31, the probabilities are invalid, or there would be too many edges.
 pub fn rmat(options: Rmat, random: &mut Random) -> Result<(Vec<i64>, Vec<i64>)> {
     let Rmat { scale, edges, a, b, c, clip_and_flip, scramble } = options;
     if scale > 31 {
@@ -35,6 +36,9 @@ pub fn rmat(options: Rmat, random: &mut Random) -> Result<(Vec<i64>, Vec<i64>)> 
         return Err(invalid(format!(
             "a, b and c are {a}, {b} and {c}: each must be at least 0, and their sum at most 1"
         )));
+    }
+    if edges > MOST_SAMPLED {
+        return Err(invalid(format!("{edges} edges: the reference engine generates at most {MOST_SAMPLED}")));
     }
     let (mut sources, mut destinations) = (Vec::with_capacity(edges), Vec::with_capacity(edges));
     for _ in 0..edges {

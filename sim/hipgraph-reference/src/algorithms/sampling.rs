@@ -6,7 +6,7 @@ use crate::graph::{Graph, Result, invalid};
 use crate::random::Random;
 
 /// The maximum number of vertices or edges of a result: more would not fit into the memory of most machines.
-const MOST_SAMPLED: usize = 1 << 27;
+pub(crate) const MOST_SAMPLED: usize = 1 << 27;
 
 /// How a walk chooses its next edge.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -10,6 +10,7 @@ use super::array::{DeviceArray, Kind, view_of};
 use super::community::with_random;
 use super::function::{algorithms, at, give, guard, take};
 use crate::algorithms::generators::{self, Rmat};
+use crate::algorithms::sampling::MOST_SAMPLED;
 use crate::graph::{Result, invalid};
 use crate::random::Random;
 
@@ -179,6 +180,12 @@ algorithms! {
     ) -> hipgraph_coo_list_t {
         if min_scale > max_scale {
             return Err(invalid(format!("scales from {min_scale} to {max_scale} must ascend")));
+        }
+        let most = 1_usize.checked_shl(max_scale.min(31) as u32).and_then(|size| size.checked_mul(edge_factor));
+        if most.and_then(|most| most.checked_mul(count)).is_none_or(|all| all > MOST_SAMPLED) {
+            return Err(invalid(format!(
+                "{count} lists of at most {edge_factor} edges for each of 2^{max_scale} vertices: the reference engine generates at most {MOST_SAMPLED} edges"
+            )));
         }
         let (a, b, c) = if edges == HIPGRAPH_UNIFORM { (0.25, 0.25, 0.25) } else { (0.57, 0.19, 0.19) };
         let one = |random: &mut Random| {
