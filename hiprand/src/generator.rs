@@ -217,12 +217,12 @@ pub struct Generator<K: Kind = Pseudo> {
 /// The address must be valid for it, in stream order.
 unsafe fn set<T: Pod>(to: *mut T, number: T, stream: hipStream_t) -> Result<()> {
     let bytes = hip::bytemuck::bytes_of(&number);
-    let to = sys::hipDeviceptr_t::from(to.cast::<c_void>());
+    let to = to.cast::<c_void>();
     // SAFETY: as the caller ensures.
     let status = unsafe {
-        match bytes {
-            &[a, b] => sys::hipMemsetD16Async(to, u16::from_ne_bytes([a, b]), 1, stream),
-            &[a, b, c, d] => sys::hipMemsetD32Async(to, i32::from_ne_bytes([a, b, c, d]), 1, stream),
+        match *bytes {
+            [a, b] => sys::hipMemsetD16Async(to, u16::from_ne_bytes([a, b]), 1, stream),
+            [a, b, c, d] => sys::hipMemsetD32Async(to, i32::from_ne_bytes([a, b, c, d]), 1, stream),
             _ => return Ok(()),
         }
     };

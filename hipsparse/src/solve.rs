@@ -61,7 +61,7 @@ impl Sparse {
 
 /// A triangular matrix that was analysed for solves. [`Sparse::spsv`] creates it.
 ///
-/// The analysis depends on the pattern. The matrix stays borrowed.
+/// The analysis depends on the pattern, and checks that no diagonal is zero or missing. The matrix stays borrowed.
 #[derive(Debug)]
 pub struct SpSv<'a, F: Generic, T: Value, I: Index> {
     sparse: &'a Sparse,

@@ -83,8 +83,8 @@ fn each_collective_is_that_of_the_reference() {
         let bytes = stream.clone_htod(&[200 + rank as u8; 4]).unwrap();
         let mut of_bytes = stream.alloc_zeros::<u8>(4).unwrap();
         comm.all_reduce(&bytes, &mut of_bytes, &ReduceOp::Avg).unwrap();
-        let sum = (0..count).fold(0_u8, |sum, rank| sum.wrapping_add(200 + rank as u8));
-        assert_eq!(stream.clone_dtoh::<u8, _>(&of_bytes).unwrap(), [sum / count as u8; 4]);
+        let wrapped = (0..count).fold(0_u8, |all, rank| all.wrapping_add(200 + rank as u8));
+        assert_eq!(stream.clone_dtoh::<u8, _>(&of_bytes).unwrap(), [wrapped / count as u8; 4]);
         let mut place = from.clone();
         comm.all_reduce_in_place(&mut place, &ReduceOp::Sum).unwrap();
         assert_eq!(read(&place), sum);

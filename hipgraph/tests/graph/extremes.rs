@@ -127,6 +127,7 @@ fn large_labels_and_counts() {
     let error = graph.sample_neighbors(&mut random, &[0], &[i32::MAX], sampling).map(drop).unwrap_err().to_string();
     assert!(error.contains("fan-out of 2147483647"), "{error}");
     // Each hop samples from all that the last one reached.
-    let error = graph.sample_neighbors(&mut random, &[0], &[20_000, 20_000], sampling).map(drop).unwrap_err().to_string();
+    let error =
+        graph.sample_neighbors(&mut random, &[0], &[20_000, 20_000], sampling).map(drop).unwrap_err().to_string();
     assert!(error.contains("fan-out of 20000"), "{error}");
 }

@@ -154,3 +154,25 @@ fn normal_numbers_of_other_extreme_points_are_the_librarys() {
     let wide: Vec<f64> = filled(&mut generator, 1, |generator, to| generator.normal(to, 0.0, 1.0));
     assert!(narrow[0] == 0.0 && wide[0] > 6.0, "{narrow:?} {wide:?}");
 }
+
+#[test]
+fn the_first_normal_number_in_a_graph() {
+    let Some((device, stream)) = device() else { return };
+    let mut generator = Generator::new(&stream, Quasi::Sobol32).unwrap();
+    let mut numbers = hip::DeviceBuffer::<f32>::zeroed(&device, 8).unwrap();
+    generator.normal(&mut numbers, 0.0, 1.0).unwrap(); // its code is loaded
+    let expected = numbers.to_vec().unwrap();
+    generator.set_offset(0).unwrap();
+    generator.prepare().unwrap();
+    let captured = stream.capture(|_| {
+        generator.normal(&mut numbers, 0.0, 1.0).expect("captured");
+        Ok(())
+    });
+    let graph = captured.unwrap().instantiate().unwrap();
+    for _ in 0..2 {
+        numbers.fill(0.0).unwrap();
+        graph.launch(&stream).unwrap();
+        assert_eq!(numbers.to_vec().unwrap(), expected);
+    }
+    assert!(expected[0] < -6.0 && expected[1..].iter().all(|number| *number > -6.0), "{expected:?}");
+}

@@ -468,3 +468,38 @@ fn all_generic_pivots<T: Number + Value>(device: &Device, sparse: &Sparse, _: &m
 fn triangles_without_a_pivot_are_errors_of_the_analysis() {
     for_all_types!(all_generic_pivots);
 }
+
+fn older_pivots<T: Number + Value>(device: &Device, sparse: &Sparse, _: &mut Rng) {
+    let x = DeviceBuffer::from_slice(device, &[T::ONE; 4]).unwrap();
+    let mut y = DeviceBuffer::<T>::zeroed(device, 4).unwrap();
+    for (base, zero) in [(Base::Zero, 1), (Base::One, 2), (Base::Zero, 3)] {
+        let mut elements = [0.5; 16];
+        (0..4).for_each(|at| elements[at * 5] = if at == zero { 0.0 } else { 2.0 });
+        let csr = full::<T>(device, 4, base, &elements);
+        for view in [csr.view(), csr.t()] {
+            for triangle in [view.lower().unwrap(), view.upper().unwrap()] {
+                let mut solver = sparse.triangular(triangle).unwrap();
+                solver.solve(T::ONE, &x, &mut y).unwrap();
+                assert_eq!(pivot_of(solver.wait(), "a triangular solve"), zero, "{triangle:?}");
+                let mut b = MatrixBuffer::<T>::zeroed(device, 4, 2).unwrap();
+                assert_eq!(pivot_of(sparse.csrsm(T::ONE, triangle, &mut b), "csrsm"), zero, "{triangle:?}");
+            }
+        }
+        for order in [hipsparse::BlockOrder::Rows, hipsparse::BlockOrder::Columns] {
+            let bsr = sparse.csr_to_bsr(&csr, format::Bsr { rows: 2, cols: 2, order }).unwrap();
+            for triangle in [bsr.view().lower().unwrap(), bsr.view().upper().unwrap()] {
+                let mut solver = sparse.triangular(triangle).unwrap();
+                solver.solve(T::ONE, &x, &mut y).unwrap();
+                assert_eq!(pivot_of(solver.wait(), "a triangular solve"), zero / 2, "{triangle:?}");
+                let b = MatrixBuffer::<T>::zeroed(device, 4, 2).unwrap();
+                let mut x = MatrixBuffer::<T>::zeroed(device, 4, 2).unwrap();
+                assert_eq!(pivot_of(sparse.bsrsm(T::ONE, triangle, &b, &mut x), "bsrsm"), zero / 2, "{triangle:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn zero_pivots_of_older_solves_are_errors_in_each_triangle() {
+    for_all_types!(older_pivots);
+}
