@@ -54,7 +54,7 @@ pub enum TridiagonalMethod {
     /// Thomas' algorithm, without exchanges of rows.
     #[default]
     Thomas,
-    /// LU with partial pivoting.
+    /// LU with partial pivoting. As with [`gtsv`](Sparse::gtsv), some matrices that are not singular give NaN.
     Lu,
     /// QR.
     Qr,
@@ -90,9 +90,12 @@ fn long_enough(order: usize, least: usize) -> Result<()> {
 }
 
 /// Solves with tridiagonal and pentadiagonal matrices.
+///
+/// They do not report a singular matrix: its solutions have NaN or infinities.
 impl Sparse {
     /// Solves A X = B with a tridiagonal A, with row exchanges if `pivoting`. B is overwritten with X. A must have at
-    /// least three rows.
+    /// least three rows. With `pivoting`, AMD's library gives NaN for some matrices that are not singular, such as the
+    /// main diagonal 1, 1, 2, 1 between diagonals of ones.
     ///
     /// # Errors
     /// [`CallError::Invalid`](crate::CallError::Invalid) for lengths that do not fit.

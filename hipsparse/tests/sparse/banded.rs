@@ -1,7 +1,7 @@
 //! Solves with tridiagonal and pentadiagonal matrices.
 
 use hip::{Device, DeviceBuffer};
-use hipsparse::{Pentadiagonals, Sparse, Tridiagonal, TridiagonalMethod, Tridiagonals, Value};
+use hipsparse::{MatrixBuffer, Pentadiagonals, Sparse, Tridiagonal, TridiagonalMethod, Tridiagonals, Value};
 use linalg_testing::{Host, Number, Rng, assert_close};
 
 use crate::bad_input::refused;
@@ -133,4 +133,31 @@ fn lengths_of_diagonals_that_do_not_fit() {
     let [lowest, lower, main, upper, uppermost] = memory.each_mut().map(DeviceBuffer::as_slice_mut);
     let a = Pentadiagonals { lowest, lower, main, upper, uppermost };
     refused(sparse.gpsv_interleaved(a, &mut vector(3), 1), if is_5() { "on ROCm 6" } else { "at least 4" });
+}
+
+/// A row of zeros: no method reports it, and none returns numbers.
+#[test]
+fn singular_matrices_have_no_numbers() {
+    let Some((device, sparse)) = sparse() else { return };
+    let buffer = |numbers: &[f64]| DeviceBuffer::from_slice(&device, numbers).unwrap();
+    let not_finite = |what: &str, numbers: Vec<f64>| {
+        assert!(numbers.iter().any(|number| !number.is_finite()), "{what}: {numbers:?}");
+    };
+    let (zero, main) = (buffer(&[0.0; 4]), buffer(&[2.0, 0.0, 1.0, 1.0]));
+    let a = Tridiagonal { lower: zero.as_slice(), main: main.as_slice(), upper: zero.as_slice() };
+    for pivoting in [false, true] {
+        let mut b = MatrixBuffer::from_columns(&device, &[3.0; 4], 4, 1).unwrap();
+        sparse.gtsv(pivoting, a, &mut b).unwrap();
+        not_finite("gtsv", b.to_vec().unwrap());
+    }
+    let mut x = buffer(&[3.0; 4]);
+    sparse.gtsv_batch(a, &mut x, 1).unwrap();
+    not_finite("gtsv_batch", x.to_vec().unwrap());
+    for method in [TridiagonalMethod::Thomas, TridiagonalMethod::Lu, TridiagonalMethod::Qr] {
+        let (mut lower, mut main, mut upper) = (buffer(&[0.0; 4]), buffer(&[2.0, 0.0, 1.0, 1.0]), buffer(&[0.0; 4]));
+        let mut x = buffer(&[3.0; 4]);
+        let a = Tridiagonals { lower: (&mut lower).into(), main: (&mut main).into(), upper: (&mut upper).into() };
+        sparse.gtsv_interleaved(method, a, &mut x, 1).unwrap();
+        not_finite("gtsv_interleaved", x.to_vec().unwrap());
+    }
 }
