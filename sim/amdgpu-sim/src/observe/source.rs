@@ -9,6 +9,14 @@ pub(crate) fn frames(file: &[u8], addresses: &[u64]) -> Vec<Vec<SourceFrame>> {
     lines::frames(file, addresses).unwrap_or_else(|| vec![Vec::new(); addresses.len()])
 }
 
+/// Returns the name that a file in memory has for the program. Comgr writes sources and headers to a folder for the compiler, which is
+/// gone when the code runs: `/tmp/comgr-1a2b/input/twice.hip` was given as `twice.hip`.
+#[cfg(feature = "profile")]
+fn given_name(path: &str) -> &str {
+    let inside = path.split_once("/comgr-").and_then(|(_, rest)| rest.split_once('/'));
+    inside.and_then(|(_, rest)| rest.strip_prefix("input/").or(rest.strip_prefix("include/"))).unwrap_or(path)
+}
+
 /// Without the feature `profile`, debug information is not read.
 #[cfg(not(feature = "profile"))]
 pub(crate) fn frames(_: &[u8], addresses: &[u64]) -> Vec<Vec<SourceFrame>> {
@@ -22,7 +30,7 @@ mod lines {
     use object::read::elf::ElfFile64;
     use object::{Object, ObjectSection};
 
-    use super::SourceFrame;
+    use super::{SourceFrame, given_name};
 
     pub(super) fn frames(file: &[u8], addresses: &[u64]) -> Option<Vec<Vec<SourceFrame>>> {
         let file = ElfFile64::<object::LittleEndian>::parse(file).ok()?;
@@ -41,9 +49,27 @@ mod lines {
         while let Ok(Some(frame)) = found.next() {
             let function = frame.function.as_ref().and_then(|f| Some(f.demangle().ok()?.into_owned()));
             let location = frame.location.as_ref();
-            let file = location.and_then(|l| l.file).map(str::to_owned);
+            let file = location.and_then(|l| l.file).map(|file| given_name(file).to_owned());
             frames.push(SourceFrame { function, file, line: location.and_then(|l| l.line).filter(|line| *line > 0) });
         }
         Some(frames)
+    }
+}
+
+#[cfg(all(test, feature = "profile"))]
+mod tests {
+    use super::given_name;
+
+    #[test]
+    fn files_in_memory_have_the_name_that_they_were_given() {
+        for (path, name) in [
+            ("/tmp/comgr-1a2b/input/twice.hip", "twice.hip"),
+            ("/var/tmp/comgr-30871-1-79/include/my/scale.h", "my/scale.h"),
+            ("/home/me/comgr-notes/twice.hip", "/home/me/comgr-notes/twice.hip"),
+            ("/home/me/twice.hip", "/home/me/twice.hip"),
+            ("twice.hip", "twice.hip"),
+        ] {
+            assert_eq!(given_name(path), name);
+        }
     }
 }
