@@ -1,4 +1,4 @@
-//! Circles of files: files of a crate that import each other in a loop. There are none but those that [`KNOWN`] lists.
+//! Circles of files: files of a crate that import each other in a loop. No crate has one.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -13,14 +13,6 @@ use anyhow::{Context, Result, ensure};
 use super::modules::Crate;
 use crate::{paths, workspace};
 
-/// A folder whose circles stay for now.
-struct Known {
-    folder: &'static str,
-    reason: &'static str,
-}
-
-const KNOWN: &[Known] = &[];
-
 /// The names that a file (first) takes from another.
 type Ties = BTreeMap<(String, String), BTreeSet<String>>;
 
@@ -31,7 +23,7 @@ pub(super) fn check() -> Result<()> {
     for sources in read(&roots)? {
         add(&sources, paths::root(), &mut ties);
     }
-    let wrong = judge(&ties, KNOWN);
+    let wrong = judge(&ties);
     ensure!(wrong.is_empty(), "{}", wrong.join("\n"));
     Ok(())
 }
@@ -67,14 +59,10 @@ fn add(sources: &Crate, folder: &Path, ties: &mut Ties) {
     }
 }
 
-/// What is wrong: circles that are not known, and known folders without one.
-fn judge(ties: &Ties, known: &[Known]) -> Vec<String> {
-    let circles = circles(ties);
+/// What is wrong: each circle, with what its files take from each other.
+fn judge(ties: &Ties) -> Vec<String> {
     let mut wrong = Vec::new();
-    for circle in &circles {
-        if known.iter().any(|known| circle.iter().all(|file| Path::new(file).starts_with(known.folder))) {
-            continue;
-        }
+    for circle in circles(ties) {
         wrong.push(format!("{} files import each other in a circle:", circle.len()));
         let inside =
             ties.iter().filter(|((from, to), _)| circle.contains(from.as_str()) && circle.contains(to.as_str()));
@@ -82,12 +70,6 @@ fn judge(ties: &Ties, known: &[Known]) -> Vec<String> {
             let names: Vec<&str> = names.iter().map(String::as_str).collect();
             format!("  {from} takes {} from {to}", names.join(", "))
         }));
-    }
-    for Known { folder, reason } in known {
-        if !circles.iter().flatten().any(|file| Path::new(file).starts_with(folder)) {
-            wrong
-                .push(format!("{folder} has no circle that xtask/src/ci/circles.rs knows ({reason}): strike it there"));
-        }
     }
     wrong
 }
@@ -311,22 +293,6 @@ mod tests {
             "  d.rs takes E from e.rs",
             "  e.rs takes D from d.rs",
         ];
-        assert_eq!(judge(&ties(&FILES), &[]), expected);
-    }
-
-    #[test]
-    fn a_folder_is_known_as_long_as_it_has_circles() {
-        let ties = ties(&[
-            ("lib.rs", "mod low;"),
-            ("low/mod.rs", "pub mod a; pub mod b;"),
-            ("low/a.rs", "use super::b::B; pub struct A;"),
-            ("low/b.rs", "use super::a::A; pub struct B;"),
-        ]);
-        let known = |folder| Known { folder, reason: "for now" };
-        assert_eq!(judge(&ties, &[known("low")]), [""; 0]);
-        assert_eq!(judge(&ties, &[]).len(), 3, "it is not known");
-        let wrong = judge(&ties, &[known("low"), known("high")]);
-        assert_eq!(wrong.len(), 1);
-        assert!(wrong[0].contains("high") && wrong[0].contains("for now"), "{wrong:?}");
+        assert_eq!(judge(&ties(&FILES)), expected);
     }
 }
