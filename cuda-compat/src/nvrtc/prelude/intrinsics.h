@@ -98,3 +98,14 @@ __device__ inline unsigned __cuda_compat__isGlobal(const void *address) {
 #define __isShared __cuda_compat__isShared
 #define __isLocal __cuda_compat__isLocal
 #define __isGlobal __cuda_compat__isGlobal
+
+// new and delete, from the heap of malloc. They are inline, so that a program without them has no heap.
+#pragma clang diagnostic push
+#pragma clang diagnostic ignored "-Winline-new-delete"
+__device__ inline void *operator new(__SIZE_TYPE__ size) { return malloc(size); }
+__device__ inline void *operator new[](__SIZE_TYPE__ size) { return malloc(size); }
+__device__ inline void operator delete(void *pointer) noexcept { free(pointer); }
+__device__ inline void operator delete[](void *pointer) noexcept { free(pointer); }
+__device__ inline void operator delete(void *pointer, __SIZE_TYPE__) noexcept { free(pointer); }
+__device__ inline void operator delete[](void *pointer, __SIZE_TYPE__) noexcept { free(pointer); }
+#pragma clang diagnostic pop

@@ -32,7 +32,7 @@ pub(crate) use address::{pointer, reserve_for_good, status_of};
 pub(crate) use copy::{Copy, Rect, copy_bytes, fill_words};
 pub(crate) use ipc::{RawHandle, signal_handle, signal_name};
 use lock::Locks;
-pub(crate) use pool::{GRANULE, Pool, PoolKind, host_memory};
+pub(crate) use pool::{GRANULE, HUGE, Pool, PoolKind, host_memory};
 pub(crate) use svm::{Access, Attributes, Pages, Svm, pages};
 use vmem::Virtual;
 
@@ -126,7 +126,8 @@ impl Memories {
         // All agents can access host memory, as with AMD's runtime.
         let access = if pool.agent.is_cpu() { agents.ids().collect() } else { AgentSet::of(pool.agent) };
         let (owner, rights) = (pool.agent.gpu(), access.rights());
-        let request = Request { size, align: GRANULE, kind, owner, rights };
+        let align = if size < HUGE { GRANULE } else { HUGE };
+        let request = Request { size, align, kind, owner, rights };
         let space = agents.space();
         // Any GPU allocation may later be shared with another process, if pages for that are available.
         let shareable = if owner.is_some() { space.allocate_shareable(&request).ok() } else { None };
