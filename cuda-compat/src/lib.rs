@@ -61,6 +61,7 @@
 
 use std::ffi::CStr;
 
+pub mod device;
 pub mod driver;
 pub mod nvrtc;
 pub mod runtime;

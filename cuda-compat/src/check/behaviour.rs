@@ -21,9 +21,9 @@ const DIFFERS: &[(&[&str], &str)] = &[
     ),
     (
         &["cuDeviceComputeCapability", "CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY", "cudaDevAttrComputeCapability"],
-        "the numbers are AMD's (9.0 is gfx90a): do not compare them with NVIDIA's; ask for the feature instead",
+        "it is 8.0 on every GPU: what that lacks here are tensor cores in kernels, and PTX",
     ),
-    (&["CU_DEVICE_ATTRIBUTE_WARP_SIZE", "cudaDevAttrWarpSize"], "it is 64 on MI GPUs"),
+    (&["CU_DEVICE_ATTRIBUTE_WARP_SIZE", "cudaDevAttrWarpSize"], "it is 32, as in kernels that `nvrtc` compiles; CUDA_COMPAT_WARP_SIZE=native makes both those of a wave"),
     (&["cuGetProcAddress", "cudaGetDriverEntryPoint"], "it takes HIP's name of the function, such as hipMalloc"),
     (
         &["cuDriverGetVersion", "cudaDriverGetVersion", "cudaRuntimeGetVersion"],
@@ -41,7 +41,7 @@ const DIFFERS: &[(&[&str], &str)] = &[
     (&["=cuGraphInstantiate", "=cudaGraphInstantiate"], "it has the meaning of CUDA 12: a graph and flags"),
     (
         &["cudaDeviceProp", "cudaGetDeviceProperties"],
-        "the struct is HIP's: some fields have other names, and major and minor are AMD's numbers",
+        "the struct is HIP's: some fields have other names",
     ),
     (&["CUDA_KERNEL_NODE_PARAMS"], "the struct has HIP's names of fields"),
 ];

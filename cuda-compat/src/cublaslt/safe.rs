@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::{result, sys};
 use crate::driver::safe::between;
-use crate::driver::sys::{CUdevice_attribute, CUdeviceptr};
+use crate::driver::sys::CUdeviceptr;
 use crate::driver::{CudaSlice, CudaStream, DevicePtr, DevicePtrMut, DriverError, SyncOnDrop};
 
 pub use super::result::CublasError;
@@ -58,7 +58,7 @@ impl Drop for CudaBlasLT {
     }
 }
 
-/// The workspace of algorithms: 32 MiB on CDNA and Vega devices (`gfx9…`) and newer, otherwise 4 MiB.
+/// The workspace of algorithms: 32 MiB.
 #[derive(Debug, Clone)]
 pub struct Workspace {
     pub(crate) buffer: CudaSlice<u8>,
@@ -73,8 +73,7 @@ impl Workspace {
     pub fn new(stream: Arc<CudaStream>) -> Result<Self, DriverError> {
         let ctx = stream.context();
         ctx.bind_to_thread()?;
-        let major = ctx.attribute(CUdevice_attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)?;
-        let size = if major >= 9 { 32 << 20 } else { 4 << 20 };
+        let size = 32 << 20;
         // SAFETY: uninitialized bytes, which are not read before they are written.
         let buffer = unsafe { stream.alloc::<u8>(size)? };
         Ok(Self { buffer, size })

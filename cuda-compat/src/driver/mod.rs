@@ -64,7 +64,8 @@
 //! - HIP has one context for each device, the primary one. `cuCtxCreate` returns a handle to it: contexts of one device
 //!   share memory, modules and the default stream, and `cuCtxDestroy` frees nothing. AMD has deprecated these
 //!   functions. `cuCtxSynchronize` waits for the device (AMD's `hipCtxSynchronize` is not supported).
-//! - A wave of MI GPUs has 64 lanes: query `CU_DEVICE_ATTRIBUTE_WARP_SIZE`.
+//! - The compute capability is 8.0 on every GPU, and warps have 32 lanes unless the program asks for waves:
+//!   [`device`](crate::device).
 //! - `cuModuleLoadData` accepts code objects, bundles and the output of [`nvrtc`](crate::nvrtc); PTX is an error:
 //!   [`image::explain`] returns what to do, and so does the log of `cuModuleLoadDataEx`.
 //! - Memory allocated by HIP can be used with every stream; `CU_STREAM_PER_THREAD` and `CU_STREAM_LEGACY` are handles,

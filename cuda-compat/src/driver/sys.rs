@@ -170,6 +170,49 @@ pub unsafe extern "C" fn cuCtxSetCacheConfig(config: CUfunc_cache) -> hipError_t
     unsafe { hip_sys::hipDeviceSetCacheConfig(hip_sys::hipFuncCache_t(config as _)) }
 }
 
+/// Writes an attribute of a device. The compute capability and the size of warps are those of
+/// [`device`](crate::device); other values are HIP's.
+///
+/// # Safety
+/// `pi` must be valid for the write, or null, which is an error.
+#[doc(alias("hipDeviceGetAttribute"))]
+pub unsafe extern "C" fn cuDeviceGetAttribute(
+    pi: *mut c_int,
+    attrib: hip_sys::hipDeviceAttribute_t,
+    dev: c_int,
+) -> hipError_t {
+    // SAFETY: the caller's contract is that of the function called.
+    let status = unsafe { hip_sys::hipDeviceGetAttribute(pi, attrib, dev) };
+    let ours = if status == hipSuccess { crate::device::attribute(attrib) } else { None };
+    if let Some(value) = ours {
+        // SAFETY: the call has written it.
+        unsafe { pi.write(value) };
+    }
+    status
+}
+
+/// Writes the [compute capability](crate::device::COMPUTE_CAPABILITY) of a device.
+///
+/// # Safety
+/// `major` and `minor` must be valid for the writes, or null, which is an error.
+#[doc(alias("hipDeviceComputeCapability"))]
+pub unsafe extern "C" fn cuDeviceComputeCapability(
+    major: *mut c_int,
+    minor: *mut c_int,
+    dev: hip_sys::hipDevice_t,
+) -> hipError_t {
+    // SAFETY: the caller's contract is that of the function called.
+    let status = unsafe { hip_sys::hipDeviceComputeCapability(major, minor, dev) };
+    if status == hipSuccess {
+        let (first, second) = crate::device::COMPUTE_CAPABILITY;
+        // SAFETY: the call has written both.
+        unsafe { major.write(first) };
+        // SAFETY: the same.
+        unsafe { minor.write(second) };
+    }
+    status
+}
+
 /// Writes the address of a status's name: HIP's name, or CUDA's if HIP lacks the status.
 ///
 /// # Safety

@@ -1,6 +1,7 @@
 //! Code in CUDA C++ that assumes warps of 32 lanes.
 
-mod tokens;
+mod branches;
+pub(super) mod tokens;
 
 use std::collections::HashSet;
 use std::fmt;
@@ -22,9 +23,16 @@ pub struct Finding {
 }
 
 impl Finding {
-    /// Returns whether the code is wrong with warps of 32 lanes, too: inline PTX.
+    /// Returns whether the code is wrong with warps of 32 lanes, too: inline PTX, and collectives that are
+    /// [refused](Self::is_refused).
     pub fn needs_change(&self) -> bool {
-        self.advice == PTX
+        self.advice == PTX || self.is_refused()
+    }
+
+    /// Returns whether [`nvrtcCompileProgram`](super::nvrtcCompileProgram) refuses the code: a collective of a whole warp
+    /// in both branches of an `if`, which would give wrong numbers.
+    pub fn is_refused(&self) -> bool {
+        self.advice == BRANCHES
     }
 }
 
@@ -43,6 +51,8 @@ const INDEX: &str = "divide by warpSize, and take the remainder of it";
 const SHARED: &str = "blocks have half as many 64-lane waves: read only the elements that were written";
 const OFFSET: &str = "start at warpSize / 2";
 const BOUND: &str = "the bound must be known when compiling: use the largest number of lanes";
+const BRANCHES: &str =
+    "a wave runs one branch after the other: call it behind the `if`, or with a mask of the branch's lanes";
 const PTX: &str = "AMD GPUs have no PTX: use CUDA's functions, or AMD's builtins";
 
 /// Returns the positions in CUDA C++ that assume warps of 32 lanes, in source order.
@@ -54,10 +64,11 @@ const PTX: &str = "AMD GPUs have no PTX: use CUDA's functions, or AMD's builtins
 /// - `__shared__` arrays of 32 elements that are indexed by the number of a warp, and arrays with the bound `warpSize`
 /// - loops over the shuffle offsets 16, 8, … 1
 /// - inline PTX
+/// - collectives of a whole warp in both branches of an `if` on the lane, where NVIDIA's lanes meet since sm_70
 ///
 /// The source is not preprocessed: code that `#if` excludes is searched, and included files are not. Code behind a
 /// macro or another name is not found. Code that is found can be right: with the default `--warp-size=32` of
-/// [`nvrtcCompileProgram`](super::nvrtcCompileProgram) it is, except for inline PTX.
+/// [`nvrtcCompileProgram`](super::nvrtcCompileProgram) it is, except for the last two.
 ///
 /// ```
 /// use cuda_compat::nvrtc::lanes;
@@ -77,6 +88,11 @@ pub fn find(source: &str) -> Vec<Finding> {
         search.shared(at);
         search.offsets(at);
         search.ptx(at);
+    }
+    let branches = branches::find(&tokens, &search.indices);
+    for (at, name) in branches {
+        let what = format!("{name} for all lanes is in both branches of a condition on the lane");
+        search.tell(at, what, BRANCHES);
     }
     let mut found = search.found;
     found.sort_by_key(|finding| (finding.line, finding.column));

@@ -42,6 +42,7 @@ mod prelude;
 mod program;
 pub mod result;
 pub mod safe;
+mod shifts;
 pub mod sys;
 
 pub use options::{Translated, translate_options};

@@ -1,5 +1,7 @@
 //! Translation of NVRTC's options to HIPRTC's, which are clang's.
 
+use super::shifts::PLAIN;
+
 /// The result of [`translate_options`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Translated {
@@ -21,7 +23,11 @@ enum Rule {
     Choice(&'static str, &'static str),
     /// The number of lanes of a warp, an option of this crate: it becomes a macro for the prelude.
     Lanes,
-    /// An architecture: one of AMD is kept.
+    /// Whether collectives in both branches of an `if` are compiled, an option of this crate: true becomes a macro.
+    Divergent,
+    /// Whether shifts are saturating, an option of this crate: false becomes a macro for the prelude.
+    Shifts,
+    /// An architecture: one of AMD is kept, one of NVIDIA decides `__CUDA_ARCH__`.
     Architecture,
     /// An option with a value, and without effect here.
     IgnoredValue,
@@ -34,6 +40,15 @@ enum Rule {
 /// The translation of `--warp-size=native`: a warp is a wave, with as many lanes as the GPU has.
 pub(super) const ALL_LANES: &str = "-DCUDA_COMPAT_WARP_SIZE=0";
 
+/// The translation of `--divergent-collectives=true`.
+pub(super) const DIVERGENT: &str = "-DCUDA_COMPAT_DIVERGENT_COLLECTIVES=1";
+
+/// The prefix of the translation of an architecture: `__CUDA_ARCH__`, which the prelude defines after the headers of HIPRTC.
+pub(super) const ARCH: &str = "-DCUDA_COMPAT_ARCH=";
+
+/// The prefix of the translation of `--warp-size`.
+pub(super) const LANES: &str = "-DCUDA_COMPAT_WARP_SIZE=";
+
 /// The translation of `--warp-size=32`, which is the default.
 const THIRTY_TWO_LANES: &str = "-DCUDA_COMPAT_WARP_SIZE=32";
 
@@ -41,6 +56,8 @@ const THIRTY_TWO_LANES: &str = "-DCUDA_COMPAT_WARP_SIZE=32";
 const RULES: &[(&str, &str, Rule)] = &[
     ("gpu-architecture", "arch", Rule::Architecture),
     ("warp-size", "", Rule::Lanes),
+    ("saturating-shifts", "", Rule::Shifts),
+    ("divergent-collectives", "", Rule::Divergent),
     ("include-path", "I", Rule::Value("-I")),
     ("define-macro", "D", Rule::Value("-D")),
     ("undefine-macro", "U", Rule::Value("-U")),
@@ -115,17 +132,29 @@ fn rule(option: &str) -> Option<(&'static Rule, Written<'_>)> {
     None
 }
 
+/// Returns `__CUDA_ARCH__` for an architecture of NVIDIA: 800 for `compute_80`, 900 for `sm_90a`.
+fn arch(value: &str) -> Option<u32> {
+    let kind = ["compute_", "sm_", "lto_"].iter().find_map(|kind| value.strip_prefix(kind))?;
+    let number: u32 = kind.trim_end_matches(['a', 'f']).parse().ok()?;
+    number.checked_mul(10).filter(|_| number >= 10)
+}
+
 /// Translates NVRTC's options to HIPRTC's. Options that NVRTC does not have are kept: clang's own can be passed.
 ///
-/// `--warp-size=32` and `--warp-size=native` are options of this crate: see [Warps](crate::nvrtc#warps).
+/// `--gpu-architecture=compute_80` decides `__CUDA_ARCH__`, in a macro that the prelude reads, and an architecture of AMD
+/// selects the GPU. `--warp-size=32`, `--warp-size=native`, `--saturating-shifts=false` and `--divergent-collectives=true` are options of this crate: see
+/// [Warps](crate::nvrtc#warps) and [Shifts](crate::nvrtc#shifts).
 ///
 /// ```
 /// use cuda_compat::nvrtc::translate_options;
 ///
-/// let options = ["--gpu-architecture=compute_80", "--use_fast_math", "-D", "TILE=16", "-munsafe-fp-atomics"];
+/// let options = ["-arch=compute_80", "--maxrregcount=32", "--use_fast_math", "-D", "TILE=16", "-munsafe-fp-atomics"];
 /// let translated = translate_options(options);
-/// assert_eq!(translated.options, ["-ffast-math", "-DTILE=16", "-munsafe-fp-atomics"]);
-/// assert_eq!(translated.ignored, ["--gpu-architecture=compute_80"]);
+/// assert_eq!(
+///     translated.options,
+///     ["-DCUDA_COMPAT_ARCH=800", "-ffast-math", "-DTILE=16", "-munsafe-fp-atomics"]
+/// );
+/// assert_eq!(translated.ignored, ["--maxrregcount=32"]);
 /// ```
 pub fn translate_options<'a>(options: impl IntoIterator<Item = &'a str>) -> Translated {
     let mut translated = Translated::default();
@@ -155,7 +184,15 @@ pub fn translate_options<'a>(options: impl IntoIterator<Item = &'a str>) -> Tran
             Rule::Lanes if value == "32" => vec![THIRTY_TWO_LANES.to_owned()],
             // The compiler rejects it by name.
             Rule::Lanes => vec![as_written],
+            Rule::Shifts if value == "false" => vec![PLAIN.to_owned()],
+            Rule::Divergent if value == "true" => vec![DIVERGENT.to_owned()],
+            Rule::Shifts if value == "true" => Vec::new(),
+            Rule::Divergent if value == "false" => Vec::new(),
+            Rule::Shifts | Rule::Divergent => vec![as_written],
             Rule::Architecture if value.starts_with("gfx") => vec![format!("--offload-arch={value}")],
+            Rule::Architecture if arch(value).is_some() => {
+                arch(value).map(|arch| format!("{ARCH}{arch}")).into_iter().collect()
+            }
             Rule::Architecture | Rule::IgnoredValue | Rule::IgnoredOption | Rule::Ignored => {
                 translated.ignored.push(as_written);
                 continue;
@@ -178,9 +215,11 @@ mod tests {
     }
 
     #[test]
-    fn architectures_of_nvidia_are_ignored_and_those_of_amd_stay() {
-        becomes(&["--gpu-architecture=compute_80"], &[], &["--gpu-architecture=compute_80"]);
-        becomes(&["-arch=sm_90a", "-arch", "sm_75"], &[], &["-arch=sm_90a", "-arch sm_75"]);
+    fn architectures_of_nvidia_are_a_macro_and_those_of_amd_stay() {
+        becomes(&["--gpu-architecture=compute_80"], &["-DCUDA_COMPAT_ARCH=800"], &[]);
+        becomes(&["-arch=sm_90a", "-arch", "sm_75"], &["-DCUDA_COMPAT_ARCH=900", "-DCUDA_COMPAT_ARCH=750"], &[]);
+        becomes(&["-arch=compute_103f", "-arch=lto_52"], &["-DCUDA_COMPAT_ARCH=1030", "-DCUDA_COMPAT_ARCH=520"], &[]);
+        becomes(&["-arch=native", "-arch=sm_x"], &[], &["-arch=native", "-arch=sm_x"]);
         becomes(&["--gpu-architecture", "gfx90a"], &["--offload-arch=gfx90a"], &[]);
         becomes(&["-arch=gfx942:xnack-"], &["--offload-arch=gfx942:xnack-"], &[]);
         becomes(&["--offload-arch=gfx90a"], &["--offload-arch=gfx90a"], &[]);
@@ -211,6 +250,8 @@ mod tests {
     #[test]
     fn the_size_of_a_warp_is_a_macro() {
         becomes(&["--warp-size=native", "--warp-size", "32"], &[ALL_LANES, THIRTY_TWO_LANES], &[]);
+        becomes(&["--saturating-shifts=false", "--saturating-shifts=true"], &[PLAIN], &[]);
+        becomes(&["--divergent-collectives=true", "--divergent-collectives", "false"], &[DIVERGENT], &[]);
         becomes(&["--warp-size=16", "--warp-size"], &["--warp-size=16", "--warp-size"], &[]);
     }
 

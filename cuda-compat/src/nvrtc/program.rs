@@ -11,8 +11,9 @@ use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
 
 use crate::generated::nvrtc::*;
 
-use super::options::{ALL_LANES, translate_options};
-use super::{lanes, prelude};
+use super::options::{ALL_LANES, ARCH, DIVERGENT, LANES, translate_options};
+use super::{lanes, prelude, shifts};
+use crate::device::{self, WarpSize, warp_size};
 use crate::driver::image;
 
 /// Data about a program in addition to HIPRTC's.
@@ -22,6 +23,8 @@ struct Program {
     source: String,
     /// The reason that it is not passed to HIPRTC.
     refused: Option<&'static str>,
+    /// Whether the last compilation was refused for its collectives.
+    is_divergent: bool,
     /// The log before HIPRTC's.
     log: String,
 }
@@ -85,15 +88,20 @@ pub unsafe extern "C" fn nvrtcCreateProgram(
     let owned = |text: &str| CString::new(text).unwrap_or_default();
     let ours: Vec<(CString, CString)> = ours.iter().map(|(name, text)| (owned(name), owned(text))).collect();
     let all_names = names.iter().copied().chain(ours.iter().map(|(name, _)| name.as_c_str()));
-    let all_texts = texts.iter().copied().chain(ours.iter().map(|(_, text)| text.as_c_str()));
+    let theirs: Vec<CString> = texts.iter().map(|text| owned(&shifts::saturating(&text.to_string_lossy()))).collect();
+    let all_texts = theirs.iter().map(CString::as_c_str).chain(ours.iter().map(|(_, text)| text.as_c_str()));
     let all_names: Vec<*const c_char> = all_names.map(CStr::as_ptr).collect();
     let all_texts: Vec<*const c_char> = all_texts.map(CStr::as_ptr).collect();
     let Ok(count) = c_int::try_from(all_names.len()) else { return NVRTC_ERROR_INVALID_INPUT };
 
     let program =
-        Program { name: named.unwrap_or_else(|| "default_program".to_owned()), source, refused, log: String::new() };
+        Program { name: named.unwrap_or_else(|| "default_program".to_owned()), source, refused, ..Program::default() };
     // HIPRTC rejects an empty program.
-    let text = owned(&prelude::with_prelude(if refused.is_some() { "" } else { &program.source }));
+    let text = owned(&prelude::with_prelude(&if refused.is_some() {
+        String::new()
+    } else {
+        shifts::saturating(&program.source)
+    }));
     // SAFETY: C strings that live until the end; the caller ensures the rest.
     let status = unsafe {
         hiprtc_sys::hiprtcCreateProgram(prog, text.as_ptr(), name, count, all_texts.as_ptr(), all_names.as_ptr())
@@ -127,17 +135,19 @@ pub unsafe extern "C" fn nvrtcCompileProgram(
         return NVRTC_ERROR_INVALID_OPTION;
     };
     let mut translated = translate_options(given);
-    // HIPRTC queries the HIP of its own release, which is not the one in use on the software GPU.
-    let is_target = |option: &String| option.starts_with("--offload-arch") || option.starts_with("--gpu-architecture");
-    if !translated.options.iter().any(is_target) {
-        translated.options.extend(current_architecture().map(|arch| format!("--offload-arch={arch}")));
-    }
+    complete(&mut translated.options);
     if let Some(program) = programs().get_mut(&(prog as usize)) {
+        program.is_divergent = false;
         if let Some(why) = program.refused {
             program.log = format!("{}:1:1: error: {why}\n", program.name);
             return NVRTC_ERROR_COMPILATION;
         }
         program.log = log(program, &translated.options, &translated.ignored);
+        if let Some(refused) = divergent(program, &translated.options) {
+            program.log += &refused;
+            program.is_divergent = true;
+            return NVRTC_ERROR_COMPILATION;
+        }
     }
     let Ok(options) = translated.options.into_iter().map(CString::new).collect::<Result<Vec<CString>, _>>() else {
         return NVRTC_ERROR_INVALID_OPTION;
@@ -146,13 +156,50 @@ pub unsafe extern "C" fn nvrtcCompileProgram(
     let Ok(count) = c_int::try_from(pointers.len()) else { return NVRTC_ERROR_INVALID_OPTION };
     pointers.push(null());
     // SAFETY: the caller's contract, and the C strings live until the end.
-    unsafe { hiprtc_sys::hiprtcCompileProgram(prog, count, pointers.as_ptr()) }
+    let status = unsafe { hiprtc_sys::hiprtcCompileProgram(prog, count, pointers.as_ptr()) };
+    // SAFETY: the caller ensures that it is alive.
+    let theirs = unsafe { hiprtc_log(prog) };
+    if let (false, Ok(true), Some(program)) =
+        (status == NVRTC_SUCCESS, theirs.map(|log| log.is_empty()), programs().get_mut(&(prog as usize)))
+    {
+        program.log += &format!("error: HIPRTC returned {status:?}, without a message\n");
+    }
+    status
 }
 
-/// Returns the architecture of the current device; `None` if there is no device, which HIPRTC then reports.
+/// Adds the options that were not given: the size of warps, `__CUDA_ARCH__` and the architecture. For all
+/// programs, arguments and results of functions need no value, as with NVIDIA's compiler.
+fn complete(options: &mut Vec<String>) {
+    let of_all = ["-Xclang", "-no-enable-noundef-analysis", "-Wno-overloaded-shift-op-parentheses"];
+    options.splice(0..0, of_all.map(str::to_owned));
+    let lacks = |options: &[String], starts: &[&str]| {
+        !options.iter().any(|option| starts.iter().any(|start| option.starts_with(start)))
+    };
+    if lacks(options, &[LANES]) && warp_size() == WarpSize::Native {
+        options.push(ALL_LANES.to_owned());
+    }
+    let target = ["--offload-arch", "--gpu-architecture"];
+    if !lacks(options, &target) {
+        // An architecture of AMD has no number of CUDA's: it is that of all devices. Without one, it is NVRTC's default, in the prelude.
+        if lacks(options, &[ARCH]) {
+            options.push(format!("{ARCH}{}", device::arch()));
+        }
+        return;
+    }
+    // HIPRTC queries the HIP of its own release, which is not the one in use on the software GPU.
+    options.extend(current_architecture().map(|arch| format!("--offload-arch={arch}")));
+}
+
+/// Returns the architecture of the current device, or of an earlier one if HIP fails, as it does after a fault of a kernel. `None` if
+/// there is no device, which HIPRTC then reports.
 fn current_architecture() -> Option<String> {
-    let device = hip::Device::current().ok()?;
-    Some(device.properties().ok()?.arch.to_string())
+    static LAST: Mutex<Option<String>> = Mutex::new(None);
+    let mut last = LAST.lock().unwrap_or_else(PoisonError::into_inner);
+    let current = hip::Device::current().and_then(|device| device.properties());
+    if let Ok(properties) = current {
+        *last = Some(properties.arch.to_string());
+    }
+    last.clone()
 }
 
 /// Maximum number of positions of one program that its log lists.
@@ -167,9 +214,16 @@ fn log(program: &Program, options: &[String], ignored: &[String]) -> String {
     for option in ignored {
         log += &format!("warning: the option {option} has no meaning for AMD GPUs, and is ignored\n");
     }
+    let arch = options.iter().filter_map(|option| option.strip_prefix(ARCH)).next_back();
+    if let Some(arch) = arch.and_then(|arch| arch.parse::<u32>().ok()).filter(|arch| *arch > device::arch()) {
+        let (major, minor) = device::COMPUTE_CAPABILITY;
+        log += &format!(
+            "warning: __CUDA_ARCH__ is {arch}, and the device's compute capability is {major}.{minor}: code for newer GPUs can need what AMD GPUs lack\n"
+        );
+    }
     let found = if has_32_lanes(options) { Vec::new() } else { lanes::find(&program.source) };
     let native = options.iter().any(|option| option == ALL_LANES);
-    for place in found.iter().take(PLACES) {
+    for place in found.iter().filter(|place| !place.is_refused()).take(PLACES) {
         let lanes::Finding { line, column, what, advice, .. } = place;
         log += &match native || place.needs_change() {
             true => format!("{}:{line}:{column}: warning: {what}: {advice}\n", program.name),
@@ -182,6 +236,23 @@ fn log(program: &Program, options: &[String], ignored: &[String]) -> String {
     log
 }
 
+/// Returns the errors for collectives that the lanes of a warp do not reach together; `None` if there are none, or if they
+/// are allowed.
+fn divergent(program: &Program, options: &[String]) -> Option<String> {
+    if options.iter().any(|option| option == DIVERGENT) {
+        return None;
+    }
+    let found = lanes::find(&program.source);
+    let errors =
+        found.iter().filter(|place| place.is_refused()).map(|lanes::Finding { line, column, what, advice, .. }| {
+            format!(
+                "{}:{line}:{column}: error: {what}: {advice}; --divergent-collectives=true compiles it\n",
+                program.name
+            )
+        });
+    Some(errors.collect::<String>()).filter(|errors| !errors.is_empty())
+}
+
 /// Returns whether the options name a GPU whose waves have 32 lanes: gfx10 and newer.
 fn has_32_lanes(options: &[String]) -> bool {
     let mut targets = options.iter().filter_map(|option| option.strip_prefix("--offload-arch=gfx"));
@@ -190,29 +261,39 @@ fn has_32_lanes(options: &[String]) -> bool {
         .is_some_and(|target| target.starts_with("10") || target.starts_with("11") || target.starts_with("12"))
 }
 
+/// Returns HIPRTC's log of a program.
+///
+/// # Safety
+/// The program must be alive.
+unsafe fn hiprtc_log(prog: nvrtcProgram) -> Result<Vec<u8>, nvrtcResult> {
+    let mut size = 0;
+    // SAFETY: the caller ensures that it is alive; room for the result.
+    let status = unsafe { hiprtc_sys::hiprtcGetProgramLogSize(prog, &mut size) };
+    if status != NVRTC_SUCCESS {
+        return Err(status);
+    }
+    let mut log = vec![0_u8; size + 1];
+    // SAFETY: the same; there is room for the size.
+    let status = unsafe { hiprtc_sys::hiprtcGetProgramLog(prog, log.as_mut_ptr().cast()) };
+    if status != NVRTC_SUCCESS {
+        return Err(status);
+    }
+    log.truncate(log.iter().position(|byte| *byte == 0).unwrap_or(log.len()));
+    Ok(log)
+}
+
 /// Returns a program's log: this crate's part, HIPRTC's, and a null byte, as in NVRTC.
 ///
 /// # Safety
 /// The program must be alive.
 unsafe fn full_log(prog: nvrtcProgram) -> Result<Vec<u8>, nvrtcResult> {
     let (mut log, refused) = match programs().get(&(prog as usize)) {
-        Some(program) => (program.log.clone().into_bytes(), program.refused.is_some()),
+        Some(program) => (program.log.clone().into_bytes(), program.refused.is_some() || program.is_divergent),
         None => (Vec::new(), false),
     };
     if !refused {
-        let mut size = 0;
-        // SAFETY: the caller ensures that it is alive; room for the result.
-        let status = unsafe { hiprtc_sys::hiprtcGetProgramLogSize(prog, &mut size) };
-        if status != NVRTC_SUCCESS {
-            return Err(status);
-        }
-        let mut theirs = vec![0_u8; size + 1];
-        // SAFETY: the same; there is room for the size.
-        let status = unsafe { hiprtc_sys::hiprtcGetProgramLog(prog, theirs.as_mut_ptr().cast()) };
-        if status != NVRTC_SUCCESS {
-            return Err(status);
-        }
-        log.extend(theirs.into_iter().take_while(|byte| *byte != 0));
+        // SAFETY: the caller ensures that it is alive.
+        log.extend(unsafe { hiprtc_log(prog) }?);
     }
     log.push(0);
     Ok(log)
@@ -287,11 +368,12 @@ mod tests {
 
     #[test]
     fn options_without_a_meaning_are_warned_of() {
-        let log = logged("", &["--maxrregcount=32", "-DA", "-arch=sm_80"]);
+        let log = logged("", &["--maxrregcount=32", "-DA", "-arch=sm_80", "-arch=sm_90a"]);
         let lines: Vec<&str> = log.lines().collect();
         assert_eq!(lines.len(), 2);
         assert_eq!(lines[0], "warning: the option --maxrregcount=32 has no meaning for AMD GPUs, and is ignored");
-        assert!(lines[1].contains("-arch=sm_80"));
+        assert!(lines[1].starts_with("warning: __CUDA_ARCH__ is 900, and the device's compute capability is 8.0"));
+        assert_eq!(logged("", &["-arch=sm_80"]), "");
         assert_eq!(logged("", &["--maxrregcount=32", "-w"]), "");
     }
 
@@ -309,6 +391,17 @@ mod tests {
         let many = "f(threadIdx.x % 32);\n".repeat(PLACES + 3);
         assert!(logged(&many, &[]).ends_with("k.cu: note: 3 more places assume 32 lanes\n"));
         assert!(logged("asm(\"mov.u32 %0, %laneid;\");", &[]).contains("warning: this assembly is PTX"));
+    }
+
+    #[test]
+    fn collectives_that_lanes_do_not_reach_together_are_errors_unless_allowed() {
+        let source = "if (lane < 16) v = __shfl_sync(~0u, v, 1);\nelse v = __shfl_sync(~0u, v, 2);";
+        let program = Program { name: "k.cu".to_owned(), source: source.to_owned(), ..Program::default() };
+        let error = divergent(&program, &[]).unwrap();
+        assert!(error.starts_with("k.cu:1:1: error: __shfl_sync for all lanes"), "{error}");
+        assert_eq!(divergent(&program, &[DIVERGENT.to_owned()]), None);
+        let right = Program { source: source.replace("lane < 16", "n"), ..program };
+        assert_eq!(divergent(&right, &[]), None);
     }
 
     #[test]

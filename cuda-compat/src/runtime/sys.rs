@@ -8,7 +8,8 @@ use core::ffi::c_char;
 pub use hip_sys::{has, load_error, symbol_error};
 
 pub use crate::driver::sys::{
-    CUgraphExecUpdateResultInfo as cudaGraphExecUpdateResultInfo, cuGraphExecUpdate as cudaGraphExecUpdate,
+    CUgraphExecUpdateResultInfo as cudaGraphExecUpdateResultInfo, cuDeviceGetAttribute as cudaDeviceGetAttribute,
+    cuGraphExecUpdate as cudaGraphExecUpdate,
 };
 #[cfg(feature = "rocm-7-1")]
 pub use crate::driver::sys::{
@@ -37,3 +38,25 @@ pub unsafe extern "C" fn cudaGetErrorString(error: cudaError_t) -> *const c_char
     // SAFETY: a status.
     name_of(error).map_or_else(|| unsafe { hip_sys::hipGetErrorString(error) }, |_| LACKING.as_ptr())
 }
+
+/// Writes the properties of a device. The compute capability (`major`, `minor`) and `warpSize` are those of
+/// [`device`](crate::device); other values are HIP's.
+///
+/// # Safety
+/// `prop` must be valid for the write, or null, which is an error.
+#[cfg(feature = "rocm-6-2")]
+#[doc(alias("hipGetDeviceProperties"))]
+pub unsafe extern "C" fn cudaGetDeviceProperties(prop: *mut cudaDeviceProp, device: core::ffi::c_int) -> cudaError_t {
+    // SAFETY: the caller's contract is that of the function called.
+    let status = unsafe { hip_sys::rocm_6_2::hipGetDeviceProperties(prop, device) };
+    if status == hip_sys::hipSuccess {
+        // SAFETY: the call has written it.
+        let prop = unsafe { &mut *prop };
+        (prop.major, prop.minor) = crate::device::COMPUTE_CAPABILITY;
+        prop.warpSize = crate::device::lanes().unwrap_or(prop.warpSize);
+    }
+    status
+}
+
+#[cfg(feature = "rocm-6-2")]
+pub use cudaGetDeviceProperties as cudaGetDeviceProperties_v2;

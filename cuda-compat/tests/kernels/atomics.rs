@@ -63,7 +63,8 @@ on_a_device! {
 
     fn a_programs_own_function_for_doubles_is_used() {
         let sum = Buffer::zeros::<f64>(1);
-        Module::of("own_atomic.cu", include_str!("own_atomic.cu")).run("own_double", 1, 128, args![&sum]);
+        let source = include_str!("own_atomic.cu");
+        Module::with("own_atomic.cu", source, &["-arch=compute_52"], &[]).run("own_double", 1, 128, args![&sum]);
         assert_eq!(sum.read::<f64>(1), [8128.0]);
     }
 }

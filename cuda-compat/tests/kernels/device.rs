@@ -202,6 +202,11 @@ impl Module {
         Self::load(compiled).0
     }
 
+    /// The same for the current device. Warnings are allowed.
+    pub(crate) fn without_target(name: &str, source: &str, options: &[&str]) -> Self {
+        Self::load(compile(name, source, options, &[])).0
+    }
+
     /// The same of a program that is not ours, and its code.
     pub(crate) fn compiled(name: &str, source: &str, options: &[&str]) -> (Self, Vec<u8>) {
         let options: Vec<&str> = options.iter().copied().chain([TARGET]).collect();

@@ -1,4 +1,4 @@
-// What programs have for GPUs before compute capability 6.0: __CUDA_ARCH__ is not defined, and so below it.
+// What programs have for GPUs before compute capability 6.0.
 #if __CUDA_ARCH__ < 600
 __device__ double atomicAdd(double *address, double value)
 {

@@ -5,7 +5,12 @@ use std::ffi::CString;
 use std::fmt::Write as _;
 use std::ptr::{null, null_mut};
 
+use cuda_compat::device::{COMPUTE_CAPABILITY, WarpSize, set_warp_size, warp_size};
+use cuda_compat::driver::{CU_DEVICE_ATTRIBUTE_WARP_SIZE, cuDeviceComputeCapability, cuDeviceGetAttribute};
 use cuda_compat::nvrtc::*;
+use cuda_compat::runtime::{cudaDevAttrComputeCapabilityMajor, cudaDeviceGetAttribute, cudaGetDeviceProperties};
+
+use crate::{alone, ok, start};
 
 /// The table of the command: sort, name, status, text.
 fn rows() -> Vec<[&'static str; 4]> {
@@ -70,4 +75,56 @@ fn headers_that_are_missing_are_refused() {
         let header = header.replace('*', "nothing.h");
         assert!(compile(&format!("#include <{header}>\n__global__ void k() {{}}")).is_err(), "{header}");
     }
+}
+
+/// Checks that everything reports warps of so many lanes, and that kernels are compiled for `macro_value`.
+#[track_caller]
+fn warps_are_of(lanes: i32, macro_value: u32) {
+    let mut value = 0;
+    // SAFETY: room for the result; the device exists.
+    unsafe { ok(cuDeviceGetAttribute(&mut value, CU_DEVICE_ATTRIBUTE_WARP_SIZE, 0)) };
+    assert_eq!(value, lanes);
+    // SAFETY: a struct of numbers and arrays of them.
+    let mut properties = unsafe { std::mem::zeroed() };
+    // SAFETY: room for the result; the device exists.
+    unsafe { ok(cudaGetDeviceProperties(&mut properties, 0)) };
+    assert_eq!((properties.warpSize, (properties.major, properties.minor)), (lanes, COMPUTE_CAPABILITY));
+    if !is_without_compiler() {
+        compile(&format!("#if CUDA_COMPAT_WARP_SIZE != {macro_value}\n#error\n#endif\n__global__ void k() {{}}"))
+            .unwrap_or_else(|log| panic!("{log}"));
+    }
+}
+
+#[test]
+fn the_compute_capability_is_one_everywhere() {
+    start();
+    let (mut major, mut minor) = (0, 0);
+    // SAFETY: room for the results; the device exists.
+    unsafe { ok(cuDeviceComputeCapability(&mut major, &mut minor, 0)) };
+    assert_eq!((major, minor), COMPUTE_CAPABILITY);
+    // SAFETY: the same.
+    unsafe { ok(cudaDeviceGetAttribute(&mut major, cudaDevAttrComputeCapabilityMajor, 0)) };
+    assert_eq!(major, COMPUTE_CAPABILITY.0);
+}
+
+#[test]
+fn attributes_and_the_compiler_have_one_size_of_warps() {
+    start();
+    assert_eq!(warp_size(), WarpSize::ThirtyTwo);
+    warps_are_of(32, 32);
+    alone("device::warps_are_waves_where_the_environment_says_so", "CUDA_COMPAT_WARP_SIZE", "native");
+}
+
+#[test]
+fn warps_are_waves_where_the_environment_says_so() {
+    if std::env::var_os("CUDA_COMPAT_WARP_SIZE").is_none() {
+        return;
+    }
+    start();
+    assert_eq!(warp_size(), WarpSize::Native);
+    warps_are_of(64, 0);
+    set_warp_size(WarpSize::ThirtyTwo);
+    warps_are_of(32, 32);
+    set_warp_size(WarpSize::Native);
+    warps_are_of(64, 0);
 }

@@ -66,7 +66,7 @@ fn kinds_of_copies_have_cudas_numbers() {
 }
 
 #[test]
-fn attributes_have_hips_numbers_and_a_wave_has_64_lanes() {
+fn attributes_have_hips_numbers() {
     start();
     let get = |attribute| {
         let mut value = 0;
@@ -74,7 +74,6 @@ fn attributes_have_hips_numbers_and_a_wave_has_64_lanes() {
         unsafe { ok(cuDeviceGetAttribute(&mut value, attribute, 0)) };
         value
     };
-    assert_eq!(get(CU_DEVICE_ATTRIBUTE_WARP_SIZE), 64);
     assert_eq!(get(CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK), 1024);
     assert_ne!(CU_DEVICE_ATTRIBUTE_WARP_SIZE.0, 10, "CUDA's number");
     assert_eq!(CU_DEVICE_ATTRIBUTE_WARP_SIZE, cudaDevAttrWarpSize);

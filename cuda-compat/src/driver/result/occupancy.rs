@@ -113,9 +113,11 @@ pub unsafe fn max_potential_block_size_with_flags(
     };
     let device = current_device()?;
     // SAFETY: the current device.
-    let attribute = |attribute| unsafe { device::get_attribute(device, attribute) };
-    let lanes = attribute(sys::CUdevice_attribute::CU_DEVICE_ATTRIBUTE_WARP_SIZE)?.max(1);
-    let units = attribute(sys::CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)?;
+    let units = unsafe { device::get_attribute(device, hip_sys::hipDeviceAttributeMultiprocessorCount) }?;
+    let mut lanes = 0;
+    // SAFETY: room for the result. The lanes of a wave count here, whatever the size of warps is.
+    unsafe { hip_sys::hipDeviceGetAttribute(&mut lanes, hip_sys::hipDeviceAttributeWarpSize, device) }.result()?;
+    let lanes = lanes.max(1);
     let most = sys::CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK;
     // SAFETY: the caller's contract.
     let most = unsafe { function::get_function_attribute(f, most) }?;

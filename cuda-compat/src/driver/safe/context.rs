@@ -163,8 +163,7 @@ impl CudaContext {
         result::device::get_uuid(self.device)
     }
 
-    /// Returns the numbers that HIP reports as the compute capability: (9, 0) for gfx90a. They do not describe NVIDIA
-    /// features.
+    /// Returns the compute capability that programs see: [`COMPUTE_CAPABILITY`](crate::device::COMPUTE_CAPABILITY).
     ///
     /// # Errors
     /// A status of HIP, or an earlier error ([`check_err`](Self::check_err)).

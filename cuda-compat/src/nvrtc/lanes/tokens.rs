@@ -2,7 +2,7 @@
 
 /// The kind of a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(in crate::nvrtc) enum Kind {
     Name,
     Number,
     /// A string or a character, with its quotes.
@@ -12,18 +12,18 @@ pub(super) enum Kind {
 
 /// A word of C++.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Token<'a> {
-    pub(super) kind: Kind,
-    pub(super) text: &'a str,
+pub(in crate::nvrtc) struct Token<'a> {
+    pub(in crate::nvrtc) kind: Kind,
+    pub(in crate::nvrtc) text: &'a str,
     /// Counted from 1.
-    pub(super) line: usize,
+    pub(in crate::nvrtc) line: usize,
     /// Counted from 1, in bytes.
-    pub(super) column: usize,
+    pub(in crate::nvrtc) column: usize,
 }
 
 impl Token<'_> {
     /// Returns the value of an integer.
-    pub(super) fn number(&self) -> Option<u64> {
+    pub(in crate::nvrtc) fn number(&self) -> Option<u64> {
         if self.kind != Kind::Number {
             return None;
         }
@@ -42,7 +42,7 @@ const OPERATORS: [&str; 16] =
     [">>=", "<<=", "->", "::", ">>", "<<", "==", "!=", "<=", ">=", "&&", "||", "+=", "&=", "%=", "/="];
 
 /// Splits C++ into tokens. Text that is not C++ gives one-character tokens.
-pub(super) fn tokens(source: &str) -> Vec<Token<'_>> {
+pub(in crate::nvrtc) fn tokens(source: &str) -> Vec<Token<'_>> {
     let (mut tokens, mut rest) = (Vec::new(), source);
     let (mut line, mut column) = (1, 1);
     while let Some(first) = rest.chars().next() {

@@ -57,12 +57,12 @@ public:
     __device__ unsigned meta_group_rank() const { return group; }
     __device__ unsigned meta_group_size() const { return groups; }
     __device__ mask_t lanes() const { return mask; }
-    template <class T> __device__ T shfl(T value, int rank) const { return from(value, lane_of(rank)); }
-    template <class T> __device__ T shfl_up(T value, unsigned delta) const {
+    template <class T> __device__ T shfl(CUDA_COMPAT_MAYBE_UNDEF T value, int rank) const { return from(value, lane_of(rank)); }
+    template <class T> __device__ T shfl_up(CUDA_COMPAT_MAYBE_UNDEF T value, unsigned delta) const {
         unsigned rank = thread_rank();
         return from(value, rank < delta ? lane() : lane_of(rank - delta));
     }
-    template <class T> __device__ T shfl_down(T value, unsigned delta) const {
+    template <class T> __device__ T shfl_down(CUDA_COMPAT_MAYBE_UNDEF T value, unsigned delta) const {
         unsigned rank = thread_rank();
         return from(value, rank + delta >= size() ? lane() : lane_of(rank + delta));
     }
@@ -75,11 +75,11 @@ public:
         }
         return result;
     }
-    __device__ mask_t ballot(int predicate) const { return ranks(__cuda_compat::ballot(predicate) & mask); }
-    __device__ int any(int predicate) const { return (__cuda_compat::ballot(predicate) & mask) != 0; }
-    __device__ int all(int predicate) const { return (__cuda_compat::ballot(!predicate) & mask) == 0; }
-    template <class T> __device__ mask_t match_any(T value) const { return ranks(__match_any_sync(mask, value)); }
-    template <class T> __device__ mask_t match_all(T value, int &predicate) const { return ranks(__match_all_sync(mask, value, &predicate)); }
+    __device__ mask_t ballot(CUDA_COMPAT_MAYBE_UNDEF int predicate) const { return ranks(__cuda_compat::ballot(predicate) & mask); }
+    __device__ int any(CUDA_COMPAT_MAYBE_UNDEF int predicate) const { return (__cuda_compat::ballot(predicate) & mask) != 0; }
+    __device__ int all(CUDA_COMPAT_MAYBE_UNDEF int predicate) const { return (__cuda_compat::ballot(!predicate) & mask) == 0; }
+    template <class T> __device__ mask_t match_any(CUDA_COMPAT_MAYBE_UNDEF T value) const { return ranks(__match_any_sync(mask, value)); }
+    template <class T> __device__ mask_t match_all(CUDA_COMPAT_MAYBE_UNDEF T value, int &predicate) const { return ranks(__match_all_sync(mask, value, &predicate)); }
 };
 __device__ inline coalesced_group coalesced_threads() { return coalesced_group(active()); }
 
@@ -108,16 +108,16 @@ public:
         mask_t all = width == 8 * sizeof(mask_t) ? ~(mask_t)0 : (mask_t)(((unsigned long long)1 << (width & 63)) - 1);
         return all << (lane() & ~(width - 1));
     }
-    template <class T> __device__ T shfl(T value, int rank) const { return shuffle(value, rank, width); }
-    template <class T> __device__ T shfl_up(T value, unsigned delta) const { return shuffle_up(value, delta, width); }
-    template <class T> __device__ T shfl_down(T value, unsigned delta) const { return shuffle_down(value, delta, width); }
-    template <class T> __device__ T shfl_xor(T value, unsigned mask) const { return shuffle_xor(value, (int)mask, width); }
+    template <class T> __device__ T shfl(CUDA_COMPAT_MAYBE_UNDEF T value, int rank) const { return shuffle(value, rank, width); }
+    template <class T> __device__ T shfl_up(CUDA_COMPAT_MAYBE_UNDEF T value, unsigned delta) const { return shuffle_up(value, delta, width); }
+    template <class T> __device__ T shfl_down(CUDA_COMPAT_MAYBE_UNDEF T value, unsigned delta) const { return shuffle_down(value, delta, width); }
+    template <class T> __device__ T shfl_xor(CUDA_COMPAT_MAYBE_UNDEF T value, unsigned mask) const { return shuffle_xor(value, (int)mask, width); }
     __device__ mask_t ranks(mask_t lanes) const { return lanes >> (lane() & ~(width - 1)); }
-    __device__ mask_t ballot(int predicate) const { return ranks(__cuda_compat::ballot(predicate) & lanes()); }
-    __device__ int any(int predicate) const { return (__cuda_compat::ballot(predicate) & lanes()) != 0; }
-    __device__ int all(int predicate) const { return (__cuda_compat::ballot(!predicate) & lanes()) == 0; }
-    template <class T> __device__ mask_t match_any(T value) const { return ranks(__match_any_sync(lanes(), value)); }
-    template <class T> __device__ mask_t match_all(T value, int &predicate) const {
+    __device__ mask_t ballot(CUDA_COMPAT_MAYBE_UNDEF int predicate) const { return ranks(__cuda_compat::ballot(predicate) & lanes()); }
+    __device__ int any(CUDA_COMPAT_MAYBE_UNDEF int predicate) const { return (__cuda_compat::ballot(predicate) & lanes()) != 0; }
+    __device__ int all(CUDA_COMPAT_MAYBE_UNDEF int predicate) const { return (__cuda_compat::ballot(!predicate) & lanes()) == 0; }
+    template <class T> __device__ mask_t match_any(CUDA_COMPAT_MAYBE_UNDEF T value) const { return ranks(__match_any_sync(lanes(), value)); }
+    template <class T> __device__ mask_t match_all(CUDA_COMPAT_MAYBE_UNDEF T value, int &predicate) const {
         return ranks(__match_all_sync(lanes(), value, &predicate));
     }
     __device__ operator coalesced_group() const { return coalesced_group(lanes(), group, groups); }
@@ -161,10 +161,10 @@ __device__ inline coalesced_group tiled_partition(const thread_group &parent, un
     return coalesced_group(mine, part, (parent.size() + width - 1) / width);
 }
 // The members with the same value, and those with the same answer.
-template <class G, class T> __device__ inline coalesced_group labeled_partition(const G &parent, T label) {
+template <class G, class T> __device__ inline coalesced_group labeled_partition(const G &parent, CUDA_COMPAT_MAYBE_UNDEF T label) {
     return coalesced_group(__match_any_sync(parent.lanes(), label));
 }
-template <class G> __device__ inline coalesced_group binary_partition(const G &parent, bool predicate) {
+template <class G> __device__ inline coalesced_group binary_partition(const G &parent, CUDA_COMPAT_MAYBE_UNDEF bool predicate) {
     mask_t yes = __cuda_compat::ballot(predicate) & parent.lanes();
     return coalesced_group(predicate ? yes : parent.lanes() & ~yes);
 }

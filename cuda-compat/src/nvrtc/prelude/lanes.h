@@ -5,6 +5,14 @@
 // a warp is a wave, and masks have 64 bits.
 #pragma once
 
+// Marks a parameter that lanes may leave without a value: the usual `if (lane == leader) r = …; r = __shfl_sync(mask, r, leader);`. Without
+// the mark, the compiler concludes that every lane has one, and so that the condition holds in each.
+#if __has_attribute(maybe_undef)
+#define CUDA_COMPAT_MAYBE_UNDEF __attribute__((maybe_undef))
+#else
+#define CUDA_COMPAT_MAYBE_UNDEF
+#endif
+
 namespace __cuda_compat {
 #if CUDA_COMPAT_WARP_SIZE == 32
 typedef unsigned int mask_t;
@@ -25,7 +33,7 @@ __device__ inline unsigned base() { return wave_lane() & ~(warp_size() - 1); }
 
 // The bits of all lanes of a warp.
 __device__ inline mask_t full() { return warp_size() == 32 ? (mask_t)0xffffffffu : ~(mask_t)0; }
-__device__ inline mask_t ballot(int predicate) {
+__device__ inline mask_t ballot(CUDA_COMPAT_MAYBE_UNDEF int predicate) {
     // A wave of 32 has nothing above.
     return (mask_t)((unsigned long long)::__ballot(predicate) >> base());
 }
@@ -41,7 +49,7 @@ template <class T> struct words {
     static constexpr int count = (sizeof(T) + 3) / 4;
     int word[count];
     __device__ explicit words(const T &value) : word{} { __builtin_memcpy(word, &value, sizeof(T)); }
-    __device__ T value(T result) const {
+    __device__ T value(CUDA_COMPAT_MAYBE_UNDEF T result) const {
         __builtin_memcpy(&result, word, sizeof(T));
         return result;
     }
@@ -53,7 +61,7 @@ template <class T> struct words {
 };
 
 // The value of a lane of the warp.
-template <class T> __device__ inline T from(T value, unsigned lane) {
+template <class T> __device__ inline T from(CUDA_COMPAT_MAYBE_UNDEF T value, unsigned lane) {
     words<T> parts(value);
     int address = (int)((base() + lane) << 2);
 #pragma unroll
@@ -61,25 +69,25 @@ template <class T> __device__ inline T from(T value, unsigned lane) {
     return parts.value(value);
 }
 
-template <class T> __device__ inline T shuffle(T value, int source, int width) {
+template <class T> __device__ inline T shuffle(CUDA_COMPAT_MAYBE_UNDEF T value, int source, int width) {
     unsigned segment = lane() & ~(width - 1);
     return from(value, segment | (source & (width - 1)));
 }
-template <class T> __device__ inline T shuffle_up(T value, unsigned delta, int width) {
+template <class T> __device__ inline T shuffle_up(CUDA_COMPAT_MAYBE_UNDEF T value, unsigned delta, int width) {
     int self = lane(), source = self - (int)delta;
     return from(value, source < (self & ~(width - 1)) ? self : source);
 }
-template <class T> __device__ inline T shuffle_down(T value, unsigned delta, int width) {
+template <class T> __device__ inline T shuffle_down(CUDA_COMPAT_MAYBE_UNDEF T value, unsigned delta, int width) {
     int self = lane();
     return from(value, (self & (width - 1)) + (int)delta >= width ? self : self + (int)delta);
 }
-template <class T> __device__ inline T shuffle_xor(T value, int mask, int width) {
+template <class T> __device__ inline T shuffle_xor(CUDA_COMPAT_MAYBE_UNDEF T value, int mask, int width) {
     int self = lane(), source = self ^ mask;
     return from(value, source >= ((self + width) & ~(width - 1)) ? self : source);
 }
 
 // A reduction over the lanes of a mask.
-template <class T, class F> __device__ inline T reduce(mask_t mask, T value, F combine) {
+template <class T, class F> __device__ inline T reduce(mask_t mask, CUDA_COMPAT_MAYBE_UNDEF T value, F combine) {
     if (mask == full() && active() == full()) {
         for (int offset = warp_size() / 2; offset > 0; offset /= 2) value = combine(value, from(value, lane() ^ offset));
         return value;
@@ -112,10 +120,10 @@ static __device__ constexpr int __cuda_compat_warpSize = 32;
 // Masks are taken with 64 bits, so that -1 and HIP's masks are all lanes.
 #define CUDA_COMPAT_SHUFFLE(name, function, type)                                                                       \
     template <class T>                                                                                                  \
-    __device__ inline T __cuda_compat##name##_sync(unsigned long long, T value, type by, int width = warpSize) {        \
+    __device__ inline T __cuda_compat##name##_sync(unsigned long long, CUDA_COMPAT_MAYBE_UNDEF T value, type by, int width = warpSize) { \
         return __cuda_compat::function(value, by, width);                                                               \
     }                                                                                                                   \
-    template <class T> __device__ inline T __cuda_compat##name(T value, type by, int width = warpSize) {                \
+    template <class T> __device__ inline T __cuda_compat##name(CUDA_COMPAT_MAYBE_UNDEF T value, type by, int width = warpSize) { \
         return __cuda_compat::function(value, by, width);                                                               \
     }
 CUDA_COMPAT_SHUFFLE(__shfl, shuffle, int)
@@ -124,26 +132,26 @@ CUDA_COMPAT_SHUFFLE(__shfl_down, shuffle_down, unsigned)
 CUDA_COMPAT_SHUFFLE(__shfl_xor, shuffle_xor, int)
 #undef CUDA_COMPAT_SHUFFLE
 
-__device__ inline __cuda_compat::mask_t __cuda_compat__ballot_sync(unsigned long long mask, int predicate) {
+__device__ inline __cuda_compat::mask_t __cuda_compat__ballot_sync(unsigned long long mask, CUDA_COMPAT_MAYBE_UNDEF int predicate) {
     return __cuda_compat::ballot(predicate) & (__cuda_compat::mask_t)mask;
 }
-__device__ inline int __cuda_compat__any_sync(unsigned long long mask, int predicate) {
+__device__ inline int __cuda_compat__any_sync(unsigned long long mask, CUDA_COMPAT_MAYBE_UNDEF int predicate) {
     return __cuda_compat__ballot_sync(mask, predicate) != 0;
 }
-__device__ inline int __cuda_compat__all_sync(unsigned long long mask, int predicate) {
+__device__ inline int __cuda_compat__all_sync(unsigned long long mask, CUDA_COMPAT_MAYBE_UNDEF int predicate) {
     return __cuda_compat__ballot_sync(mask, !predicate) == 0;
 }
-__device__ inline int __cuda_compat__uni_sync(unsigned long long mask, int predicate) {
+__device__ inline int __cuda_compat__uni_sync(unsigned long long mask, CUDA_COMPAT_MAYBE_UNDEF int predicate) {
     return __cuda_compat__all_sync(mask, predicate) || __cuda_compat__all_sync(mask, !predicate);
 }
-__device__ inline __cuda_compat::mask_t __cuda_compat__ballot(int predicate) { return __cuda_compat::ballot(predicate); }
-__device__ inline int __cuda_compat__any(int predicate) { return __cuda_compat::ballot(predicate) != 0; }
-__device__ inline int __cuda_compat__all(int predicate) { return __cuda_compat::ballot(!predicate) == 0; }
+__device__ inline __cuda_compat::mask_t __cuda_compat__ballot(CUDA_COMPAT_MAYBE_UNDEF int predicate) { return __cuda_compat::ballot(predicate); }
+__device__ inline int __cuda_compat__any(CUDA_COMPAT_MAYBE_UNDEF int predicate) { return __cuda_compat::ballot(predicate) != 0; }
+__device__ inline int __cuda_compat__all(CUDA_COMPAT_MAYBE_UNDEF int predicate) { return __cuda_compat::ballot(!predicate) == 0; }
 __device__ inline __cuda_compat::mask_t __cuda_compat__activemask() { return __cuda_compat::active(); }
 __device__ inline void __cuda_compat__syncwarp(unsigned long long = ~0ull) { __cuda_compat::sync(); }
 
 template <class T>
-__device__ inline __cuda_compat::mask_t __cuda_compat__match_any_sync(unsigned long long mask, T value) {
+__device__ inline __cuda_compat::mask_t __cuda_compat__match_any_sync(unsigned long long mask, CUDA_COMPAT_MAYBE_UNDEF T value) {
     const __cuda_compat::words<T> own(value);
     __cuda_compat::mask_t same = 0;
     for (__cuda_compat::mask_t rest = mask & __cuda_compat::active(); rest; rest &= rest - 1) {
@@ -153,7 +161,7 @@ __device__ inline __cuda_compat::mask_t __cuda_compat__match_any_sync(unsigned l
     return same;
 }
 template <class T>
-__device__ inline __cuda_compat::mask_t __cuda_compat__match_all_sync(unsigned long long mask, T value, int *predicate) {
+__device__ inline __cuda_compat::mask_t __cuda_compat__match_all_sync(unsigned long long mask, CUDA_COMPAT_MAYBE_UNDEF T value, int *predicate) {
     __cuda_compat::mask_t lanes = mask & __cuda_compat::active();
     __cuda_compat::words<T> first(__cuda_compat::from(value, __cuda_compat::first(lanes)));
     *predicate = (__cuda_compat::ballot(!(first == __cuda_compat::words<T>(value))) & lanes) == 0;
@@ -161,7 +169,7 @@ __device__ inline __cuda_compat::mask_t __cuda_compat__match_all_sync(unsigned l
 }
 
 #define CUDA_COMPAT_REDUCE(name, type, operation)                                                                       \
-    __device__ inline type __cuda_compat##name(unsigned long long mask, type value) {                                   \
+    __device__ inline type __cuda_compat##name(unsigned long long mask, CUDA_COMPAT_MAYBE_UNDEF type value) { \
         return __cuda_compat::reduce((__cuda_compat::mask_t)mask, value, __cuda_compat::operation());                   \
     }
 CUDA_COMPAT_REDUCE(__reduce_add_sync, unsigned, add)

@@ -1,12 +1,19 @@
 // Included before each program: what CUDA C++ has without a header, and HIPRTC lacks or has with another meaning.
 #pragma once
 
-// The compiler's version is CUDA 12.8's. __CUDA_ARCH__ is not defined: pass -D__CUDA_ARCH__=800 for code that asks for it.
+// The compiler's version is CUDA 12.8's. The architecture is the one of the options; NVRTC's default is compute_52.
 #define __CUDACC__ 1
 #define __CUDACC_RTC__ 1
 #define __CUDACC_VER_MAJOR__ 12
 #define __CUDACC_VER_MINOR__ 8
 #define __CUDACC_VER_BUILD__ 0
+#ifndef CUDA_COMPAT_ARCH
+#define CUDA_COMPAT_ARCH 520
+#endif
+#ifndef __CUDA_ARCH__
+#define __CUDA_ARCH__ CUDA_COMPAT_ARCH
+#endif
+#define __CUDA_ARCH_LIST__ __CUDA_ARCH__
 
 // The lanes of a warp: 32, or 0 for those of a wave.
 #ifndef CUDA_COMPAT_WARP_SIZE
@@ -37,6 +44,7 @@ typedef hipSurfaceObject_t cudaSurfaceObject_t;
 #define cudaBoundaryModeClamp hipBoundaryModeClamp
 #define cudaBoundaryModeTrap hipBoundaryModeTrap
 
+#include "cuda_compat/shifts.h"
 #include "cuda_compat/lanes.h"
 #include "cuda_compat/intrinsics.h"
 #include "cuda_compat/simd.h"
