@@ -23,7 +23,10 @@ const DIFFERS: &[(&[&str], &str)] = &[
         &["cuDeviceComputeCapability", "CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY", "cudaDevAttrComputeCapability"],
         "it is 8.0 on every GPU: what that lacks here are tensor cores in kernels, and PTX",
     ),
-    (&["CU_DEVICE_ATTRIBUTE_WARP_SIZE", "cudaDevAttrWarpSize"], "it is 32, as in kernels that `nvrtc` compiles; CUDA_COMPAT_WARP_SIZE=native makes both those of a wave"),
+    (
+        &["CU_DEVICE_ATTRIBUTE_WARP_SIZE", "cudaDevAttrWarpSize"],
+        "it is 32, as in kernels that `nvrtc` compiles; CUDA_COMPAT_WARP_SIZE=native makes both those of a wave",
+    ),
     (&["cuGetProcAddress", "cudaGetDriverEntryPoint"], "it takes HIP's name of the function, such as hipMalloc"),
     (
         &["cuDriverGetVersion", "cudaDriverGetVersion", "cudaRuntimeGetVersion"],
@@ -39,10 +42,7 @@ const DIFFERS: &[(&[&str], &str)] = &[
     ),
     (&["CU_MEM_ADVISE", "cudaMemAdvise"], "advice is a hint: what the driver lacks (no HMM, no XNACK) is an error"),
     (&["=cuGraphInstantiate", "=cudaGraphInstantiate"], "it has the meaning of CUDA 12: a graph and flags"),
-    (
-        &["cudaDeviceProp", "cudaGetDeviceProperties"],
-        "the struct is HIP's: some fields have other names",
-    ),
+    (&["cudaDeviceProp", "cudaGetDeviceProperties"], "the struct is HIP's: some fields have other names"),
     (&["CUDA_KERNEL_NODE_PARAMS"], "the struct has HIP's names of fields"),
 ];
 

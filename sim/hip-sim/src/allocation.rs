@@ -2,7 +2,7 @@
 
 use std::ffi::{c_uint, c_void};
 
-use amdgpu_sim::{Agent, Agents, AllocKind, MIN_ALIGN, Request, Rights};
+use amdgpu_sim::{Agent, Agents, AllocKind, Request, Rights};
 use hip_sys::rocm_7_2::{hipErrorInvalidValue, hipErrorOutOfMemory, hipMemAttachGlobal};
 
 use crate::device::Device;
@@ -80,9 +80,6 @@ pub(crate) fn make_room(runtime: &Runtime, device: &Device, size: u64) {
     }
 }
 
-/// A huge page in bytes, to which AMD's runtime aligns device memory of this size and larger.
-const HUGE_PAGE: u64 = 2 << 20;
-
 /// Allocates device memory, from a pool if given.
 pub(crate) fn allocate(
     runtime: &Runtime,
@@ -95,8 +92,7 @@ pub(crate) fn allocate(
         Some((_, pool)) => pool.rights(Rights::full(Agents::of(device.gpu.agent()))),
         None => access.rights(&runtime.devices, device),
     };
-    let align = if size < HUGE_PAGE { MIN_ALIGN } else { HUGE_PAGE };
-    let request = Request { rights, align, ..Request::new(size, AllocKind::Device, Some(device.gpu.agent())) };
+    let request = Request { rights, ..Request::new(size, AllocKind::Device, Some(device.gpu.agent())) };
     let unmapped = runtime.virtual_memory.unmapped(device.ordinal);
     if unmapped > 0 && size.saturating_add(unmapped) > device.unused_bytes() {
         let text =
