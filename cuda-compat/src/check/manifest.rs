@@ -42,6 +42,14 @@ const CRATES: &[(&str, bool, &str)] = &[
 /// The first release of cudarc with the API of this crate.
 const CUDARC: (u64, u64) = (0, 17);
 
+/// Published forks of cudarc, which have its API and features.
+const FORKS: &[&str] = &["luminal_cudarc", "mistralrs_cudarc_fork"];
+
+/// Returns whether a package is cudarc, or a fork of it.
+fn is_cudarc(package: &str) -> bool {
+    package == "cudarc" || FORKS.contains(&package)
+}
+
 /// Reads a Cargo.toml. Adds the names that the source uses for cudarc.
 pub(crate) fn read(file: &str, text: &str, roots: &mut BTreeSet<String>, findings: &mut Findings) {
     let mut table: Vec<String> = Vec::new();
@@ -81,7 +89,7 @@ pub(crate) fn read(file: &str, text: &str, roots: &mut BTreeSet<String>, finding
         match inner.as_deref() {
             None => {
                 let package = field(value, "package").unwrap_or(name.clone());
-                if package == "cudarc" {
+                if is_cudarc(&package) {
                     roots.insert(name.replace('-', "_"));
                 }
                 let version = if value.starts_with('"') {
@@ -99,7 +107,7 @@ pub(crate) fn read(file: &str, text: &str, roots: &mut BTreeSet<String>, finding
             }
             Some("package") => {
                 let package = value.trim_matches('"');
-                if package == "cudarc" {
+                if is_cudarc(package) {
                     roots.insert(name.replace('-', "_"));
                 }
                 dependency(package, None, &place(), roots, findings);
@@ -166,6 +174,15 @@ fn dependency(
     roots: &mut BTreeSet<String>,
     findings: &mut Findings,
 ) {
+    if FORKS.contains(&package) {
+        roots.insert(package.to_owned());
+        findings.add(Kind::Crate, &format!("{package}, a fork of cudarc"), place.clone(), || {
+            Verdict::differs(format!(
+                "write `{package} = {{ package = \"cuda-compat\", … }}`, with what `In Cargo.toml` says: cudarc's API is here, and what the fork adds is not"
+            ))
+        });
+        return;
+    }
     if package == "cudarc" {
         roots.insert("cudarc".to_owned());
         let Some(version) = version else { return };
@@ -197,7 +214,7 @@ fn dependency(
 
 /// Adds features of cudarc for modules that this crate lacks.
 fn features(package: &str, value: &str, place: &Place, findings: &mut Findings) {
-    if package != "cudarc" {
+    if !is_cudarc(package) {
         // These features only add types for cudarc, no code.
         if ["glam", "vek", "half", "num-complex"].contains(&package) {
             return;
@@ -229,6 +246,20 @@ fn features(package: &str, value: &str, place: &Place, findings: &mut Findings) 
 mod tests {
     use super::*;
     use crate::report::Status;
+
+    #[test]
+    fn forks_of_cudarc_are_seen() {
+        let text = "[dependencies]\nluminal_cudarc = \"0.18\"\ngpu = { package = \"mistralrs_cudarc_fork\", version = \"0.16\", features = [\"cudnn\"] }\n";
+        let (mut roots, mut findings) = (BTreeSet::new(), Findings::default());
+        read("Cargo.toml", text, &mut roots, &mut findings);
+        assert!(roots.contains("luminal_cudarc") && roots.contains("gpu"), "{roots:?}");
+        let report = findings.report(String::new(), 1);
+        let found =
+            |name: &str| report.items.iter().find(|item| item.name.starts_with(name)).map(|item| item.verdict.status);
+        assert_eq!(found("luminal_cudarc, a fork"), Some(Status::Differs));
+        assert_eq!(found("mistralrs_cudarc_fork, a fork"), Some(Status::Differs));
+        assert_eq!(found("cudarc's feature cudnn"), Some(Status::Missing));
+    }
 
     #[test]
     fn dependencies_are_found_in_every_form() {

@@ -204,7 +204,7 @@ fn dependency(items: &[Item]) -> Option<String> {
     features.retain(|feature| release(feature).is_none() || Some(*feature) == newest);
     features.sort_unstable();
     features.dedup();
-    let is_cudarc = items.iter().any(|item| item.kind == Kind::Crate && item.name.starts_with("cudarc"));
+    let is_cudarc = items.iter().any(|item| item.kind == Kind::Crate && item.name.contains("cudarc"));
     let name = if is_cudarc { "cudarc = { package = \"cuda-compat\", " } else { "cuda-compat = { " };
     let list: Vec<String> = features.iter().map(|feature| format!("\"{feature}\"")).collect();
     let list = if list.is_empty() { String::new() } else { format!(", features = [{}]", list.join(", ")) };

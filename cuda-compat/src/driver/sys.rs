@@ -131,7 +131,7 @@ pub use CUfunc_cache::{
 };
 
 /// [`CUfunc_cache`].
-pub type CUfunc_cache_enum = CUfunc_cache;
+pub use CUfunc_cache as CUfunc_cache_enum;
 
 /// Writes the preference of the current device. AMD's runtime has none, which is `CU_FUNC_CACHE_PREFER_NONE`; unknown
 /// values are written as that, too.
@@ -376,6 +376,39 @@ pub unsafe extern "C" fn cuMemcpyAsync(
     let (dst, src) = (dst as usize as *mut c_void, src as usize as *const c_void);
     // SAFETY: the caller's contract is that of the function called.
     unsafe { hipMemcpyAsync(dst, src, ByteCount, hipMemcpyDefault, hStream) }
+}
+
+/// Copies bytes between two devices. HIP finds the devices from the addresses; the contexts are not used.
+///
+/// # Safety
+/// Both must be valid for this many bytes.
+#[doc(alias("hipMemcpy"))]
+pub unsafe extern "C" fn cuMemcpyPeer(
+    dstDevice: CUdeviceptr,
+    _dstContext: CUcontext,
+    srcDevice: CUdeviceptr,
+    _srcContext: CUcontext,
+    ByteCount: usize,
+) -> hipError_t {
+    // SAFETY: the caller's contract is that of the function called.
+    unsafe { cuMemcpy(dstDevice, srcDevice, ByteCount) }
+}
+
+/// Queues a copy of bytes between two devices, as [`cuMemcpyPeer`] does.
+///
+/// # Safety
+/// Both must be valid for this many bytes until the copy is done, and the stream must be alive.
+#[doc(alias("hipMemcpyAsync"))]
+pub unsafe extern "C" fn cuMemcpyPeerAsync(
+    dstDevice: CUdeviceptr,
+    _dstContext: CUcontext,
+    srcDevice: CUdeviceptr,
+    _srcContext: CUcontext,
+    ByteCount: usize,
+    hStream: hipStream_t,
+) -> hipError_t {
+    // SAFETY: the caller's contract is that of the function called.
+    unsafe { cuMemcpyAsync(dstDevice, srcDevice, ByteCount, hStream) }
 }
 
 /// Makes a stream wait for a 32-bit value in memory. All bits are compared.

@@ -2424,7 +2424,7 @@ impl CUctx_flags {
     pub const CU_CTX_SCHED_BLOCKING_SYNC: Self = Self::CU_CTX_BLOCKING_SYNC;
 }
 /// [`CUctx_flags`].
-pub type CUctx_flags_enum = CUctx_flags;
+pub use CUctx_flags as CUctx_flags_enum;
 /// An enum of CUDA, whose values are numbers in ROCm. `as u32` is the value to pass.
 #[repr(u32)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -2439,7 +2439,7 @@ pub enum CUevent_flags {
     CU_EVENT_INTERPROCESS = hip_sys::hipEventInterprocess as u32,
 }
 /// [`CUevent_flags`].
-pub type CUevent_flags_enum = CUevent_flags;
+pub use CUevent_flags as CUevent_flags_enum;
 /// An enum of CUDA, whose values are numbers in ROCm. `as u32` is the value to pass.
 #[repr(u32)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -2450,7 +2450,7 @@ pub enum CUevent_record_flags {
     CU_EVENT_RECORD_EXTERNAL = 1,
 }
 /// [`CUevent_record_flags`].
-pub type CUevent_record_flags_enum = CUevent_record_flags;
+pub use CUevent_record_flags as CUevent_record_flags_enum;
 /// An enum of CUDA, whose values are numbers in ROCm. `as u32` is the value to pass.
 #[repr(u32)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -2461,7 +2461,7 @@ pub enum CUevent_wait_flags {
     CU_EVENT_WAIT_EXTERNAL = 1,
 }
 /// [`CUevent_wait_flags`].
-pub type CUevent_wait_flags_enum = CUevent_wait_flags;
+pub use CUevent_wait_flags as CUevent_wait_flags_enum;
 #[cfg(feature = "rocm-6-2")]
 /// An enum of CUDA, whose values are numbers in ROCm. `as u32` is the value to pass.
 #[repr(u32)]
@@ -2474,7 +2474,7 @@ pub enum CUipcMem_flags {
 }
 #[cfg(feature = "rocm-6-2")]
 /// [`CUipcMem_flags`].
-pub type CUipcMem_flags_enum = CUipcMem_flags;
+pub use CUipcMem_flags as CUipcMem_flags_enum;
 /// An enum of CUDA, whose values are numbers in ROCm. `as u32` is the value to pass.
 #[repr(u32)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -2487,7 +2487,7 @@ pub enum CUmemAttach_flags {
     CU_MEM_ATTACH_SINGLE = hip_sys::hipMemAttachSingle as u32,
 }
 /// [`CUmemAttach_flags`].
-pub type CUmemAttach_flags_enum = CUmemAttach_flags;
+pub use CUmemAttach_flags as CUmemAttach_flags_enum;
 /// An enum of CUDA, whose values are numbers in ROCm. `as u32` is the value to pass.
 #[repr(u32)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -2498,7 +2498,7 @@ pub enum CUoccupancy_flags {
     CU_OCCUPANCY_DISABLE_CACHING_OVERRIDE = 1,
 }
 /// [`CUoccupancy_flags`].
-pub type CUoccupancy_flags_enum = CUoccupancy_flags;
+pub use CUoccupancy_flags as CUoccupancy_flags_enum;
 /// An enum of CUDA, whose values are numbers in ROCm. `as u32` is the value to pass.
 #[repr(u32)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -2515,7 +2515,7 @@ pub enum CUstreamWaitValue_flags {
     CU_STREAM_WAIT_VALUE_NOR = hip_sys::hipStreamWaitValueNor as u32,
 }
 /// [`CUstreamWaitValue_flags`].
-pub type CUstreamWaitValue_flags_enum = CUstreamWaitValue_flags;
+pub use CUstreamWaitValue_flags as CUstreamWaitValue_flags_enum;
 /// An enum of CUDA, whose values are numbers in ROCm. `as u32` is the value to pass.
 #[repr(u32)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -2526,7 +2526,7 @@ pub enum CUstream_flags {
     CU_STREAM_NON_BLOCKING = hip_sys::hipStreamNonBlocking as u32,
 }
 /// [`CUstream_flags`].
-pub type CUstream_flags_enum = CUstream_flags;
+pub use CUstream_flags as CUstream_flags_enum;
 #[cfg(feature = "rocm-6-2")]
 /// CUDA's signature of [`hipExternalMemoryGetMappedBuffer`](hip_sys::rocm_6_2::hipExternalMemoryGetMappedBuffer).
 ///

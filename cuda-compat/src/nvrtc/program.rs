@@ -118,6 +118,8 @@ pub unsafe extern "C" fn nvrtcCreateProgram(
 /// The log lists the options that have no effect, and the code that assumes warps of 32 lanes ([`lanes::find`]): as
 /// warnings with `--warp-size=native`, otherwise as notes, because the code is then right. `-w` omits both.
 ///
+/// A collective that the lanes of a warp do not reach together is `NVRTC_ERROR_COMPILATION`: see [Warps](super#warps).
+///
 /// An option that is null, or not UTF-8, is `NVRTC_ERROR_INVALID_OPTION`, and so is a negative number of them. PTX is
 /// `NVRTC_ERROR_COMPILATION`.
 ///

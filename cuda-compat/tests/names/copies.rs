@@ -153,3 +153,28 @@ fn a_batch_of_copies() {
     assert_eq!(download(b, 4), [3, 4, 0, 1]);
     [a, b].into_iter().for_each(free);
 }
+
+#[test]
+fn copies_between_devices_take_contexts() {
+    start();
+    let (source, target) = (upload(&[1, 2, 3, 4]), upload(&[0; 4]));
+    let mut context = null_mut();
+    // SAFETY: room for the result; the memory has 16 bytes, and the stream is the default one.
+    unsafe {
+        ok(cuCtxGetCurrent(&mut context));
+        ok(cuMemcpyPeer(target, context, source, context, 8));
+        assert_eq!(download(target, 4), [1, 2, 0, 0]);
+        ok(cuMemcpyPeerAsync(target, context, source, context, 16, null_mut()));
+    }
+    assert_eq!(download(target, 4), [1, 2, 3, 4]);
+    free(source);
+    free(target);
+}
+
+#[test]
+fn variants_of_enums_are_imported_under_both_names() {
+    use cuda_compat::driver::sys::CUevent_flags_enum::CU_EVENT_BLOCKING_SYNC as of_enum;
+    use cuda_compat::driver::sys::CUfunc_cache_enum::CU_FUNC_CACHE_PREFER_L1;
+    assert_eq!(of_enum, cuda_compat::driver::sys::CUevent_flags::CU_EVENT_BLOCKING_SYNC);
+    assert_eq!(CU_FUNC_CACHE_PREFER_L1, cuda_compat::driver::sys::CUfunc_cache::CU_FUNC_CACHE_PREFER_L1);
+}

@@ -101,7 +101,7 @@ impl NamesOf {
                     if let Some(Fate::Enum(variants)) = self.entries.get(of).map(|entry| &entry.fate) {
                         enums::gate(&mut items, names, self, variants)?;
                     }
-                    writeln!(items, "/// [`{of}`].\npub type {name} = {of};")?;
+                    writeln!(items, "/// [`{of}`].\npub use {of} as {name};")?;
                 }
                 Fate::Invented(value, ty) => {
                     let form = same(ty)?;

@@ -281,6 +281,12 @@ pub(crate) const BY_HAND: &[(&str, &str, &str)] = &[
     ("driver", "cuLibraryLoadFromFile", "PTX and other code of NVIDIA's is refused, and the log says what to do"),
     ("driver", "cuMemcpy", "`hipMemcpy`, which finds the direction by the addresses"),
     ("driver", "cuMemcpyAsync", "`hipMemcpyAsync`, which finds the direction by the addresses"),
+    ("driver", "cuMemcpyPeer", "`hipMemcpy`, which finds the devices by the addresses: contexts are not used"),
+    (
+        "driver",
+        "cuMemcpyPeerAsync",
+        "`hipMemcpyAsync`, which finds the devices by the addresses: contexts are not used",
+    ),
     ("driver", "cuModuleLoad", "PTX and other code of NVIDIA's is refused"),
     ("driver", "cuModuleLoadData", "PTX and other code of NVIDIA's is refused"),
     ("driver", "cuModuleLoadDataEx", "PTX and other code of NVIDIA's is refused, and the log says what to do"),
@@ -402,7 +408,7 @@ pub(crate) const ABSENT: &[(&str, &str)] = &[
     (r"^cu(da)?Func|^cuModule", "HIP lacks it: attributes of a kernel are in cuFuncGetAttribute"),
     (
         r"^cu(da)?Array|^cu(da)?Mipmapped|^cu(da)?Surf|^cu(da)?Tex",
-        "HIP lacks it: create textures and surfaces by cuTexObjectCreate and cuSurfObjectCreate",
+        "HIP lacks it: create textures by cuTexObjectCreate, and surfaces by cudaCreateSurfaceObject",
     ),
     (r"^cu(da)?(Launch|Occupancy).*(Cluster|Ex)", "clusters of blocks are NVIDIA's: launch by cuLaunchKernel"),
     (r"^cu(da)?.*_pt(sz|ds)$", "pass CU_STREAM_PER_THREAD as the stream"),
