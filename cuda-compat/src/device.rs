@@ -13,9 +13,9 @@ use hip_sys::{
 /// The compute capability of every GPU, major and minor: that of an A100.
 ///
 /// Programs compare it with NVIDIA's numbers. 8.0 is the highest whose features in CUDA C++ are all here, except for
-/// tensor cores: `__nv_bfloat16`, `__reduce_add_sync`, asynchronous copies to shared memory, and cooperative groups. 9.0
-/// would promise clusters of blocks, TMA and wgmma. HIP's own numbers say the architecture instead (9.0 for gfx90a):
-/// [`hip_sys::hipDeviceComputeCapability`] returns them.
+/// tensor cores: `__nv_bfloat16`, `__reduce_add_sync`, asynchronous copies to shared memory, and cooperative groups.
+/// 9.0 would promise clusters of blocks, TMA and wgmma. HIP's own numbers say the architecture instead (9.0 for
+/// gfx90a): [`hip_sys::hipDeviceComputeCapability`] returns them.
 pub const COMPUTE_CAPABILITY: (i32, i32) = (8, 0);
 
 /// The size of warps, for device attributes and for kernels that [`nvrtc`](crate::nvrtc) compiles.

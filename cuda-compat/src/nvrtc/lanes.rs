@@ -1,11 +1,13 @@
 //! Code in CUDA C++ that assumes warps of 32 lanes.
 
 mod branches;
+mod names;
 pub(super) mod tokens;
 
 use std::collections::HashSet;
 use std::fmt;
 
+use names::{is_index, is_lanes, is_mask, is_sync, is_warp_id};
 use tokens::{Kind, Token, tokens};
 
 /// A position in CUDA C++ that assumes 32 lanes.
@@ -29,8 +31,8 @@ impl Finding {
         self.advice == PTX || self.is_refused()
     }
 
-    /// Returns whether [`nvrtcCompileProgram`](super::nvrtcCompileProgram) refuses the code: a collective of a whole warp
-    /// in both branches of an `if`, which would give wrong numbers.
+    /// Returns whether [`nvrtcCompileProgram`](super::nvrtcCompileProgram) refuses the code: a collective of a whole
+    /// warp in both branches of an `if`, which would give wrong numbers.
     pub fn is_refused(&self) -> bool {
         self.advice == BRANCHES
     }
@@ -116,37 +118,6 @@ fn indices<'a>(tokens: &[Token<'a>]) -> HashSet<&'a str> {
         }
     }
     names
-}
-
-/// Returns whether a name is usual for the index of a thread or of a lane.
-fn is_index(name: &str) -> bool {
-    let name = name.to_ascii_lowercase();
-    let exact = ["tid", "tx", "tidx", "lane", "laneid", "lane_id", "lane_idx", "thread_id", "threadid", "thread_idx"];
-    exact.contains(&name.as_str()) || name.contains("thread_rank")
-}
-
-/// Returns whether a name is usual for the number of lanes.
-fn is_lanes(name: &str) -> bool {
-    let name: String = name.chars().filter(|c| *c != '_').collect::<String>().to_ascii_lowercase();
-    ["warpsize", "warpthreads", "threadsperwarp", "warplanes", "lanesperwarp", "warpwidth", "numlanes"]
-        .iter()
-        .any(|usual| name.contains(usual))
-}
-
-/// Returns whether a name is usual for the number of a warp in its block.
-fn is_warp_id(name: &str) -> bool {
-    let name = name.to_ascii_lowercase();
-    (name.contains("warp") && !is_lanes(&name)) || name == "wid" || name == "wave"
-}
-
-/// Returns whether the first parameter of a function is a lane mask.
-fn is_sync(name: &str) -> bool {
-    name.starts_with("__") && name.ends_with("_sync")
-}
-
-/// Returns whether a function returns a lane mask.
-fn is_mask(name: &str) -> bool {
-    matches!(name, "__ballot_sync" | "__ballot" | "__activemask" | "__match_any_sync" | "__match_all_sync")
 }
 
 struct Search<'a> {

@@ -3,8 +3,8 @@
 //! # Differences from NVRTC
 //! - AMD GPUs have no PTX: [`nvrtcGetPTX`] and [`nvrtcGetCUBIN`] both return a code object for one architecture.
 //!   `cuModuleLoadData` accepts it. PTX as a source is an error.
-//! - Without an AMD architecture in the options, HIPRTC compiles for the current device. `sm_80` and `compute_80` decide
-//!   `__CUDA_ARCH__`.
+//! - Without an AMD architecture in the options, HIPRTC compiles for the current device. `sm_80` and `compute_80`
+//!   decide `__CUDA_ARCH__`.
 //! - [`nvrtcCompileProgram`] translates NVRTC's options as [`translate_options`] does. The log names the ignored ones.
 //! - [`nvrtcVersion`] returns HIPRTC's version.
 //!
@@ -25,9 +25,9 @@
 //! | `math_constants.h`, `cuda_pipeline.h` | constants; copies that are complete when they return |
 //! | `curand_kernel.h`, `mma.h`, `cub/cub.cuh` | an error that names the replacement |
 //!
-//! `__CUDA_ARCH__` is that of `--gpu-architecture`: 800 for `compute_80`. Without the option it is 520, NVRTC's default, and
-//! with an architecture of AMD it is that of [the device](crate::device::COMPUTE_CAPABILITY). `-D__CUDA_ARCH__=890` is
-//! possible, too. The log warns of an architecture that is newer than the device's.
+//! `__CUDA_ARCH__` is that of `--gpu-architecture`: 800 for `compute_80`. Without the option it is 520, NVRTC's
+//! default, and with an architecture of AMD it is that of [the device](crate::device::COMPUTE_CAPABILITY).
+//! `-D__CUDA_ARCH__=890` is possible, too. The log warns of an architecture that is newer than the device's.
 //!
 //! # Warps
 //! Waves of MI GPUs have 64 lanes, and nearly all CUDA code assumes 32. By default, a wave is two warps of 32 lanes:
@@ -35,17 +35,17 @@
 //! Warps of one wave cannot wait for each other, for example by spinning until the other writes a flag.
 //!
 //! With the option `--warp-size=native` a warp is a wave, `warpSize` is HIP's, and masks have 64 bits. Use it for code
-//! that queries `warpSize`, and for HIP C++. [`lanes::find`] finds code that assumes 32 lanes, and the log lists it. The
-//! default of the option, and what device attributes report, is [`warp_size`](crate::device::warp_size).
+//! that queries `warpSize`, and for HIP C++. [`lanes::find`] finds code that assumes 32 lanes, and the log lists it.
+//! The default of the option, and what device attributes report, is [`warp_size`](crate::device::warp_size).
 //!
-//! The lanes of a warp cannot meet in two places. A collective of a whole warp in both branches of an `if` on the lane is an
-//! error; `--divergent-collectives=true` compiles it, for code whose lanes all take the same branch.
+//! The lanes of a warp cannot meet in two places. A collective of a whole warp in both branches of an `if` on the lane
+//! is an error; `--divergent-collectives=true` compiles it, for code whose lanes all take the same branch.
 //!
 //! # Shifts
-//! NVIDIA's GPUs shift everything out if the amount is the width of the number or more: `(1u << n) - 1` is all bits for 32.
-//! C++ leaves it undefined, and AMD's GPUs use the low bits of the amount. [`nvrtcCreateProgram`] puts a macro behind each
-//! operator `<<` and `>>` whose amount is not a plain number, in the program and its headers, so that results are those of
-//! NVIDIA's GPUs. Columns in the compiler's messages then are behind those of the source.
+//! NVIDIA's GPUs shift everything out if the amount is the width of the number or more: `(1u << n) - 1` is all bits for
+//! 32. C++ leaves it undefined, and AMD's GPUs use the low bits of the amount. [`nvrtcCreateProgram`] puts a macro behind
+//! each operator `<<` and `>>` whose amount is not a plain number, in the program and its headers, so that results are
+//! those of NVIDIA's GPUs. Columns in the compiler's messages then are behind those of the source.
 //! `--saturating-shifts=false` leaves the shifts to C++.
 
 pub mod lanes;

@@ -43,7 +43,8 @@ pub(super) const ALL_LANES: &str = "-DCUDA_COMPAT_WARP_SIZE=0";
 /// The translation of `--divergent-collectives=true`.
 pub(super) const DIVERGENT: &str = "-DCUDA_COMPAT_DIVERGENT_COLLECTIVES=1";
 
-/// The prefix of the translation of an architecture: `__CUDA_ARCH__`, which the prelude defines after the headers of HIPRTC.
+/// The prefix of the translation of an architecture: `__CUDA_ARCH__`, which the prelude defines after the headers of
+/// HIPRTC.
 pub(super) const ARCH: &str = "-DCUDA_COMPAT_ARCH=";
 
 /// The prefix of the translation of `--warp-size`.
@@ -141,9 +142,10 @@ fn arch(value: &str) -> Option<u32> {
 
 /// Translates NVRTC's options to HIPRTC's. Options that NVRTC does not have are kept: clang's own can be passed.
 ///
-/// `--gpu-architecture=compute_80` decides `__CUDA_ARCH__`, in a macro that the prelude reads, and an architecture of AMD
-/// selects the GPU. `--warp-size=32`, `--warp-size=native`, `--saturating-shifts=false` and `--divergent-collectives=true` are options of this crate: see
-/// [Warps](crate::nvrtc#warps) and [Shifts](crate::nvrtc#shifts).
+/// `--gpu-architecture=compute_80` decides `__CUDA_ARCH__`, in a macro that the prelude reads, and an architecture of
+/// AMD selects the GPU. `--warp-size=32`, `--warp-size=native`, `--saturating-shifts=false` and
+/// `--divergent-collectives=true` are options of this crate: see [Warps](crate::nvrtc#warps) and
+/// [Shifts](crate::nvrtc#shifts).
 ///
 /// ```
 /// use cuda_compat::nvrtc::translate_options;

@@ -192,8 +192,8 @@ fn complete(options: &mut Vec<String>) {
     options.extend(current_architecture().map(|arch| format!("--offload-arch={arch}")));
 }
 
-/// Returns the architecture of the current device, or of an earlier one if HIP fails, as it does after a fault of a kernel. `None` if
-/// there is no device, which HIPRTC then reports.
+/// Returns the architecture of the current device, or of an earlier one if HIP fails, as it does after a fault of a
+/// kernel. `None` if there is no device, which HIPRTC then reports.
 fn current_architecture() -> Option<String> {
     static LAST: Mutex<Option<String>> = Mutex::new(None);
     let mut last = LAST.lock().unwrap_or_else(PoisonError::into_inner);
@@ -238,8 +238,8 @@ fn log(program: &Program, options: &[String], ignored: &[String]) -> String {
     log
 }
 
-/// Returns the errors for collectives that the lanes of a warp do not reach together; `None` if there are none, or if they
-/// are allowed.
+/// Returns the errors for collectives that the lanes of a warp do not reach together; `None` if there are none, or if
+/// they are allowed.
 fn divergent(program: &Program, options: &[String]) -> Option<String> {
     if options.iter().any(|option| option == DIVERGENT) {
         return None;

@@ -1,13 +1,13 @@
 //! Collectives of a whole warp in both branches of an `if`.
 //!
-//! NVIDIA's GPUs since sm_70 let the lanes of both branches meet in them. A wave runs one branch after the other, and in
-//! each of them the lanes of the other are absent.
+//! NVIDIA's GPUs since sm_70 let the lanes of both branches meet in them. A wave runs one branch after the other, and
+//! in each of them the lanes of the other are absent.
 
 use std::collections::HashSet;
 use std::ops::Range;
 
+use super::names::{is_index, is_sync};
 use super::tokens::{Kind, Token};
-use super::{is_index, is_sync};
 
 /// Finds them: the index of the `if` or the `?`, and the name of the collective.
 pub(super) fn find<'a>(tokens: &[Token<'a>], indices: &HashSet<&'a str>) -> Vec<(usize, &'a str)> {
@@ -202,53 +202,5 @@ impl<'a> Code<'_, 'a> {
                     _ => false,
                 }
         })
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use crate::nvrtc::lanes;
-
-    /// Returns what is refused in the body of a kernel.
-    fn refused(body: &str) -> Vec<String> {
-        let source = format!(
-            "#define FULL 0xffffffff\n__device__ int sum(int v) {{ return __shfl_xor_sync(FULL, v, 1); }}\n\
-             __device__ int total(int v) {{ return sum(v) + 1; }}\n\
-             __global__ void k(int *out, int n, int mode) {{ int t = threadIdx.x; int place = t % 32; int v = t; {body} out[t] = v; }}"
-        );
-        lanes::find(&source).into_iter().filter(|found| found.is_refused()).map(|found| found.what).collect()
-    }
-
-    #[test]
-    fn collectives_in_both_branches_on_the_lane_are_refused() {
-        for condition in
-            ["t % 32 < 16", "place < 16", "threadIdx.x & 1", "threadIdx.x < 16", "lane_id == 0", "t == 3", "t > 40"]
-        {
-            let body =
-                format!("if ({condition}) v = __shfl_sync(0xffffffff, v, 1); else {{ v = __shfl_sync(~0u, v, 2); }}");
-            assert_eq!(refused(&body).len(), 1, "{condition}");
-        }
-        assert!(refused("if (place == 0) v = sum(v); else if (n) v = total(v);")[0].contains("total"));
-        assert_eq!(refused("v = place & 1 ? __shfl_sync(FULL, v, 0) : __shfl_sync(FULL, v, 1);").len(), 1);
-    }
-
-    #[test]
-    fn branches_of_whole_warps_and_masks_of_a_branch_are_right() {
-        for condition in
-            ["mode == 0", "t < 32", "threadIdx.x >= 64", "t / 32 == 0", "t <= 31", "t < 32 * n", "blockIdx.x == 1"]
-        {
-            let body =
-                format!("if ({condition}) v = __shfl_sync(0xffffffff, v, 1); else v = __shfl_sync(0xffffffff, v, 2);");
-            assert!(refused(&body).is_empty(), "{condition}");
-        }
-        for body in [
-            "if (place < 16) v = __shfl_sync(0xffff, v, 1); else v = __shfl_sync(0xffff0000, v, 17);",
-            "if (place < 16) v = __shfl_sync(__activemask(), v, 1); else v = __shfl_sync(__activemask(), v, 2);",
-            "if (place < 16) v = __shfl_sync(FULL, v, 1); else v = 3;",
-            "if (place < 16) v = 1; v = __shfl_sync(FULL, v, 1);",
-            "if (place < 16) { __syncwarp(); } else { __syncwarp(); }",
-        ] {
-            assert!(refused(body).is_empty(), "{body}");
-        }
     }
 }

@@ -14,8 +14,8 @@ const POOL: u64 = 0x4753_5000_0000_0000;
 /// The allocation granularity in bytes.
 pub(crate) const GRANULE: u64 = 4096;
 
-/// A huge page in bytes, to which AMD's runtime aligns allocations of this size and larger. The heap of device code relies on it: it finds
-/// the start of a slab by rounding an address down.
+/// A huge page in bytes, to which AMD's runtime aligns allocations of this size and larger. The heap of device code
+/// relies on it: it finds the start of a slab by rounding an address down.
 pub(crate) const HUGE: u64 = 2 << 20;
 
 /// A kind of memory.
