@@ -4,6 +4,7 @@ use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser, Subcommand};
 
+mod add_release;
 mod bench;
 mod bindgen;
 mod cargo;
@@ -65,6 +66,7 @@ enum Task {
     Ci(ci::Args),
     Rocm(rocm::Cli),
     Bindgen(bindgen::Args),
+    AddRelease(add_release::Args),
     Kernels(kernels::Args),
     Isa(isa::Args),
     Coverage(coverage::Args),
@@ -92,6 +94,7 @@ fn main() -> ExitCode {
         Task::Ci(args) => ci::run(&args, &names_of_tasks()),
         Task::Rocm(cli) => rocm::run(&cli),
         Task::Bindgen(args) => bindgen::run(&args),
+        Task::AddRelease(args) => add_release::run(&args),
         Task::Kernels(args) => kernels::run(&args),
         Task::Isa(args) => isa::run(&args),
         Task::Coverage(args) => coverage::run(&args),

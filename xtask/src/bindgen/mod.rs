@@ -34,7 +34,7 @@ use cuda_names::CudaNames;
 use facts::Facts;
 use files::{Files, write};
 use forms::{Classes, Forms};
-use levels::Level;
+pub(crate) use levels::Level;
 use libraries::LIBRARIES;
 use library::{Headers, Library, Names, Topics};
 use sources::Sources;
