@@ -100,6 +100,37 @@ fn a_build_script_writes_files_and_instructions() {
     assert!(!passed && text.contains("HIPRTC_BUILD=nonsense"), "{text}");
 }
 
+/// The work of a build script that compiles: the test below runs it in a separate process.
+#[test]
+#[ignore = "a part of another test"]
+fn compiling_script() {
+    let build = Build::new(example("blur.hip")).archs(["gfx90a"]);
+    build.compiler(Choice::Hiprtc).compile().unwrap();
+    println!("compiled in {}", std::env::current_exe().unwrap().display());
+}
+
+/// `rocm-sdk install` brings a newer C library than older distributions have.
+#[test]
+fn a_build_script_starts_again_on_an_installed_rocm() {
+    let tree = sys_testing::trees::trees().join("7.2");
+    if !tree.join("usr/lib/x86_64-linux-gnu/libhiprtc.so.7").exists() {
+        sys_testing::trees::skipped("no HIPRTC of ROCm 7.2 (`cargo xtask rocm fetch 7.2`)");
+        return;
+    }
+    let (installs, out) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    std::fs::create_dir(installs.path().join("7.2")).unwrap();
+    std::os::unix::fs::symlink(tree.join("usr"), installs.path().join("7.2/usr")).unwrap();
+    std::fs::write(installs.path().join("7.2/.packages"), "").unwrap();
+    let mut command = Command::new(std::env::args_os().next().unwrap());
+    command.args(["--exact", "compiling_script", "--ignored", "--nocapture"]).env("OUT_DIR", out.path());
+    command.env("ROCM_SDK_INSTALL_DIR", installs.path()).env_remove("ROCM_PATH").env_remove("HIPRTC_BUILD");
+    let output = command.output().unwrap();
+    let text = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success() && text.contains("compiled in "), "{text}");
+    let bundle = std::fs::read(out.path().join("blur.hipfb")).unwrap();
+    assert!(Bundle::parse(&bundle).unwrap().select(&"gfx90a".parse().unwrap()).is_ok());
+}
+
 #[test]
 fn hiprtc_compiles_with_headers_beside_and_in_folders() {
     if !compiler_or_skip("hiprtc_compiles_with_headers_beside_and_in_folders") {

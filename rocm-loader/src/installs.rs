@@ -38,14 +38,17 @@ pub fn releases(directory: &Path) -> Vec<(String, PathBuf)> {
     releases.filter(|(name, path)| parse_release(name).is_some() && path.is_dir()).collect()
 }
 
+/// Returns the dynamic loader beside the library `path`, and their folder, if the library's installation has a C library of its own.
+pub fn loader_beside(path: &Path) -> Option<(PathBuf, &Path)> {
+    let directory = path.parent()?;
+    let loader = directory.join(LOADER);
+    loader.is_file().then_some((loader, directory))
+}
+
 /// Returns how to run a program on the libraries of the installation that the file `path` belongs to, if it has a C
 /// library of its own. `ours` says whether it is one of the user's installations.
 pub fn how_to_run(path: &Path, ours: bool) -> Option<String> {
-    let directory = path.parent()?;
-    let loader = directory.join(LOADER);
-    if !loader.is_file() {
-        return None;
-    }
+    let (loader, directory) = loader_beside(path)?;
     let release = || path.ancestors().find(|folder| folder.ends_with(ROOT))?.parent()?.file_name()?.to_str();
     Some(match release().filter(|_| ours) {
         Some(release) => format!("rocm-sdk run {release} -- PROGRAM"),

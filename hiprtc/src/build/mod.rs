@@ -27,7 +27,8 @@
 //! 3. neither: the committed bundle is used as it is, and a warning of Cargo says so.
 //!
 //! So a crate with a committed bundle builds everywhere. The command `hiprtc-compile` writes one. Where HIPRTC of
-//! `rocm-sdk install` needs a newer C library than the machine has, `rocm-sdk run 7.2 -- cargo build` builds with it.
+//! `rocm-sdk install` needs a newer C library than the machine has, the build script starts itself again on that of the
+//! installation.
 //! `HIPRTC_BUILD=clang`, `hiprtc` or `committed` selects one of the three; if it is not available, that is an error.
 //!
 //! Two files are written to `OUT_DIR`: `scale.hipfb`, the code for all architectures, and `scale.rs`, with a type for
@@ -39,6 +40,8 @@
 
 mod clang;
 mod declare;
+#[cfg(target_os = "linux")]
+mod restart;
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -100,6 +103,8 @@ pub struct Build {
     committed: Option<PathBuf>,
     types: Vec<(String, String)>,
     choice: Choice,
+    /// Whether this is a build script, which may start again on an installed ROCm.
+    restarts: bool,
 }
 
 /// The compiler to use.
@@ -167,6 +172,7 @@ impl Build {
             committed: None,
             types: Vec::new(),
             choice: Choice::Any,
+            restarts: false,
         }
     }
 
@@ -229,7 +235,7 @@ impl Build {
         };
         let stem = self.stem()?;
         let bundle = format!("{stem}.hipfb");
-        let made = self.clone().compiler(choice).make(&bundle, &out)?;
+        let made = Self { choice, restarts: true, ..self.clone() }.make(&bundle, &out)?;
         made.depends_on.iter().for_each(|path| println!("cargo::rerun-if-changed={}", path.display()));
         if let By::Committed(path, why) = &made.by {
             let why = if choice == Choice::Committed { "as requested".to_owned() } else { one_line(why) };
@@ -302,6 +308,10 @@ impl Build {
                 Err(error) => {
                     run = how_to_run(&error);
                     why.push(format!("HIPRTC: {}", summary(&error)));
+                    #[cfg(target_os = "linux")]
+                    if self.restarts {
+                        why.extend(restart::on_libraries_of(&error));
+                    }
                 }
             }
         }
@@ -333,7 +343,7 @@ impl Build {
             let command = |run: &str| run.replace("PROGRAM", "cargo build");
             text += &match run {
                 Some(run) => format!("\nto compile with the installed ROCm: `{}`", command(&run)),
-                None => format!("\nto compile here: `rocm-sdk install 7.2`, then `{}`", command(RUN)),
+                None => "\nto compile here: `rocm-sdk install 7.2`, then `cargo build`".to_owned(),
             };
         }
         if matches!(self.choice, Choice::Any | Choice::Committed) {
@@ -510,7 +520,7 @@ mod tests {
         let committed = build.clone().committed("kernels/scale.hipfb");
         assert_eq!(text(&committed, Some(RUN)), expected);
         let absent = text(&committed, None);
-        assert!(absent.contains("`rocm-sdk install 7.2`, then `rocm-sdk run 7.2 -- cargo build`"), "{absent}");
+        assert!(absent.contains("`rocm-sdk install 7.2`, then `cargo build`"), "{absent}");
 
         let others = build.clone().options(Options::new().raw("-DA=1")).committed("b.hipfb");
         let others = text(&others.compiler(Choice::Committed), None);

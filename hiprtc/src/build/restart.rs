@@ -1,0 +1,34 @@
+//! Starts a build script again on an installed ROCm whose libraries need a newer C library than this machine has.
+
+use std::io::Write as _;
+use std::os::unix::process::CommandExt as _;
+use std::path::Path;
+use std::process::Command;
+
+use rocm_loader::installs::loader_beside;
+use rocm_loader::report::Reason;
+
+use crate::error::Error;
+
+/// Set in a program that was started again, which is not done twice.
+const RESTARTED: &str = "HIPRTC_BUILD_RESTARTED";
+
+/// Replaces this process by the same program on the C library beside HIPRTC, if `error` says that HIPRTC needs it. Returns only if
+/// that is not so, or with the reason why the program cannot be started.
+pub(super) fn on_libraries_of(error: &Error) -> Option<String> {
+    let (Error::NoHiprtc(error) | Error::NoComgr { reason: error, .. }) = error else { return None };
+    let rocm_loader::Error::Unusable { reason: Reason::SystemTooOld { .. }, target, .. } = &**error else { return None };
+    let (loader, libraries) = loader_beside(Path::new(target))?;
+    if std::env::var_os(RESTARTED).is_some() {
+        return None;
+    }
+    let program = match std::env::current_exe() {
+        Ok(program) => program,
+        Err(reason) => return Some(format!("the path of the build script is not known: {reason}")),
+    };
+    // What this process has printed stays in front of what the next one prints.
+    let _ = std::io::stdout().flush();
+    let mut command = Command::new(&loader);
+    command.arg("--library-path").arg(libraries).arg(program).args(std::env::args_os().skip(1)).env(RESTARTED, "1");
+    Some(format!("{} cannot be started: {}", loader.display(), command.exec()))
+}
