@@ -5,8 +5,8 @@ use clap::{Args, ValueEnum};
 /// What the GPU is to be. What is not given is as the variable of the environment says.
 #[derive(Clone, Debug, Args)]
 pub(super) struct Gpu {
-    /// Processor
-    #[arg(long, env = "HIP_SIM_ARCH", value_enum)]
+    /// Processor: `gfx90a` (MI210 and MI250) or `gfx942` (MI300)
+    #[arg(long, env = "HIP_SIM_ARCH", value_name = "gfx90a|gfx942", value_parser = arch)]
     arch: Option<Arch>,
     /// Processor with features: `gfx90a` or `gfx942`, with `:sramecc+` or `-` and `:xnack+` or `-` behind it
     #[arg(long, env = "HIP_SIM_TARGET", value_name = "ID")]
@@ -82,6 +82,17 @@ pub(super) enum BeyondLds {
     Ignore,
     /// A fault, of every kernel
     Fault,
+}
+
+/// Reads a processor. The error of one that is not simulated suggests none of a similar name, which runs other code.
+fn arch(text: &str) -> Result<Arch, String> {
+    Arch::from_str(text, false).map_err(|_| {
+        let why = match text.strip_prefix("gfx1") {
+            Some(_) => ": its waves have 32 lanes (RDNA)",
+            None => "",
+        };
+        format!("it is not simulated{why}. gfx90a and gfx942 are: compile for one of them")
+    })
 }
 
 /// The name of a choice, as the environment has it.
