@@ -157,7 +157,16 @@ impl Step {
             let start = if between == "\n" { " to" } else { "" };
             renewed = renewed.replace(&format!("{start}{between}`{old}`"), &format!("{start}{between}`{new}`"));
         }
-        renewed.lines().map(|line| self.range(line) + "\n").collect::<String>()
+        let headers = |(major, minor): (u32, u32)| format!("Headers::new(({major}, {minor}), ");
+        let mut lines = String::new();
+        for line in renewed.lines() {
+            lines += &(self.range(line) + "\n");
+            // Until headers of its own are found, what came with the release before: the version of LLVM, say.
+            if line.trim_start().starts_with(&headers(self.old)) {
+                lines += &(line.replace(&headers(self.old), &headers(self.new)) + "\n");
+            }
+        }
+        lines
     }
 
     /// Renews the end of a range of releases: `5.7 to 10.0`.
@@ -211,6 +220,8 @@ mod tests {
             "const L: &[&str] = &[\"rocm-7-2\", \"rocm-10-0\"];\npub const NEWEST_RELEASE: (u32, u32) = (10, 0);\n";
         let expected = "const L: &[&str] = &[\"rocm-7-2\", \"rocm-10-0\", \"rocm-10-9\"];\npub const NEWEST_RELEASE: (u32, u32) = (10, 9);\n";
         assert_eq!(step().text(tables), expected);
+        let row = "        Headers::new((10, 0), \"7.2\", \"LLVM 23\").below(\"llvm-23\"),\n";
+        assert_eq!(step().text(row), row.to_owned() + &row.replace("(10, 0)", "(10, 9)"));
     }
 
     /// The tables and manifests of this workspace have the forms that are edited.
