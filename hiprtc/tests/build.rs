@@ -112,9 +112,9 @@ fn compiling_script() {
 /// `rocm-sdk install` brings a newer C library than older distributions have.
 #[test]
 fn a_build_script_starts_again_on_an_installed_rocm() {
-    let tree = sys_testing::trees::trees().join("7.2");
+    let tree = sys_testing::trees().join("7.2");
     if !tree.join("usr/lib/x86_64-linux-gnu/libhiprtc.so.7").exists() {
-        sys_testing::trees::skipped("no HIPRTC of ROCm 7.2 (`cargo xtask rocm fetch 7.2`)");
+        sys_testing::skipped("no HIPRTC of ROCm 7.2 (`cargo xtask rocm fetch 7.2`)");
         return;
     }
     let (installs, out) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());

@@ -17,7 +17,9 @@ const RESTARTED: &str = "HIPRTC_BUILD_RESTARTED";
 /// that is not so, or with the reason why the program cannot be started.
 pub(super) fn on_libraries_of(error: &Error) -> Option<String> {
     let (Error::NoHiprtc(error) | Error::NoComgr { reason: error, .. }) = error else { return None };
-    let rocm_loader::Error::Unusable { reason: Reason::SystemTooOld { .. }, target, .. } = &**error else { return None };
+    let rocm_loader::Error::Unusable { reason: Reason::SystemTooOld { .. }, target, .. } = &**error else {
+        return None;
+    };
     let (loader, libraries) = loader_beside(Path::new(target))?;
     if std::env::var_os(RESTARTED).is_some() {
         return None;

@@ -120,9 +120,14 @@ mod tests {
 
     #[test]
     fn a_processor_that_is_not_simulated_says_so() {
-        let error = |arch: &str| Cli::try_parse_from(["hip-sim", "run", "--arch", arch, "--", "a"]).unwrap_err().to_string();
+        let error =
+            |arch: &str| Cli::try_parse_from(["hip-sim", "run", "--arch", arch, "--", "a"]).unwrap_err().to_string();
         assert!(error("gfx1100").contains("32 lanes") && error("gfx1100").contains("gfx942"), "{}", error("gfx1100"));
-        assert!(error("gfx908").contains("not simulated") && !error("gfx908").contains("similar"), "{}", error("gfx908"));
+        assert!(
+            error("gfx908").contains("not simulated") && !error("gfx908").contains("similar"),
+            "{}",
+            error("gfx908")
+        );
     }
 
     #[test]
