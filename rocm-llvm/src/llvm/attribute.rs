@@ -50,7 +50,7 @@ pub enum Attribute<'a> {
 }
 
 /// The attributes without a value in LLVM 17 to 23 that this crate knows. The others take a value or a type.
-const FLAGS: &[&str] = &[
+pub(super) const FLAGS: &[&str] = &[
     "allocalign",
     "allocptr",
     "alwaysinline",

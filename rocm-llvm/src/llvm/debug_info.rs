@@ -48,16 +48,16 @@ pub enum Language {
 #[derive(Debug)]
 pub struct DebugInfo<'m> {
     raw: raw::LLVMDIBuilderRef,
-    module: &'m Module<'m>,
+    pub(super) module: &'m Module<'m>,
     unit: raw::LLVMMetadataRef,
-    file: raw::LLVMMetadataRef,
+    pub(super) file: raw::LLVMMetadataRef,
 }
 
 /// A function in the source.
 #[derive(Debug, Clone, Copy)]
 pub struct FunctionScope<'m> {
-    raw: raw::LLVMMetadataRef,
-    module: &'m Module<'m>,
+    pub(super) raw: raw::LLVMMetadataRef,
+    pub(super) module: &'m Module<'m>,
 }
 
 /// A line and column in the source, for [`Builder::set_location`](super::Builder::set_location).
@@ -68,6 +68,10 @@ pub struct Location<'m> {
 }
 
 impl<'m> DebugInfo<'m> {
+    pub(super) fn raw(&self) -> raw::LLVMDIBuilderRef {
+        self.raw
+    }
+
     /// Starts the debug information of a module whose source is the file `file` in the folder `directory`.
     ///
     /// # Errors
@@ -161,7 +165,7 @@ impl<'m> DebugInfo<'m> {
     }
 }
 
-fn same_module(operation: &'static str, a: &Module<'_>, b: &Module<'_>) -> Result<()> {
+pub(super) fn same_module(operation: &'static str, a: &Module<'_>, b: &Module<'_>) -> Result<()> {
     match a.raw() == b.raw() {
         true => Ok(()),
         false => Err(Error::Mixed { operation, other: Mixed::Module }),
@@ -169,6 +173,10 @@ fn same_module(operation: &'static str, a: &Module<'_>, b: &Module<'_>) -> Resul
 }
 
 impl<'m> FunctionScope<'m> {
+    pub(super) fn raw(self) -> raw::LLVMMetadataRef {
+        self.raw
+    }
+
     /// Returns a location in the function. Columns above 65535 become 0, which means no column.
     #[doc(alias = "LLVMDIBuilderCreateDebugLocation")]
     pub fn location(self, line: u32, column: u32) -> Location<'m> {
@@ -182,6 +190,10 @@ impl<'m> FunctionScope<'m> {
 }
 
 impl<'m> Location<'m> {
+    pub(super) fn raw(self) -> raw::LLVMMetadataRef {
+        self.raw
+    }
+
     pub(super) fn check_in(self, operation: &'static str, module: &Module<'_>) -> Result<raw::LLVMMetadataRef> {
         same_module(operation, self.module, module)?;
         Ok(self.raw)

@@ -120,6 +120,20 @@ pub enum Error {
         /// The library.
         library: String,
     },
+    /// The LLVM in use was built without the code generator for the processor of this machine.
+    #[error("{library} was built without the target of this machine ({})", std::env::consts::ARCH)]
+    NoHost {
+        /// The library.
+        library: String,
+    },
+    /// The just-in-time compiler failed.
+    #[error("{operation}: {message}")]
+    Jit {
+        /// The operation.
+        operation: &'static str,
+        /// LLVM's messages.
+        message: String,
+    },
     /// A string contains a NUL byte, which terminates C strings.
     #[error("{what} contains a null byte at {at}")]
     Null {

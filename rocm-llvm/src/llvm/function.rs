@@ -64,7 +64,13 @@ impl<'m> Function<'m> {
     /// Fails if the value cannot be used in this function.
     pub(super) fn check_operand(self, operation: &'static str, value: Value<'m>) -> Result<raw::LLVMValueRef> {
         self.context().same(operation, value.context())?;
-        value.owner().join(operation, Owner::Function(self.module.raw(), self.raw()))?;
+        value.owner().join(operation, Owner::Function(self.module, self.raw()))?;
+        if value.is_erased() {
+            return Err(Error::invalid(operation, format!("`{value}` was erased")));
+        }
+        if value.is_inline_assembly() {
+            return Err(Error::invalid(operation, "inline assembly is only called: see Builder::call_assembly"));
+        }
         Ok(value.raw())
     }
 
@@ -114,7 +120,7 @@ impl<'m> Function<'m> {
 
     /// Wraps a value that belongs to this function.
     fn own(self, raw: raw::LLVMValueRef) -> Value<'m> {
-        Value::new(raw, Owner::Function(self.module.raw(), self.raw()), self.context())
+        Value::new(raw, Owner::Function(self.module, self.raw()), self.context())
     }
 
     /// Returns whether it has no body.
@@ -245,6 +251,10 @@ pub struct BasicBlock<'m> {
 }
 
 impl<'m> BasicBlock<'m> {
+    pub(super) fn new(raw: raw::LLVMBasicBlockRef, function: Function<'m>) -> Self {
+        Self { raw, function }
+    }
+
     pub(super) fn raw(self) -> raw::LLVMBasicBlockRef {
         self.raw
     }
@@ -287,7 +297,7 @@ impl<'m> BasicBlock<'m> {
     pub(super) fn check_in(self, operation: &'static str, function: Function<'m>) -> Result<raw::LLVMBasicBlockRef> {
         function.context().same(operation, self.function.context())?;
         match (std::ptr::eq(function.module, self.function.module), function == self.function) {
-            (_, true) => Ok(self.raw),
+            (_, true) => self.check_placed(operation).map(|()| self.raw),
             (true, false) => Err(Error::Mixed { operation, other: Mixed::Function }),
             (false, false) => Err(Error::Mixed { operation, other: Mixed::Module }),
         }

@@ -105,7 +105,7 @@ impl<'c> Module<'c> {
     }
 
     fn function_of(&self, raw: raw::LLVMValueRef) -> Function<'_> {
-        Function::new(Value::new(raw, Owner::Module(self.raw()), self.context()), self)
+        Function::new(Value::new(raw, Owner::Module(self), self.context()), self)
     }
 
     /// Fails if this module uses an intrinsic's name for something else: LLVM would treat it as a function.

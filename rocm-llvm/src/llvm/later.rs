@@ -23,8 +23,10 @@ macro_rules! later {
 
 later! {
     18 fn LLVMSetFastMathFlags(LLVMValueRef, c_uint);
+    18 fn LLVMGetFastMathFlags(LLVMValueRef) -> c_uint;
     18 fn LLVMCanValueUseFastMathFlags(LLVMValueRef) -> LLVMBool;
     20 fn LLVMGetSyncScopeID(LLVMContextRef, *const c_char, usize) -> c_uint;
+    20 fn LLVMSetAtomicSyncScopeID(LLVMValueRef, c_uint);
     20 fn LLVMBuildAtomicRMWSyncScope(
         LLVMBuilderRef, c_uint, LLVMValueRef, LLVMValueRef, c_uint, c_uint,
     ) -> LLVMValueRef;
@@ -46,5 +48,61 @@ pub(super) fn missing(function: &str, since: Option<u32>) -> Error {
             since,
         },
         Err(error) => error,
+    }
+}
+
+/// The functions that record where a variable is. LLVM 19 gave them other names.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Insert {
+    DeclareAtEnd,
+    DeclareBefore,
+    ValueAtEnd,
+    ValueBefore,
+}
+
+/// A function of [`Insert`], with the place: a block or an instruction. The result differs, and is not used.
+type InsertAt<P> = unsafe extern "C" fn(
+    LLVMDIBuilderRef,
+    LLVMValueRef,
+    LLVMMetadataRef,
+    LLVMMetadataRef,
+    LLVMMetadataRef,
+    P,
+) -> *mut c_void;
+
+impl Insert {
+    fn address(self) -> Result<NonNull<c_void>> {
+        let (name, before_19) = match self {
+            Self::DeclareAtEnd => (c"LLVMDIBuilderInsertDeclareRecordAtEnd", c"LLVMDIBuilderInsertDeclareAtEnd"),
+            Self::DeclareBefore => (c"LLVMDIBuilderInsertDeclareRecordBefore", c"LLVMDIBuilderInsertDeclareBefore"),
+            Self::ValueAtEnd => (c"LLVMDIBuilderInsertDbgValueRecordAtEnd", c"LLVMDIBuilderInsertDbgValueAtEnd"),
+            Self::ValueBefore => (c"LLVMDIBuilderInsertDbgValueRecordBefore", c"LLVMDIBuilderInsertDbgValueBefore"),
+        };
+        let found = BINDING.symbol(name).or_else(|| BINDING.symbol(before_19));
+        found.ok_or_else(|| missing(&name.to_string_lossy(), Some(17)))
+    }
+
+    /// For [`DeclareAtEnd`](Self::DeclareAtEnd) and [`ValueAtEnd`](Self::ValueAtEnd).
+    pub(super) fn at_end(self) -> Result<InsertAt<super::raw::LLVMBasicBlockRef>> {
+        // SAFETY: the functions have this signature, but for the type of the pointer that they return.
+        Ok(unsafe { std::mem::transmute::<NonNull<c_void>, InsertAt<super::raw::LLVMBasicBlockRef>>(self.address()?) })
+    }
+
+    /// For [`DeclareBefore`](Self::DeclareBefore) and [`ValueBefore`](Self::ValueBefore).
+    pub(super) fn before(self) -> Result<InsertAt<LLVMValueRef>> {
+        // SAFETY: as above.
+        Ok(unsafe { std::mem::transmute::<NonNull<c_void>, InsertAt<LLVMValueRef>>(self.address()?) })
+    }
+}
+
+/// Fails if a module of LLVM 19 or 20 has intrinsics for variables instead of records. LLVM could convert it, and would
+/// free the intrinsics' calls.
+pub(super) fn check_records(operation: &'static str, module: super::raw::LLVMModuleRef) -> Result<()> {
+    type Is = unsafe extern "C" fn(super::raw::LLVMModuleRef) -> LLVMBool;
+    let Some(address) = BINDING.symbol(c"LLVMIsNewDbgInfoFormat") else { return Ok(()) };
+    // SAFETY: the function has this signature, and the module is live.
+    match unsafe { std::mem::transmute::<NonNull<c_void>, Is>(address)(module) } {
+        0 => Err(Error::invalid(operation, "the module has intrinsics for variables: LLVM 19 and newer use records")),
+        _ => Ok(()),
     }
 }

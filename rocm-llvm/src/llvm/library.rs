@@ -202,7 +202,7 @@ fn check(library: &rocm_loader::Library) -> Result<()> {
     if version.major < OLDEST {
         return Err(Error::TooOld { path: describe(library), found: Some(version) });
     }
-    for name in raw::CORE {
+    for name in raw::CORE.iter().chain(raw::READING) {
         let c_name = raw::c_text("a function's name", name)?;
         if library.symbol(&c_name).is_none() {
             let library = describe(library);

@@ -2,6 +2,7 @@
 
 use super::context::Context;
 use super::error::{Error, Result};
+use super::module::Module;
 use super::raw;
 use super::value::{Owner, Value};
 
@@ -10,7 +11,7 @@ use super::value::{Owner, Value};
 pub struct Metadata<'m> {
     raw: raw::LLVMMetadataRef,
     kind: Kind,
-    owner: Owner,
+    owner: Owner<'m>,
     context: &'m Context,
 }
 
@@ -30,7 +31,7 @@ impl<'m> Metadata<'m> {
         self.context
     }
 
-    pub(super) fn owner(self) -> Owner {
+    pub(super) fn owner(self) -> Owner<'m> {
         self.owner
     }
 
@@ -42,7 +43,7 @@ impl<'m> Metadata<'m> {
     #[doc(alias = "LLVMMetadataAsValue")]
     pub fn to_value(self) -> Value<'m> {
         // SAFETY: the context and the metadata are live.
-        Value::new(unsafe { raw::LLVMMetadataAsValue(self.context.raw(), self.raw) }, self.owner, self.context)
+        Value::new(unsafe { raw::LLVMMetadataAsValue(self.context().raw(), self.raw()) }, self.owner, self.context())
     }
 }
 
@@ -114,6 +115,52 @@ impl<'m> Value<'m> {
             let node = raw::LLVMMetadataAsValue(self.context().raw(), node.raw());
             raw::LLVMSetMetadata(self.raw(), kind, node);
         }
+        Ok(())
+    }
+}
+
+impl Module<'_> {
+    /// Adds a flag, such as `amdhsa_code_object_version` with the value 500. Modules with different values for it
+    /// cannot be linked.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] if the module has the flag already.
+    #[doc(alias = "LLVMAddModuleFlag")]
+    #[doc(alias = "LLVMGetModuleFlag")]
+    pub fn add_flag(&self, name: &str, value: u32) -> Result<()> {
+        // SAFETY: the module is live, and the text valid for its length.
+        if name.is_empty() || unsafe { !raw::LLVMGetModuleFlag(self.raw(), name.as_ptr().cast(), name.len()).is_null() }
+        {
+            return Err(Error::invalid(
+                "add_flag",
+                format!("the module has the flag `{name}` already, or it is empty"),
+            ));
+        }
+        let value = self.context().i32().const_int(value.into())?.to_metadata()?;
+        let error = rocm_llvm_sys::llvm::LLVMModuleFlagBehaviorError;
+        // SAFETY: the module and the value are live, of one context; the text is valid for its length and copied.
+        unsafe { raw::LLVMAddModuleFlag(self.raw(), error, name.as_ptr().cast(), name.len(), value.raw()) };
+        Ok(())
+    }
+
+    /// Adds a node to the named metadata, such as `opencl.ocl.version`.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] if it is not a node, or the name is empty or reserved; [`Error::Null`]; [`Error::Mixed`].
+    #[doc(alias = "LLVMAddNamedMetadataOperand")]
+    pub fn add_named_metadata<'m>(&'m self, name: &str, node: Metadata<'m>) -> Result<()> {
+        let operation = "add_named_metadata";
+        self.context().same(operation, node.context())?;
+        node.owner().join(operation, Owner::Module(self))?;
+        let text = raw::c_text("a name of metadata", name)?;
+        if !node.is_node() || name.is_empty() || name == "llvm.module.flags" || name.starts_with("llvm.dbg") {
+            return Err(Error::invalid(
+                operation,
+                format!("`{name}`: a node and a name that is not LLVM's are needed"),
+            ));
+        }
+        // SAFETY: the module and the node are live, of one context, and the name is a C string.
+        unsafe { raw::LLVMAddNamedMetadataOperand(self.raw(), text.as_ptr(), node.to_value().raw()) };
         Ok(())
     }
 }

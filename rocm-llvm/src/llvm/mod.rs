@@ -41,6 +41,8 @@
 //! |---|---|
 //! | choose the LLVM | [`Library`] |
 //! | build IR | [`Context`], [`Module`], [`Function`], [`BasicBlock`], [`Builder`] |
+//! | read code | [`Value::opcode`], [`Value::operands`], [`Value::users`], [`Function::attributes`], [`Symbol`] |
+//! | change code | [`Value::replace_all_uses`], [`Value::erase`], [`BasicBlock::erase`], [`Module::erase_function`] |
 //! | read and write IR | [`Context::parse_ir`], [`Context::parse_bitcode`], [`Module::to_bitcode`], `to_string` |
 //! | link modules | [`Module::link`] |
 //! | optimise | [`TargetMachine::run_passes`], [`Module::run_passes`] |
@@ -48,10 +50,13 @@
 //! | make a code object for HIP | [`link()`], [`Linker`] |
 //! | decode machine code | [`Disassembler`], [`Object`] |
 //! | describe the source | [`DebugInfo`] |
+//! | run code on the host | [`Jit`] |
+//! | call other functions of LLVM | `as_raw` of each object, with [`sys::llvm`](crate::sys::llvm) |
 //!
 //! # Guarantees
 //! - Values borrow their module, and modules their context. Operations that could free values take their module by
-//!   `&mut`. Freed memory cannot be used.
+//!   `&mut`. Freed memory cannot be used. Erased instructions and blocks stay in memory until
+//!   then, and are rejected as operands.
 //! - Operands are checked before they are passed to LLVM: types, counts, and the function, module and context that they
 //!   belong to. See [`Builder`].
 //! - A module is verified before passes, linking and code generation. These work on a copy; the module changes if they
@@ -66,45 +71,67 @@
 //! access memory outside the file, or crash. [`Context::parse_bitcode`] is `unsafe` for that reason.
 //! [`Context::parse_ir`] only reads text, and rejects bitcode.
 
+mod assembly;
 mod attribute;
+mod attributes;
 mod builder;
 mod context;
 mod debug_info;
+mod debug_variables;
 mod disassembler;
+mod edit;
+mod erased;
 mod error;
 mod extent;
 mod function;
 mod functions;
+mod globals;
 mod guard;
+mod handles;
+mod instruction;
+mod jit;
 mod later;
+mod layout;
 mod library;
 mod linkage;
 mod lld;
 mod metadata;
 mod module;
 mod object;
+mod opcode;
 mod parse;
 mod passes;
 mod processor;
 mod raw;
+mod structures;
+mod symbol;
 mod target;
 mod types;
 mod value;
 mod version;
 
+pub use assembly::{Dialect, InlineAssembly};
 pub use attribute::{Attribute, Place};
+pub use attributes::AttributeValue;
 pub use builder::{Builder, Cast, FloatPredicate, IntPredicate, Ordering, Phi, RmwOperation, Scope};
 pub use context::Context;
 pub use debug_info::{DebugInfo, FunctionScope, Language, Location};
+pub use debug_variables::{DebugType, Encoding, Member, Variable};
 pub use disassembler::{Disassembler, Instruction};
 pub use error::{Diagnostic, Error, Mixed, Result, Severity};
 pub use function::{BasicBlock, CallingConvention, Function, Visibility};
+pub use globals::Global;
+pub use instruction::Operand;
+pub use jit::{Jit, JitFunction};
+pub use layout::Layout;
 pub use library::Library;
 pub use linkage::Linkage;
 pub use lld::{Linker, link};
 pub use metadata::Metadata;
-pub use module::{Global, Module};
+pub use module::Module;
 pub use object::{Code, Object};
+pub use opcode::{Class, Opcode};
+pub use symbol::{Symbol, ThreadLocal, UnnamedAddress};
 pub use target::{Optimization, TargetMachine};
 pub use types::{AddressSpace, FunctionType, Type, TypeKind};
 pub use value::{FastMath, Value};

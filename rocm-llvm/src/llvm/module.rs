@@ -1,16 +1,13 @@
 //! Modules.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::ffi::CStr;
 use std::fmt;
 
 use super::context::Context;
+use super::erased::Erased;
 use super::error::{Error, Mixed, Result};
-use super::linkage::Linkage;
-use super::metadata::Metadata;
 use super::raw::{self, Buffer};
-use super::types::{AddressSpace, Type};
-use super::value::{Owner, Value};
 
 /// A module: functions and global variables. It borrows its [`Context`].
 ///
@@ -22,6 +19,8 @@ pub struct Module<'c> {
     context: &'c Context,
     /// Number of builders of debug information that have not been finished.
     pub(super) unfinished: Cell<usize>,
+    /// Instructions and blocks that were erased and are not freed yet.
+    pub(super) erased: RefCell<Erased>,
 }
 
 impl Context {
@@ -39,7 +38,7 @@ impl Context {
 
 impl<'c> Module<'c> {
     pub(super) fn from_raw(raw: raw::LLVMModuleRef, context: &'c Context) -> Self {
-        Self { raw, context, unfinished: Cell::new(0) }
+        Self { raw, context, unfinished: Cell::new(0), erased: RefCell::default() }
     }
 
     pub(super) fn raw(&self) -> raw::LLVMModuleRef {
@@ -117,95 +116,6 @@ impl<'c> Module<'c> {
         }
     }
 
-    /// Adds a global variable, such as an array in [`AddressSpace::Local`] (LDS). Without an initial value it is a
-    /// declaration.
-    ///
-    /// # Errors
-    /// [`Error::Invalid`] if the module already has the name, or it is reserved (`llvm.*`) or empty; [`Error::Type`] if
-    /// the type has no size; [`Error::Mixed`].
-    #[doc(alias = "LLVMAddGlobalInAddressSpace")]
-    pub fn add_global(&self, name: &str, ty: Type<'c>, space: AddressSpace) -> Result<Global<'_>> {
-        self.context.same("add_global", ty.context())?;
-        ty.check_element("add_global")?;
-        let text = self.free_name("add_global", name)?;
-        // SAFETY: the module and the type are live, of one context, and the name copied.
-        let raw = unsafe { raw::LLVMAddGlobalInAddressSpace(self.raw, ty.raw(), text.as_ptr(), space.number()) };
-        Ok(self.global_of(raw))
-    }
-
-    fn global_of(&self, raw: raw::LLVMValueRef) -> Global<'_> {
-        Global { value: Value::new(raw, Owner::Module(self.raw), self.context) }
-    }
-
-    /// Returns the global variable of this name.
-    ///
-    /// # Errors
-    /// [`Error::Null`] if the name contains a NUL byte.
-    #[doc(alias = "LLVMGetNamedGlobal")]
-    pub fn global(&self, name: &str) -> Result<Option<Global<'_>>> {
-        let text = raw::c_text("a global variable's name", name)?;
-        // SAFETY: the module is live, and the name a C string.
-        let raw = unsafe { raw::LLVMGetNamedGlobal(self.raw, text.as_ptr()) };
-        Ok((!raw.is_null()).then(|| self.global_of(raw)))
-    }
-
-    /// Returns all global variables, in the module's order.
-    #[doc(alias = "LLVMGetFirstGlobal")]
-    pub fn globals(&self) -> Vec<Global<'_>> {
-        // SAFETY: the module is live.
-        let mut raw = unsafe { raw::LLVMGetFirstGlobal(self.raw) };
-        let mut all = Vec::new();
-        while !raw.is_null() {
-            all.push(self.global_of(raw));
-            // SAFETY: a global variable of the module.
-            raw = unsafe { raw::LLVMGetNextGlobal(raw) };
-        }
-        all
-    }
-
-    /// Adds a flag, such as `amdhsa_code_object_version` with the value 500. Modules with different values for it
-    /// cannot be linked.
-    ///
-    /// # Errors
-    /// [`Error::Invalid`] if the module has the flag already.
-    #[doc(alias = "LLVMAddModuleFlag")]
-    #[doc(alias = "LLVMGetModuleFlag")]
-    pub fn add_flag(&self, name: &str, value: u32) -> Result<()> {
-        // SAFETY: the module is live, and the text valid for its length.
-        if name.is_empty() || unsafe { !raw::LLVMGetModuleFlag(self.raw, name.as_ptr().cast(), name.len()).is_null() } {
-            return Err(Error::invalid(
-                "add_flag",
-                format!("the module has the flag `{name}` already, or it is empty"),
-            ));
-        }
-        let value = self.context.i32().const_int(value.into())?.to_metadata()?;
-        let error = rocm_llvm_sys::llvm::LLVMModuleFlagBehaviorError;
-        // SAFETY: the module and the value are live, of one context; the text is valid for its length and copied.
-        unsafe { raw::LLVMAddModuleFlag(self.raw, error, name.as_ptr().cast(), name.len(), value.raw()) };
-        Ok(())
-    }
-
-    /// Adds a node to the named metadata, such as `opencl.ocl.version`.
-    ///
-    /// # Errors
-    /// [`Error::Invalid`] if it is not a node, or the name is empty or reserved; [`Error::Null`]; [`Error::Mixed`].
-    #[doc(alias = "LLVMAddNamedMetadataOperand")]
-    pub fn add_named_metadata<'m>(&'m self, name: &str, node: Metadata<'m>) -> Result<()> {
-        let operation = "add_named_metadata";
-        self.context.same(operation, node.context())?;
-        node.owner().join(operation, Owner::Module(self.raw))?;
-        let text = raw::c_text("a name of metadata", name)?;
-        if !node.is_node() || name.is_empty() || name == "llvm.module.flags" || name.starts_with("llvm.dbg") {
-            return Err(Error::invalid(
-                operation,
-                format!("`{name}`: a node and a name that is not LLVM's are needed"),
-            ));
-        }
-        // SAFETY: the module and the node are live, of one context, and the name is a C string.
-        unsafe { raw::LLVMAddNamedMetadataOperand(self.raw, text.as_ptr(), node.to_value().raw()) };
-        Ok(())
-    }
-
     /// Checks that the module is valid IR. [`run_passes`](Self::run_passes), [`link`](Self::link) and
     /// [`TargetMachine`](super::TargetMachine) call this first.
     ///
@@ -238,6 +148,7 @@ impl<'c> Module<'c> {
 
     /// Replaces the module by its processed copy.
     pub(super) fn replace(&mut self, raw: raw::LLVMModuleRef) {
+        self.erased.take().free();
         let old = std::mem::replace(&mut self.raw, raw);
         // SAFETY: nothing borrows the old module, because this method has exclusive access.
         unsafe { raw::LLVMDisposeModule(old) };
@@ -266,6 +177,7 @@ impl<'c> Module<'c> {
         other.verify()?;
         let copy = self.verified_copy()?;
         let (name, source) = (other.name(), other.raw);
+        other.erased.take().free();
         std::mem::forget(other);
         let linked = self.context.guarded("link", move || {
             // SAFETY: both are live, of one context, and not used by other code while the caller waits. The source is consumed.
@@ -312,74 +224,8 @@ impl fmt::Debug for Module<'_> {
 impl Drop for Module<'_> {
     #[doc(alias = "LLVMDisposeModule")]
     fn drop(&mut self) {
+        self.erased.take().free();
         // SAFETY: its context is live, and nothing borrows it.
         unsafe { raw::LLVMDisposeModule(self.raw) };
-    }
-}
-
-/// A global variable of a [`Module`].
-#[derive(Debug, Clone, Copy)]
-pub struct Global<'m> {
-    value: Value<'m>,
-}
-
-impl<'m> Global<'m> {
-    /// Returns its address as a value, which is a pointer into its address space.
-    pub fn value(self) -> Value<'m> {
-        self.value
-    }
-
-    /// Returns its name.
-    pub fn name(self) -> String {
-        self.value.name()
-    }
-
-    /// Returns the type of its content.
-    #[doc(alias = "LLVMGlobalGetValueType")]
-    pub fn content_type(self) -> Type<'m> {
-        // SAFETY: the variable is live with its module.
-        Type::from_raw(unsafe { raw::LLVMGlobalGetValueType(self.value.raw()) }, self.value.context())
-    }
-
-    /// Sets the initial value. Variables in LDS take [`Type::undef`] or [`Type::poison`].
-    ///
-    /// # Errors
-    /// [`Error::Type`] if it is not a constant of the content's type; [`Error::Mixed`].
-    #[doc(alias = "LLVMSetInitializer")]
-    pub fn set_initial_value(self, value: Value<'m>) -> Result<()> {
-        let operation = "set_initial_value";
-        self.value.context().same(operation, value.context())?;
-        value.owner().join(operation, self.value.owner())?;
-        if !value.is_constant() {
-            return Err(Error::invalid(operation, format!("`{value}` is not a constant")));
-        }
-        if value.ty() != self.content_type() {
-            return Err(Error::of_type(operation, self.content_type(), value.ty()));
-        }
-        // SAFETY: both are live, and the value is a constant of the right type.
-        unsafe { raw::LLVMSetInitializer(self.value.raw(), value.raw()) };
-        Ok(())
-    }
-
-    /// Sets whether it never changes.
-    #[doc(alias = "LLVMSetGlobalConstant")]
-    pub fn set_constant(self, constant: bool) {
-        // SAFETY: the variable is live with its module.
-        unsafe { raw::LLVMSetGlobalConstant(self.value.raw(), raw::flag(constant)) };
-    }
-
-    /// Sets its linkage.
-    #[doc(alias = "LLVMSetLinkage")]
-    pub fn set_linkage(self, linkage: Linkage) {
-        // SAFETY: the variable is live with its module.
-        unsafe { raw::LLVMSetLinkage(self.value.raw(), linkage.raw()) };
-    }
-
-    /// Sets its alignment in bytes.
-    ///
-    /// # Errors
-    /// [`Error::Invalid`] if `bytes` is not a power of two.
-    pub fn set_alignment(self, bytes: u32) -> Result<()> {
-        self.value.set_alignment(bytes)
     }
 }

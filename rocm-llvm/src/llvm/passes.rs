@@ -41,7 +41,7 @@ fn run(module: &mut Module<'_>, passes: &str, machine: Option<&TargetMachine>) -
     if let Some(pass) = CRASHING.iter().find(|pass| passes.contains(**pass)) {
         return Err(error(format!("{pass} ends the process")));
     }
-    let target = machine.map_or(Ok(std::ptr::null_mut()), TargetMachine::raw)?;
+    let target = machine.map_or(Ok(std::ptr::null_mut()), TargetMachine::usable)?;
     let copy = module.verified_copy()?;
     let ran = module.context().guarded("run_passes", move || {
         // SAFETY: the module, the machine (or none) and the options are live and not used by other code while the caller waits. The error's
@@ -50,12 +50,7 @@ fn run(module: &mut Module<'_>, passes: &str, machine: Option<&TargetMachine>) -
             let options = raw::LLVMCreatePassBuilderOptions();
             let error = raw::LLVMRunPasses(copy, text.as_ptr(), target, options);
             raw::LLVMDisposePassBuilderOptions(options);
-            (!error.is_null()).then(|| {
-                let message = raw::LLVMGetErrorMessage(error);
-                let copied = std::ffi::CStr::from_ptr(message).to_string_lossy().into_owned();
-                raw::LLVMDisposeErrorMessage(message);
-                copied
-            })
+            raw::take_error(error)
         }
     });
     let failed = match machine {

@@ -15,6 +15,7 @@ pub(super) const TRIPLE: &std::ffi::CStr = c"amdgcn-amd-amdhsa";
 #[derive(Debug, Clone)]
 pub(super) struct Processor {
     pub(super) name: String,
+    pub(super) triple: CString,
     pub(super) cpu: CString,
     pub(super) features: CString,
 }
@@ -48,11 +49,31 @@ impl Processor {
         }
         let cpu = raw::c_text("a GPU's name", cpu)?;
         let features = raw::c_text("a GPU's features", &features.join(","))?;
-        let processor = Self { name: gpu.to_owned(), cpu, features };
+        let processor = Self { name: gpu.to_owned(), triple: TRIPLE.to_owned(), cpu, features };
         match processor.is_known()? {
             true => Ok(processor),
             false => Err(unknown()),
         }
+    }
+
+    /// Returns the processor of this machine, with all its features.
+    pub(super) fn host() -> Result<Self> {
+        initialize_host(Library::load()?)?;
+        // SAFETY: the functions take nothing, and the texts are given away.
+        let [triple, cpu, features] = unsafe {
+            [raw::LLVMGetDefaultTargetTriple(), raw::LLVMGetHostCPUName(), raw::LLVMGetHostCPUFeatures()]
+                .map(|text| raw::take_message(text))
+        };
+        Ok(Self {
+            triple: raw::c_text("a triple", &triple)?,
+            features: raw::c_text("features", &features)?,
+            name: cpu.clone(),
+            cpu: raw::c_text("a processor's name", &cpu)?,
+        })
+    }
+
+    pub(super) fn is_gpu(&self) -> bool {
+        self.triple.as_c_str() == TRIPLE
     }
 
     /// Returns whether LLVM knows the GPU: an object for an unknown GPU has no machine number.
@@ -102,17 +123,17 @@ impl Processor {
         let (mut target, mut message) = (std::ptr::null_mut(), std::ptr::null_mut());
         // SAFETY: the text is a C string, both places valid for the writes, and the message given away.
         let (failed, message) = unsafe {
-            let failed = raw::LLVMGetTargetFromTriple(TRIPLE.as_ptr(), &mut target, &mut message) != 0;
+            let failed = raw::LLVMGetTargetFromTriple(self.triple.as_ptr(), &mut target, &mut message) != 0;
             (failed, raw::take_message(message))
         };
         if failed || target.is_null() {
-            return Err(Error::UnknownTarget { triple: TRIPLE.to_string_lossy().into_owned(), message });
+            return Err(Error::UnknownTarget { triple: self.triple.to_string_lossy().into_owned(), message });
         }
         let (cpu, features) = (self.cpu.as_ptr(), self.features.as_ptr());
         let (reloc, model) = (LLVMRelocPIC, LLVMCodeModelDefault);
         // SAFETY: the target lives forever, and the strings are C strings.
         let machine =
-            unsafe { raw::LLVMCreateTargetMachine(target, TRIPLE.as_ptr(), cpu, features, level, reloc, model) };
+            unsafe { raw::LLVMCreateTargetMachine(target, self.triple.as_ptr(), cpu, features, level, reloc, model) };
         match machine.is_null() {
             true => Err(Error::invalid("target machine", format!("LLVM made none for {}", self.name))),
             false => Ok(machine),
@@ -121,6 +142,40 @@ impl Processor {
 }
 
 unsafe extern "C" fn ignore(_: raw::LLVMDiagnosticInfoRef, _: *mut c_void) {}
+
+/// Registers the target of this machine, once.
+fn initialize_host(library: Library) -> Result<()> {
+    static DONE: OnceLock<bool> = OnceLock::new();
+    let done = DONE.get_or_init(|| {
+        let has = |name: &&str| CString::new(*name).is_ok_and(|name| raw::BINDING.has(&name));
+        let complete = raw::HOST.iter().all(has);
+        if complete {
+            // SAFETY: they take no arguments, and the library has them. `OnceLock` serialises threads.
+            #[cfg(target_arch = "x86_64")]
+            unsafe {
+                raw::LLVMInitializeX86TargetInfo();
+                raw::LLVMInitializeX86Target();
+                raw::LLVMInitializeX86TargetMC();
+                raw::LLVMInitializeX86AsmPrinter();
+                raw::LLVMInitializeX86AsmParser();
+            }
+            // SAFETY: as above.
+            #[cfg(target_arch = "aarch64")]
+            unsafe {
+                raw::LLVMInitializeAArch64TargetInfo();
+                raw::LLVMInitializeAArch64Target();
+                raw::LLVMInitializeAArch64TargetMC();
+                raw::LLVMInitializeAArch64AsmPrinter();
+                raw::LLVMInitializeAArch64AsmParser();
+            }
+        }
+        complete
+    });
+    match done {
+        true => Ok(()),
+        false => Err(Error::NoHost { library: library.path() }),
+    }
+}
 
 /// Registers the target AMDGPU, once.
 #[doc(alias = "LLVMInitializeAMDGPUTarget")]

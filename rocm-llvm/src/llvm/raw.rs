@@ -4,8 +4,9 @@ use std::ffi::{CStr, CString, c_char, c_int};
 
 pub(super) use rocm_llvm_sys::llvm::{
     BINDING, LLVMAttributeIndex, LLVMBasicBlockRef, LLVMBool, LLVMBuilderRef, LLVMContextRef, LLVMDIBuilderRef,
-    LLVMDiagnosticInfoRef, LLVMDisasmContextRef, LLVMMemoryBufferRef, LLVMMetadataRef, LLVMModuleRef,
-    LLVMTargetMachineRef, LLVMTypeRef, LLVMValueRef,
+    LLVMDiagnosticInfoRef, LLVMDisasmContextRef, LLVMErrorRef, LLVMMemoryBufferRef, LLVMMetadataRef, LLVMModuleRef,
+    LLVMOrcExecutionSessionRef, LLVMOrcLLJITRef, LLVMOrcObjectLayerRef, LLVMTargetMachineRef, LLVMTypeRef,
+    LLVMValueRef,
 };
 
 use super::error::{Error, Result};
@@ -56,6 +57,62 @@ required! { CORE:
     LLVMWriteBitcodeToMemoryBuffer
 }
 
+required! { READING:
+    LLVMAppendExistingBasicBlock LLVMBasicBlockAsValue LLVMConstRealGetDouble LLVMCountIncoming
+    LLVMCreateBasicBlockInContext LLVMDeleteBasicBlock LLVMDeleteFunction LLVMDeleteGlobal LLVMDeleteInstruction
+    LLVMGetAlignment LLVMGetAllocatedType LLVMGetAsString LLVMGetAtomicRMWBinOp LLVMGetBasicBlockParent
+    LLVMGetCalledFunctionType LLVMGetCalledValue LLVMGetCmpXchgFailureOrdering LLVMGetCmpXchgSuccessOrdering
+    LLVMGetCondition LLVMGetConstOpcode LLVMGetExact LLVMGetFCmpPredicate LLVMGetFirstUse LLVMGetGEPSourceElementType
+    LLVMGetICmpPredicate LLVMGetIncomingBlock LLVMGetIncomingValue LLVMGetIndices LLVMGetInstructionParent LLVMGetNSW
+    LLVMGetNUW LLVMGetMaskValue LLVMGetNextUse LLVMGetNumIndices LLVMGetNumMaskElements LLVMGetNumOperands
+    LLVMGetNumSuccessors LLVMGetOrdering LLVMGetParamParent LLVMGetPreviousInstruction LLVMGetSuccessor LLVMGetUser
+    LLVMGetVolatile LLVMGetWeak LLVMInstructionRemoveFromParent LLVMIsAArgument LLVMIsAConstantDataSequential
+    LLVMIsAConstantExpr LLVMIsAConstantFP LLVMIsAGlobalValue LLVMIsAInlineAsm LLVMIsAMDNode LLVMIsAMDString
+    LLVMIsATerminatorInst LLVMIsAUser LLVMIsAtomicSingleThread LLVMIsConditional LLVMIsConstantString LLVMIsInBounds
+    LLVMIsNull LLVMIsPoison LLVMIsUndef LLVMMoveBasicBlockAfter LLVMMoveBasicBlockBefore
+    LLVMRemoveBasicBlockFromParent LLVMReplaceAllUsesWith LLVMSetOperand LLVMValueAsBasicBlock LLVMValueIsBasicBlock
+    LLVMDIBuilderCreateArrayType LLVMDIBuilderCreateAutoVariable LLVMDIBuilderCreateBasicType
+    LLVMDIBuilderCreateExpression LLVMDIBuilderCreateLexicalBlock LLVMDIBuilderCreateMemberType
+    LLVMDIBuilderCreateParameterVariable LLVMDIBuilderCreatePointerType LLVMDIBuilderCreateStructType
+    LLVMDIBuilderGetOrCreateSubrange
+    LLVMABIAlignmentOfType LLVMABISizeOfType LLVMAppendModuleInlineAsm LLVMElementAtOffset LLVMGetModuleDataLayout
+    LLVMGetModuleInlineAsm LLVMGetSourceFileName LLVMInsertBasicBlockInContext LLVMOffsetOfElement
+    LLVMPointerSizeForAS LLVMPreferredAlignmentOfType LLVMSetExact LLVMSetSourceFileName LLVMSetWeak
+    LLVMSizeOfTypeInBits LLVMStoreSizeOfType
+    LLVMConstNamedStruct LLVMGetDefaultTargetTriple LLVMGetHostCPUFeatures LLVMGetHostCPUName LLVMGetAttributeCountAtIndex LLVMGetAttributesAtIndex LLVMGetCallSiteAttributeCount
+    LLVMGetCallSiteAttributes LLVMGetEnumAttributeKind LLVMGetEnumAttributeValue LLVMGetInitializer LLVMGetInlineAsm
+    LLVMGetSection LLVMGetStringAttributeKind LLVMGetStringAttributeValue LLVMGetStructName LLVMGetThreadLocalMode
+    LLVMGetTypeAttributeValue LLVMGetTypeByName2 LLVMGetUnnamedAddress LLVMGetVisibility LLVMIsEnumAttribute
+    LLVMIsExternallyInitialized LLVMIsGlobalConstant LLVMIsLiteralStruct LLVMIsPackedStruct LLVMIsStringAttribute
+    LLVMIsTypeAttribute LLVMRemoveEnumAttributeAtIndex LLVMRemoveStringAttributeAtIndex LLVMSetExternallyInitialized
+    LLVMSetSection LLVMSetThreadLocalMode LLVMSetUnnamedAddress LLVMStructCreateNamed LLVMStructSetBody
+}
+
+required! { JIT:
+    LLVMOrcCreateLLJITBuilder LLVMOrcCreateRTDyldObjectLinkingLayerWithSectionMemoryManager
+    LLVMOrcLLJITBuilderSetObjectLinkingLayerCreator
+    LLVMOrcAbsoluteSymbols LLVMOrcCreateDynamicLibrarySearchGeneratorForProcess LLVMOrcCreateLLJIT
+    LLVMOrcDisposeLLJIT LLVMOrcDisposeMaterializationUnit LLVMOrcExecutionSessionSetErrorReporter
+    LLVMOrcJITDylibAddGenerator LLVMOrcJITDylibDefine LLVMOrcLLJITAddObjectFile LLVMOrcLLJITGetExecutionSession
+    LLVMOrcLLJITGetGlobalPrefix LLVMOrcLLJITGetMainJITDylib LLVMOrcLLJITLookup LLVMOrcLLJITMangleAndIntern
+}
+
+#[cfg(target_arch = "x86_64")]
+required! { HOST:
+    LLVMInitializeX86AsmParser LLVMInitializeX86AsmPrinter LLVMInitializeX86Target LLVMInitializeX86TargetInfo
+    LLVMInitializeX86TargetMC
+}
+
+#[cfg(target_arch = "aarch64")]
+required! { HOST:
+    LLVMInitializeAArch64AsmParser LLVMInitializeAArch64AsmPrinter LLVMInitializeAArch64Target
+    LLVMInitializeAArch64TargetInfo LLVMInitializeAArch64TargetMC
+}
+
+/// Not supported: the name is not that of a function.
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+pub(super) const HOST: &[&str] = &["none"];
+
 required! { TARGET:
     LLVMCopyStringRepOfTargetData LLVMCreateDisasmCPUFeatures LLVMCreateTargetDataLayout LLVMCreateTargetMachine
     LLVMDisasmDispose LLVMDisasmInstruction LLVMDisposeTargetData LLVMDisposeTargetMachine LLVMGetTargetFromTriple
@@ -82,6 +139,23 @@ pub(super) unsafe fn take_message(text: *mut c_char) -> String {
     // SAFETY: LLVM gave it away, and it is not used afterwards.
     unsafe { LLVMDisposeMessage(text) };
     message
+}
+
+/// Takes the message of an error; `None` for success, which is null.
+///
+/// # Safety
+/// `error` must be null, or an error that LLVM gave away.
+pub(super) unsafe fn take_error(error: LLVMErrorRef) -> Option<String> {
+    if error.is_null() {
+        return None;
+    }
+    // SAFETY: by the contract; the message is a C string, and freed after it was copied.
+    unsafe {
+        let message = LLVMGetErrorMessage(error);
+        let copied = CStr::from_ptr(message).to_string_lossy().into_owned();
+        LLVMDisposeErrorMessage(message);
+        Some(copied)
+    }
 }
 
 /// Copies a string that LLVM keeps.

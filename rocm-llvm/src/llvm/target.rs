@@ -8,7 +8,7 @@ use super::context::Context;
 use super::error::{Error, Result};
 use super::function::{BasicBlock, Function};
 use super::module::Module;
-use super::processor::{Processor, TRIPLE};
+use super::processor::Processor;
 use super::raw::{self, Buffer};
 use super::types::{AddressSpace, TypeKind};
 
@@ -26,7 +26,7 @@ pub enum Optimization {
     Aggressive,
 }
 
-/// Generates code for one GPU.
+/// Generates code for one GPU, or for the host.
 pub struct TargetMachine {
     raw: raw::LLVMTargetMachineRef,
     processor: Processor,
@@ -48,8 +48,20 @@ impl TargetMachine {
     #[doc(alias = "LLVMCreateTargetMachine")]
     #[doc(alias = "LLVMGetTargetFromTriple")]
     pub fn new(gpu: &str, optimization: Optimization) -> Result<Self> {
+        Self::of(Processor::new(gpu)?, optimization)
+    }
+
+    /// Creates a machine for the processor of this machine, with all its features. A [`Jit`](super::Jit) has one.
+    ///
+    /// # Errors
+    /// [`Error::NoHost`] if this LLVM does not generate code for it.
+    #[doc(alias("LLVMGetDefaultTargetTriple", "LLVMGetHostCPUName", "LLVMGetHostCPUFeatures"))]
+    pub fn host(optimization: Optimization) -> Result<Self> {
+        Self::of(Processor::host()?, optimization)
+    }
+
+    fn of(processor: Processor, optimization: Optimization) -> Result<Self> {
         use rocm_llvm_sys::llvm as sys;
-        let processor = Processor::new(gpu)?;
         let level = match optimization {
             Optimization::None => sys::LLVMCodeGenLevelNone,
             Optimization::Less => sys::LLVMCodeGenLevelLess,
@@ -68,12 +80,16 @@ impl TargetMachine {
         Ok(Self { raw, processor, layout, broken: Cell::new(false) })
     }
 
-    /// Returns the GPU, as given.
+    /// Returns the GPU, as given; or the name of the host's processor.
     pub fn gpu(&self) -> &str {
         &self.processor.name
     }
 
-    pub(super) fn raw(&self) -> Result<raw::LLVMTargetMachineRef> {
+    pub(super) fn raw(&self) -> raw::LLVMTargetMachineRef {
+        self.raw
+    }
+
+    pub(super) fn usable(&self) -> Result<raw::LLVMTargetMachineRef> {
         match self.broken.get() {
             true => Err(Error::invalid("target machine", "LLVM gave up while it used this machine: make another one")),
             false => Ok(self.raw),
@@ -98,13 +114,13 @@ impl TargetMachine {
     #[doc(alias = "LLVMCreateTargetDataLayout")]
     pub fn prepare(&self, module: &Module<'_>) -> Result<()> {
         let triple = module.triple();
-        let ours = TRIPLE.to_string_lossy();
+        let ours = self.processor.triple.to_string_lossy();
         if !triple.is_empty() && !triple.starts_with(&*ours) {
             return Err(Error::invalid("prepare", format!("module {} is for {triple}, not {ours}", module.name())));
         }
         // SAFETY: the module is live, and both texts are C strings that LLVM made or knows.
         unsafe {
-            raw::LLVMSetTarget(module.raw(), TRIPLE.as_ptr());
+            raw::LLVMSetTarget(module.raw(), self.processor.triple.as_ptr());
             raw::LLVMSetDataLayout(module.raw(), self.layout.as_ptr());
         }
         Ok(())
@@ -130,12 +146,14 @@ impl TargetMachine {
     }
 
     fn emit(&self, module: &Module<'_>, kind: rocm_llvm_sys::llvm::LLVMCodeGenFileType) -> Result<Vec<u8>> {
-        let machine = self.raw()?;
+        let machine = self.usable()?;
         let copy = module.try_clone()?;
         self.prepare(&copy)?;
         // Verified again, since other rules apply with the data layout.
         copy.verify()?;
-        check_allocations(&copy)?;
+        if self.processor.is_gpu() {
+            check_allocations(&copy)?;
+        }
         let raw = copy.raw();
         let context: &Context = module.context();
         let emitted = context.guarded("emit", move || {

@@ -204,7 +204,7 @@ impl Context {
     }
 }
 
-fn count(operation: &'static str, length: usize) -> Result<u32> {
+pub(super) fn count(operation: &'static str, length: usize) -> Result<u32> {
     // A longer list would not fit into LLVM's own fields.
     match u32::try_from(length) {
         Ok(count) if count < 1 << 24 => Ok(count),
@@ -410,7 +410,7 @@ impl<'c> Type<'c> {
         }
     }
 
-    fn extent(self) -> Extent {
+    pub(super) fn extent(self) -> Extent {
         if let Some(extent) = self.context.extents.borrow().get(&self.raw.addr()) {
             return *extent;
         }

@@ -4,6 +4,7 @@ use std::fmt;
 
 use super::context::Context;
 use super::error::{Error, Mixed, Result};
+use super::module::Module;
 use super::types::{Type, TypeKind};
 use super::{later, raw};
 
@@ -13,27 +14,27 @@ use super::{later, raw};
 #[derive(Clone, Copy)]
 pub struct Value<'m> {
     raw: raw::LLVMValueRef,
-    owner: Owner,
+    owner: Owner<'m>,
     context: &'m Context,
 }
 
-/// The owner of a value. The addresses are valid as long as the value.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Owner {
+/// The owner of a value.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Owner<'m> {
     Context,
-    Module(raw::LLVMModuleRef),
-    Function(raw::LLVMModuleRef, raw::LLVMValueRef),
+    Module(&'m Module<'m>),
+    Function(&'m Module<'m>, raw::LLVMValueRef),
 }
 
-impl Owner {
+impl<'m> Owner<'m> {
     /// Returns the owner of values that combine both.
-    pub(super) fn join(self, operation: &'static str, other: Owner) -> Result<Owner> {
+    pub(super) fn join(self, operation: &'static str, other: Owner<'m>) -> Result<Owner<'m>> {
         match (self, other) {
             (Owner::Context, any) | (any, Owner::Context) => Ok(any),
-            (Owner::Module(a), Owner::Module(b)) if a == b => Ok(self),
-            (Owner::Module(a), Owner::Function(b, _)) if a == b => Ok(other),
-            (Owner::Function(a, _), Owner::Module(b)) if a == b => Ok(self),
-            (Owner::Function(a, f), Owner::Function(b, g)) if a == b => match f == g {
+            (Owner::Module(a), Owner::Module(b)) if a.raw() == b.raw() => Ok(self),
+            (Owner::Module(a), Owner::Function(b, _)) if a.raw() == b.raw() => Ok(other),
+            (Owner::Function(a, _), Owner::Module(b)) if a.raw() == b.raw() => Ok(self),
+            (Owner::Function(a, f), Owner::Function(b, g)) if a.raw() == b.raw() => match f == g {
                 true => Ok(self),
                 false => Err(Error::Mixed { operation, other: Mixed::Function }),
             },
@@ -43,7 +44,7 @@ impl Owner {
 }
 
 impl<'m> Value<'m> {
-    pub(super) fn new(raw: raw::LLVMValueRef, owner: Owner, context: &'m Context) -> Self {
+    pub(super) fn new(raw: raw::LLVMValueRef, owner: Owner<'m>, context: &'m Context) -> Self {
         Self { raw, owner, context }
     }
 
@@ -51,12 +52,17 @@ impl<'m> Value<'m> {
         self.raw
     }
 
-    pub(super) fn owner(self) -> Owner {
+    pub(super) fn owner(self) -> Owner<'m> {
         self.owner
     }
 
     pub(super) fn context(self) -> &'m Context {
         self.context
+    }
+
+    pub(super) fn is_inline_assembly(self) -> bool {
+        // SAFETY: the value is live.
+        unsafe { !raw::LLVMIsAInlineAsm(self.raw).is_null() }
     }
 
     /// Returns its type.
@@ -238,6 +244,15 @@ impl FastMath {
     /// All of these (`fast`).
     pub const FAST: Self = Self(0x7f);
 
+    pub(super) fn from_raw(flags: u32) -> Self {
+        Self(flags & Self::FAST.0)
+    }
+
+    /// Returns whether all flags of `other` are among these.
+    pub const fn contains(self, other: Self) -> bool {
+        self.0 & other.0 == other.0
+    }
+
     /// Returns the flags of both.
     pub const fn and(self, other: Self) -> Self {
         Self(self.0 | other.0)
@@ -245,7 +260,7 @@ impl FastMath {
 }
 
 impl<'m> Type<'m> {
-    fn constant(self, raw: raw::LLVMValueRef, owner: Owner) -> Value<'m> {
+    fn constant(self, raw: raw::LLVMValueRef, owner: Owner<'m>) -> Value<'m> {
         Value::new(raw, owner, self.context())
     }
 
@@ -351,12 +366,12 @@ fn mask(bits: u32) -> u64 {
     if bits >= 64 { u64::MAX } else { (1 << bits) - 1 }
 }
 
-fn constants<'m>(
+pub(super) fn constants<'m>(
     operation: &'static str,
     context: &Context,
     elements: &[Value<'m>],
     ty: impl Fn(usize) -> Option<Type<'m>>,
-) -> Result<(Vec<raw::LLVMValueRef>, Owner)> {
+) -> Result<(Vec<raw::LLVMValueRef>, Owner<'m>)> {
     let mut owner = Owner::Context;
     let mut raws = Vec::with_capacity(elements.len());
     for (at, element) in elements.iter().enumerate() {

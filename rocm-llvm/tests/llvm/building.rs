@@ -91,7 +91,8 @@ fn every_instruction_of_the_builder_is_valid() {
     // Atomics.
     let old = b.atomic_rmw(RmwOperation::Add, p, i, Ordering::Monotonic, Scope::System).unwrap();
     b.atomic_rmw(RmwOperation::FAdd, p, f, Ordering::AcquireRelease, Scope::SingleThread).unwrap();
-    let swapped = b.compare_exchange(p, old, i, Ordering::SequentiallyConsistent, Ordering::Acquire).unwrap();
+    let swapped =
+        b.compare_exchange(p, old, i, Ordering::SequentiallyConsistent, Ordering::Acquire, Scope::System).unwrap();
     assert_eq!(b.extract_value(swapped, 1, "").unwrap().ty(), i1);
     b.set_atomic(b.load(i32, p, "").unwrap(), Ordering::Acquire).unwrap();
     b.set_atomic(b.store(i, p).unwrap(), Ordering::Release).unwrap();

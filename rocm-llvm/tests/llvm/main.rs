@@ -3,10 +3,13 @@
 
 mod building;
 mod code;
+mod editing;
 mod fatal;
 mod growth;
+mod jit;
 mod launch;
 mod libraries;
 mod reading;
 mod support;
+mod values;
 mod wrong_operands;

@@ -64,7 +64,7 @@ fn types_that_do_not_fit() {
         is_type(b.store(i, wrong));
         is_type(b.gep(i32, wrong, &[i], ""));
         is_type(b.atomic_rmw(RmwOperation::Add, wrong, i, Ordering::Monotonic, Scope::System));
-        is_type(b.compare_exchange(wrong, i, i, Ordering::Monotonic, Ordering::Monotonic));
+        is_type(b.compare_exchange(wrong, i, i, Ordering::Monotonic, Ordering::Monotonic, Scope::System));
     }
     is_type(b.store(nothing, p));
     is_type(b.load(void, p, ""));
@@ -82,9 +82,9 @@ fn types_that_do_not_fit() {
     is_type(b.atomic_rmw(RmwOperation::FAdd, p, i, Ordering::Monotonic, Scope::System));
     let odd = context.int(24).unwrap().null().unwrap();
     is_type(b.atomic_rmw(RmwOperation::Add, p, odd, Ordering::Monotonic, Scope::System));
-    is_type(b.compare_exchange(p, i, f, Ordering::Monotonic, Ordering::Monotonic));
-    is_type(b.compare_exchange(p, f, f, Ordering::Monotonic, Ordering::Monotonic));
-    is_invalid(b.compare_exchange(p, i, i, Ordering::Monotonic, Ordering::Release));
+    is_type(b.compare_exchange(p, i, f, Ordering::Monotonic, Ordering::Monotonic, Scope::System));
+    is_type(b.compare_exchange(p, f, f, Ordering::Monotonic, Ordering::Monotonic, Scope::System));
+    is_invalid(b.compare_exchange(p, i, i, Ordering::Monotonic, Ordering::Release, Scope::System));
     is_invalid(b.fence(Ordering::Monotonic, Scope::System));
     let (load, store) = (b.load(i32, p, "").unwrap(), b.store(i, p).unwrap());
     is_invalid(b.set_atomic(load, Ordering::Release));

@@ -19,7 +19,8 @@ impl<'m> Builder<'m> {
         if convention == CallingConvention::AmdgpuKernel {
             return self.invalid("call", format!("{} is a kernel: the host launches it", function.name()));
         }
-        let call = self.call_as(function.function_type(), function.value(), arguments, name)?;
+        let callee = self.operand("call", function.value())?;
+        let call = self.call_as(function.function_type(), callee, arguments, name)?;
         if convention != CallingConvention::C {
             // SAFETY: both are live, the first is a call.
             unsafe {
@@ -45,20 +46,21 @@ impl<'m> Builder<'m> {
         let TypeKind::Pointer(_) = pointer.ty().kind() else {
             return Err(Error::of_type("call", "a pointer to a function", pointer.ty()));
         };
-        self.call_as(ty, pointer, arguments, name)
+        let callee = self.operand("call", pointer)?;
+        self.call_as(ty, callee, arguments, name)
     }
 
-    fn call_as(
+    /// Calls `callee`, which is of this module or of the context.
+    pub(in crate::llvm) fn call_as(
         &self,
         ty: FunctionType<'m>,
-        pointer: Value<'m>,
+        callee: raw::LLVMValueRef,
         arguments: &[Value<'m>],
         name: &str,
     ) -> Result<Value<'m>> {
         let operation = "call";
         let name = self.begin(operation, if ty.result().is_void() { "" } else { name })?;
         self.function().module().context().same(operation, ty.context())?;
-        let callee = self.operand(operation, pointer)?;
         let parameters = ty.parameters();
         let (given, wanted) = (arguments.len(), parameters.len());
         if given < wanted || (given > wanted && !ty.is_variadic()) {

@@ -133,9 +133,8 @@ impl<'m> Builder<'m> {
         // SAFETY: the values are live.
         let is_phi = |value: &Value<'m>| unsafe { !raw::LLVMIsAPHINode(value.raw()).is_null() };
         let block = self.block();
-        let before = block.instructions();
-        let ended = usize::from(self.before_terminator.get());
-        if !before[..before.len() - ended.min(before.len())].iter().all(is_phi) {
+        let before = self.before.get();
+        if !block.instructions().iter().take_while(|value| Some(**value) != before).all(is_phi) {
             return self.invalid("phi", format!("other instructions precede in block {}", block.name()));
         }
         // SAFETY: all are live, of one context, and the type is one that values can have.
@@ -166,6 +165,7 @@ impl<'m> Phi<'m> {
     pub fn add_incoming(self, value: Value<'m>, from: BasicBlock<'m>) -> Result<()> {
         let operation = "add_incoming";
         let function = self.block.function();
+        function.check_operand(operation, self.value)?;
         let mut raw = function.check_operand(operation, value)?;
         let mut block = from.check_in(operation, function)?;
         if value.ty() != self.value.ty() {

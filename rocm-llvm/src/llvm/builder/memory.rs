@@ -9,6 +9,8 @@ use crate::llvm::types::TypeKind;
 /// The ordering of an atomic operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Ordering {
+    /// No torn values, as for Java's plain variables: for loads and stores only.
+    Unordered,
     /// With operations on the same memory only.
     Monotonic,
     /// Later accesses stay after it.
@@ -21,15 +23,24 @@ pub enum Ordering {
     SequentiallyConsistent,
 }
 
+const ORDERINGS: [(Ordering, sys::LLVMAtomicOrdering); 6] = [
+    (Ordering::Unordered, sys::LLVMAtomicOrderingUnordered),
+    (Ordering::Monotonic, sys::LLVMAtomicOrderingMonotonic),
+    (Ordering::Acquire, sys::LLVMAtomicOrderingAcquire),
+    (Ordering::Release, sys::LLVMAtomicOrderingRelease),
+    (Ordering::AcquireRelease, sys::LLVMAtomicOrderingAcquireRelease),
+    (Ordering::SequentiallyConsistent, sys::LLVMAtomicOrderingSequentiallyConsistent),
+];
+
 impl Ordering {
     fn raw(self) -> sys::LLVMAtomicOrdering {
-        match self {
-            Self::Monotonic => sys::LLVMAtomicOrderingMonotonic,
-            Self::Acquire => sys::LLVMAtomicOrderingAcquire,
-            Self::Release => sys::LLVMAtomicOrderingRelease,
-            Self::AcquireRelease => sys::LLVMAtomicOrderingAcquireRelease,
-            Self::SequentiallyConsistent => sys::LLVMAtomicOrderingSequentiallyConsistent,
-        }
+        let found = ORDERINGS.iter().find(|(ordering, _)| *ordering == self);
+        found.map_or(sys::LLVMAtomicOrderingSequentiallyConsistent, |(_, raw)| *raw)
+    }
+
+    /// Returns `None` for accesses that are not atomic.
+    pub(in crate::llvm) fn from_raw(raw: sys::LLVMAtomicOrdering) -> Option<Self> {
+        ORDERINGS.iter().find(|(_, number)| *number == raw).map(|(ordering, _)| *ordering)
     }
 }
 
@@ -79,34 +90,69 @@ pub enum RmwOperation {
     FMax,
     /// The minimum of floating-point numbers.
     FMin,
+    /// Plus one, or 0 if the value was at least the operand. Since LLVM 19.
+    UIncWrap,
+    /// Minus one, or the operand if the value was 0 or larger than it. Since LLVM 19.
+    UDecWrap,
+    /// The unsigned difference, or the value if it was smaller than the operand. Since LLVM 20.
+    USubCond,
+    /// The unsigned difference, or 0 if the value was smaller than the operand. Since LLVM 20.
+    USubSat,
+    /// The maximum of floating-point numbers; NaN if one is. Since LLVM 21.
+    FMaximum,
+    /// The minimum of floating-point numbers; NaN if one is. Since LLVM 21.
+    FMinimum,
 }
 
+/// The operations with LLVM's numbers and the first LLVM whose C interface has each.
+const RMW_OPERATIONS: [(RmwOperation, u32, u32); 21] = {
+    use RmwOperation::*;
+    [
+        (Exchange, 0, 17),
+        (Add, 1, 17),
+        (Sub, 2, 17),
+        (And, 3, 17),
+        (Nand, 4, 17),
+        (Or, 5, 17),
+        (Xor, 6, 17),
+        (Max, 7, 17),
+        (Min, 8, 17),
+        (UMax, 9, 17),
+        (UMin, 10, 17),
+        (FAdd, 11, 17),
+        (FSub, 12, 17),
+        (FMax, 13, 17),
+        (FMin, 14, 17),
+        (UIncWrap, 15, 19),
+        (UDecWrap, 16, 19),
+        (USubCond, 17, 20),
+        (USubSat, 18, 20),
+        (FMaximum, 19, 21),
+        (FMinimum, 20, 21),
+    ]
+};
+
 impl RmwOperation {
-    fn raw(self) -> sys::LLVMAtomicRMWBinOp {
-        match self {
-            Self::Exchange => sys::LLVMAtomicRMWBinOpXchg,
-            Self::Add => sys::LLVMAtomicRMWBinOpAdd,
-            Self::Sub => sys::LLVMAtomicRMWBinOpSub,
-            Self::And => sys::LLVMAtomicRMWBinOpAnd,
-            Self::Nand => sys::LLVMAtomicRMWBinOpNand,
-            Self::Or => sys::LLVMAtomicRMWBinOpOr,
-            Self::Xor => sys::LLVMAtomicRMWBinOpXor,
-            Self::Max => sys::LLVMAtomicRMWBinOpMax,
-            Self::Min => sys::LLVMAtomicRMWBinOpMin,
-            Self::UMax => sys::LLVMAtomicRMWBinOpUMax,
-            Self::UMin => sys::LLVMAtomicRMWBinOpUMin,
-            Self::FAdd => sys::LLVMAtomicRMWBinOpFAdd,
-            Self::FSub => sys::LLVMAtomicRMWBinOpFSub,
-            Self::FMax => sys::LLVMAtomicRMWBinOpFMax,
-            Self::FMin => sys::LLVMAtomicRMWBinOpFMin,
-        }
+    /// Fails if the LLVM in use does not have the operation.
+    fn raw(self) -> Result<sys::LLVMAtomicRMWBinOp> {
+        let version = crate::llvm::Library::load()?.version();
+        let found = RMW_OPERATIONS.iter().find(|(operation, _, since)| *operation == self && *since <= version.major);
+        let lacks = || Error::invalid("atomic_rmw", format!("LLVM {version} does not have {self:?}"));
+        found.map(|(_, number, _)| sys::LLVMAtomicRMWBinOp(*number)).ok_or_else(lacks)
+    }
+
+    /// Returns `None` for an operation that this crate does not know.
+    pub(in crate::llvm) fn from_raw(raw: sys::LLVMAtomicRMWBinOp) -> Option<Self> {
+        RMW_OPERATIONS.iter().find(|(_, number, _)| *number == raw.0).map(|(operation, ..)| *operation)
     }
 
     fn takes(self, ty: Type<'_>) -> bool {
         let scalar = !ty.is_vector();
         match self {
             Self::Exchange => scalar && (ty.is_int() || ty.is_float() || ty.is_pointer()),
-            Self::FAdd | Self::FSub | Self::FMax | Self::FMin => scalar && ty.is_float(),
+            Self::FAdd | Self::FSub | Self::FMax | Self::FMin | Self::FMaximum | Self::FMinimum => {
+                scalar && ty.is_float()
+            }
             _ => scalar && ty.is_int(),
         }
     }
@@ -245,7 +291,7 @@ impl<'m> Builder<'m> {
         // SAFETY: the value is live.
         let (load, store) = unsafe { (!raw::LLVMIsALoadInst(raw).is_null(), !raw::LLVMIsAStoreInst(raw).is_null()) };
         let possible = match ordering {
-            Ordering::Monotonic | Ordering::SequentiallyConsistent => load || store,
+            Ordering::Unordered | Ordering::Monotonic | Ordering::SequentiallyConsistent => load || store,
             Ordering::Acquire => load,
             Ordering::Release => store,
             Ordering::AcquireRelease => false,
@@ -299,16 +345,20 @@ impl<'m> Builder<'m> {
         if !how.takes(ty) || !matches!(bits, 8 | 16 | 32 | 64 | 128) {
             return Err(Error::of_type(operation, format!("a value that {how:?} takes"), ty));
         }
+        if ordering == Ordering::Unordered {
+            return self.invalid(operation, "Unordered is for loads and stores");
+        }
+        let how = how.raw()?;
         let raw = match self.scope(scope)? {
             Some(scope) => {
                 let build = later::LLVMBuildAtomicRMWSyncScope()?;
                 // SAFETY: all are live and of one context; the pointer is a pointer, and the operation supports the value.
-                unsafe { build(self.raw, how.raw().0, pointer, raw, ordering.raw().0, scope) }
+                unsafe { build(self.raw, how.0, pointer, raw, ordering.raw().0, scope) }
             }
             None => {
                 let single = raw::flag(scope == Scope::SingleThread);
                 // SAFETY: as above.
-                unsafe { raw::LLVMBuildAtomicRMW(self.raw, how.raw(), pointer, raw, ordering.raw(), single) }
+                unsafe { raw::LLVMBuildAtomicRMW(self.raw, how, pointer, raw, ordering.raw(), single) }
             }
         };
         Ok(self.result(raw))
@@ -319,8 +369,9 @@ impl<'m> Builder<'m> {
     ///
     /// # Errors
     /// [`Error::Type`] if `pointer` is not a pointer, or the values are not integers or pointers of one type;
-    /// [`Error::Invalid`] if `failure` releases; see [`Builder`].
-    #[doc(alias = "LLVMBuildAtomicCmpXchg")]
+    /// [`Error::Invalid`] if `failure` releases; [`Error::MissingFunction`] for a named scope before LLVM 20; see
+    /// [`Builder`].
+    #[doc(alias("LLVMBuildAtomicCmpXchg", "LLVMSetAtomicSyncScopeID"))]
     pub fn compare_exchange(
         &self,
         pointer: Value<'m>,
@@ -328,6 +379,7 @@ impl<'m> Builder<'m> {
         new: Value<'m>,
         success: Ordering,
         failure: Ordering,
+        scope: Scope<'_>,
     ) -> Result<Value<'m>> {
         let operation = "compare_exchange";
         self.begin(operation, "")?;
@@ -337,12 +389,25 @@ impl<'m> Builder<'m> {
         if ty.is_vector() || !(ty.is_int() || ty.is_pointer()) || !matches!(bits, 8 | 16 | 32 | 64 | 128) {
             return Err(Error::of_type(operation, "integers of 8 to 128 bits, or pointers", ty));
         }
+        if [success, failure].contains(&Ordering::Unordered) {
+            return self.invalid(operation, "Unordered is for loads and stores");
+        }
         if matches!(failure, Ordering::Release | Ordering::AcquireRelease) {
             return self.invalid(operation, format!("a failure cannot be {failure:?}: nothing is written"));
         }
+        let named = match self.scope(scope)? {
+            Some(id) => Some((id, later::LLVMSetAtomicSyncScopeID()?)),
+            None => None,
+        };
+        let single = raw::flag(scope == Scope::SingleThread);
         // SAFETY: all are live and of one context; the pointer is a pointer, and the values are of one type that can be compared.
-        let raw =
-            unsafe { raw::LLVMBuildAtomicCmpXchg(self.raw, pointer, expected, new, success.raw(), failure.raw(), 0) };
+        let raw = unsafe {
+            raw::LLVMBuildAtomicCmpXchg(self.raw, pointer, expected, new, success.raw(), failure.raw(), single)
+        };
+        if let Some((id, set)) = named {
+            // SAFETY: an atomic instruction, which is live, and a scope of its context.
+            unsafe { set(raw, id) };
+        }
         Ok(self.result(raw))
     }
 
@@ -355,7 +420,7 @@ impl<'m> Builder<'m> {
     #[doc(alias = "LLVMBuildFenceSyncScope")]
     pub fn fence(&self, ordering: Ordering, scope: Scope<'_>) -> Result<Value<'m>> {
         let name = self.begin("fence", "")?;
-        if ordering == Ordering::Monotonic {
+        if matches!(ordering, Ordering::Unordered | Ordering::Monotonic) {
             return self.invalid("fence", "a fence orders: Acquire, Release, both or SequentiallyConsistent");
         }
         let raw = match self.scope(scope)? {

@@ -34,8 +34,8 @@ use super::value::{Owner, Value};
 pub struct Builder<'m> {
     raw: raw::LLVMBuilderRef,
     block: Cell<BasicBlock<'m>>,
-    /// Whether it inserts before the block's terminator.
-    before_terminator: Cell<bool>,
+    /// The instruction that it inserts before.
+    before: Cell<Option<Value<'m>>>,
 }
 
 impl<'m> BasicBlock<'m> {
@@ -44,7 +44,7 @@ impl<'m> BasicBlock<'m> {
     pub fn builder(self) -> Builder<'m> {
         // SAFETY: the context is live.
         let raw = unsafe { raw::LLVMCreateBuilderInContext(self.function().module().context().raw()) };
-        let builder = Builder { raw, block: Cell::new(self), before_terminator: Cell::new(false) };
+        let builder = Builder { raw, block: Cell::new(self), before: Cell::new(None) };
         // SAFETY: both are live, and of one context.
         unsafe { raw::LLVMPositionBuilderAtEnd(builder.raw, self.raw()) };
         builder
@@ -52,6 +52,10 @@ impl<'m> BasicBlock<'m> {
 }
 
 impl<'m> Builder<'m> {
+    pub(super) fn raw(&self) -> raw::LLVMBuilderRef {
+        self.raw
+    }
+
     /// Continues at the end of another block of the same function.
     ///
     /// # Errors
@@ -62,7 +66,7 @@ impl<'m> Builder<'m> {
         // SAFETY: both are live, and of one context.
         unsafe { raw::LLVMPositionBuilderAtEnd(self.raw, raw) };
         self.block.set(block);
-        self.before_terminator.set(false);
+        self.before.set(None);
         Ok(())
     }
 
@@ -70,17 +74,30 @@ impl<'m> Builder<'m> {
     ///
     /// # Errors
     /// [`Error::Mixed`] if the block belongs to another function; [`Error::Invalid`] if it has no terminator.
-    #[doc(alias = "LLVMPositionBuilderBefore")]
     pub fn position_before_terminator(&self, block: BasicBlock<'m>) -> Result<()> {
         let operation = "position_before_terminator";
         block.check_in(operation, self.function())?;
         let Some(terminator) = block.terminator() else {
             return Err(Error::invalid(operation, format!("block {} has not ended", block.name())));
         };
+        self.position_before(terminator)
+    }
+
+    /// Continues before an instruction of the same function.
+    ///
+    /// # Errors
+    /// [`Error::Mixed`] if it belongs to another function; [`Error::Invalid`] if it is not an instruction in a block.
+    #[doc(alias = "LLVMPositionBuilderBefore")]
+    pub fn position_before(&self, instruction: Value<'m>) -> Result<()> {
+        let operation = "position_before";
+        let raw = self.operand(operation, instruction)?;
+        let Some(block) = instruction.block() else {
+            return Err(Error::invalid(operation, format!("`{instruction}` is not an instruction in a block")));
+        };
         // SAFETY: both are live, and the instruction is in a block.
-        unsafe { raw::LLVMPositionBuilderBefore(self.raw, terminator.raw()) };
+        unsafe { raw::LLVMPositionBuilderBefore(self.raw, raw) };
         self.block.set(block);
-        self.before_terminator.set(true);
+        self.before.set(Some(instruction));
         Ok(())
     }
 
@@ -116,7 +133,12 @@ impl<'m> Builder<'m> {
     /// Checks that an instruction can be added here, and prepares its name.
     fn begin(&self, operation: &'static str, name: &str) -> Result<CString> {
         let block = self.block.get();
-        if !self.before_terminator.get() && block.terminator().is_some() {
+        block.check_placed(operation)?;
+        let before = self.before.get();
+        if before.is_some_and(|before| before.block() != Some(block)) {
+            return self.invalid(operation, "the instruction to insert before was erased: position the builder again");
+        }
+        if before.is_none() && block.terminator().is_some() {
             return self.invalid(operation, format!("block {} has ended", block.name()));
         }
         raw::c_text("a value's name", name)
@@ -124,7 +146,7 @@ impl<'m> Builder<'m> {
 
     /// The same for an instruction that ends the block.
     fn begin_terminator(&self, operation: &'static str) -> Result<()> {
-        match self.before_terminator.get() {
+        match self.before.get().is_some() {
             true => self.invalid(operation, format!("block {} has ended", self.block.get().name())),
             false => self.begin(operation, "").map(|_| ()),
         }
@@ -157,7 +179,7 @@ impl<'m> Builder<'m> {
     fn result(&self, raw: raw::LLVMValueRef) -> Value<'m> {
         let value = self.block.get().own(raw);
         match value.is_constant() {
-            true => Value::new(raw, Owner::Module(self.function().module().raw()), value.context()),
+            true => Value::new(raw, Owner::Module(self.function().module()), value.context()),
             false => value,
         }
     }
