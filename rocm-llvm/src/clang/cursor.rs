@@ -12,7 +12,7 @@ use super::unit::TranslationUnit;
 /// A node of the syntax tree of a [`TranslationUnit`], which it borrows.
 #[derive(Clone, Copy)]
 pub struct Cursor<'u> {
-    raw: raw::CXCursor,
+    pub(super) raw: raw::CXCursor,
     /// Only one thread at a time uses the cursors of a unit.
     _unit: PhantomData<(&'u TranslationUnit<'u>, *const ())>,
 }

@@ -44,11 +44,49 @@ pub struct Diagnostic {
     pub location: Option<Location>,
     /// The complete text, as the compiler prints it: `a.h:2:10: error: ...`.
     pub text: String,
+    /// What would repair it, by the compiler.
+    pub fixes: Vec<FixIt>,
+    /// The option that controls a warning, such as `-Wunused-variable`; empty for others.
+    pub option: String,
+    /// The category, such as `Semantic Issue`; empty for none.
+    pub category: String,
 }
 
 impl fmt::Display for Diagnostic {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.text)
+    }
+}
+
+/// A change of the source that the compiler proposes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FixIt {
+    /// What to replace; empty to insert.
+    pub range: Range,
+    /// The text to put there.
+    pub text: String,
+}
+
+/// A part of a source.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Range {
+    /// Its first byte.
+    pub start: Location,
+    /// The byte after its last one.
+    pub end: Location,
+}
+
+impl Range {
+    /// Returns `None` for ranges that are in no file.
+    ///
+    /// # Safety
+    /// `raw` must be a range in a live unit.
+    pub(super) unsafe fn from_raw(raw: raw::CXSourceRange) -> Option<Self> {
+        // SAFETY: by the contract.
+        unsafe {
+            let start = Location::from_raw(raw::clang_getRangeStart(raw))?;
+            Some(Self { start, end: Location::from_raw(raw::clang_getRangeEnd(raw))? })
+        }
     }
 }
 

@@ -10,7 +10,16 @@ pub type Result<T> = std::result::Result<T, Error>;
 #[derive(Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The library was not found or cannot be opened. Contains the search.
+    /// No libclang was found.
+    #[error(
+        "libclang was not found: install libclang1 (Debian, Ubuntu), clang-libs (Fedora) or ROCm's rocm-llvm-dev, or set \
+         LIBCLANG_PATH to the library"
+    )]
+    NotFound {
+        /// Every path tried.
+        report: String,
+    },
+    /// The library cannot be opened. Contains the search.
     #[error(transparent)]
     Open(#[from] rocm_loader::Error),
     /// The process already uses another libclang. There is one per process.

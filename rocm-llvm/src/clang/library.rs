@@ -1,7 +1,7 @@
 //! The libclang of this process.
 
 use std::ffi::{CStr, c_void};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::ptr::NonNull;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
@@ -11,13 +11,13 @@ use super::error::{Error, Result};
 use super::raw;
 
 /// The libclang that this process uses. There is one per process, chosen on the first use of this module: the file that
-/// the program names with [`open`](Self::open), otherwise ROCm's, otherwise the system's. Rust's toolchain does not
-/// have one.
+/// the program names with [`open`](Self::open), otherwise the one that the variable `LIBCLANG_PATH` names (a file, or
+/// its folder), otherwise ROCm's, otherwise the system's. Rust's toolchain does not have one.
 ///
 /// ```
 /// match rocm_llvm::clang::Library::load() {
 ///     Ok(clang) => println!("{} at {}", clang.version(), clang.path()),
-///     Err(error) => println!("{error}"), // lists every path tried
+///     Err(error) => println!("{error}"), // names the package to install
 /// }
 /// ```
 #[derive(Debug, Clone, Copy)]
@@ -48,13 +48,17 @@ impl Library {
     /// Returns the libclang of this process, and searches for one if none is in use yet.
     ///
     /// # Errors
-    /// [`Error::Open`] with every path tried; [`Error::MissingFunction`] if the library is too old.
+    /// [`Error::NotFound`] with every path tried; [`Error::Open`] if the file that `LIBCLANG_PATH` names cannot be
+    /// loaded; [`Error::MissingFunction`] if the library is too old.
     pub fn load() -> Result<Self> {
         let _choosing = CHOOSING.lock().unwrap_or_else(PoisonError::into_inner);
         match (CHOSEN.get(), raw::BINDING.opened()) {
             (Some(chosen), _) => Ok(Self { chosen }),
             (None, Some(library)) => Self::adopt(library),
-            (None, None) => Self::choose(rocm_loader::process_search().open(&libraries::LIBCLANG)?),
+            (None, None) => match in_variable() {
+                Some(path) => Self::choose(rocm_loader::Library::open(&libraries::LIBCLANG, &path, Scope::Local)?),
+                None => Self::choose(search()?),
+            },
         }
     }
 
@@ -107,6 +111,36 @@ impl Library {
         check(library)?;
         Ok(Self { chosen: CHOSEN.get_or_init(|| Chosen { library, name: describe(library) }) })
     }
+}
+
+/// Returns the file that `LIBCLANG_PATH` names, or the one in the folder that it names. A set-uid program ignores it.
+fn in_variable() -> Option<PathBuf> {
+    let path = PathBuf::from(std::env::var_os("LIBCLANG_PATH").filter(|path| !path.is_empty())?);
+    if rocm_loader::process_search().is_set_uid() {
+        return None;
+    }
+    if !path.is_dir() {
+        return Some(path);
+    }
+    let first = path.join("libclang.so");
+    if first.exists() {
+        return Some(first);
+    }
+    let is_library = |file: &PathBuf| {
+        let name = file.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        let numbered =
+            name.strip_prefix("libclang-").is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
+        numbered || name.starts_with("libclang.so.")
+    };
+    let files = std::fs::read_dir(&path).ok()?.flatten().map(|entry| entry.path()).filter(is_library);
+    Some(files.max().unwrap_or(first))
+}
+
+fn search() -> Result<rocm_loader::Library> {
+    rocm_loader::process_search().open(&libraries::LIBCLANG).map_err(|error| match error {
+        rocm_loader::Error::NotFound { .. } => Error::NotFound { report: error.to_string() },
+        other => other.into(),
+    })
 }
 
 fn describe(library: &rocm_loader::Library) -> String {

@@ -34,17 +34,23 @@
 //! compiler's messages are a list of [`Diagnostic`]s; nothing is printed.
 
 mod cursor;
+mod database;
+mod details;
 mod diagnostic;
 mod error;
 mod kinds;
 mod library;
 mod raw;
+mod tokens;
 mod types;
 mod unit;
 
 pub use cursor::{Cursor, CursorKind, Descendants};
-pub use diagnostic::{Diagnostic, Location, Severity};
+pub use database::{CompilationDatabase, CompileCommand};
+pub use details::{Access, Availability, Linkage, StorageClass, TemplateArgument};
+pub use diagnostic::{Diagnostic, FixIt, Location, Range, Severity};
 pub use error::{Error, Result};
 pub use library::Library;
+pub use tokens::{MacroValue, Token, TokenKind};
 pub use types::{Type, TypeKind};
-pub use unit::{Index, Source, TranslationUnit};
+pub use unit::{Included, Index, Source, TranslationUnit};

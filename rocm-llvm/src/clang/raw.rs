@@ -4,8 +4,9 @@
 use std::ffi::{CStr, CString};
 
 pub(super) use rocm_llvm_sys::clang::{
-    BINDING, CXChildVisit_Continue, CXChildVisitResult, CXClientData, CXCursor, CXDiagnostic, CXFieldVisitor, CXIndex,
-    CXSourceLocation, CXString, CXTranslationUnit, CXType, CXUnsavedFile, CXVisit_Continue, CXVisitorResult,
+    BINDING, CXChildVisit_Continue, CXChildVisitResult, CXClientData, CXCompilationDatabase, CXCompileCommands,
+    CXCursor, CXDiagnostic, CXFieldVisitor, CXFile, CXIndex, CXSourceLocation, CXSourceRange, CXString, CXToken,
+    CXTranslationUnit, CXType, CXUnsavedFile, CXVisit_Continue, CXVisitorResult,
 };
 
 use super::error::{Error, Result};
@@ -38,6 +39,26 @@ required! {
     clang_getResultType clang_getTranslationUnitCursor clang_getTypeDeclaration clang_getTypeKindSpelling
     clang_getTypeSpelling clang_getTypedefDeclUnderlyingType clang_isConstQualifiedType clang_isCursorDefinition
     clang_isFunctionTypeVariadic clang_parseTranslationUnit2 clang_visitChildren
+    clang_CXXConstructor_isCopyConstructor clang_CXXConstructor_isDefaultConstructor
+    clang_CXXConstructor_isMoveConstructor clang_CXXMethod_isConst clang_CXXMethod_isDefaulted
+    clang_CXXMethod_isPureVirtual clang_CXXMethod_isStatic clang_CXXMethod_isVirtual clang_CXXRecord_isAbstract
+    clang_CompilationDatabase_dispose clang_CompilationDatabase_fromDirectory
+    clang_CompilationDatabase_getAllCompileCommands clang_CompilationDatabase_getCompileCommands
+    clang_CompileCommand_getArg clang_CompileCommand_getDirectory clang_CompileCommand_getFilename
+    clang_CompileCommand_getNumArgs clang_CompileCommands_dispose clang_CompileCommands_getCommand
+    clang_CompileCommands_getSize clang_Cursor_getMangling clang_Cursor_getNumTemplateArguments
+    clang_Cursor_getStorageClass clang_Cursor_getTemplateArgumentKind clang_Cursor_getTemplateArgumentType
+    clang_Cursor_getTemplateArgumentValue clang_Cursor_getTranslationUnit clang_Cursor_hasAttrs
+    clang_Cursor_isAnonymous clang_Cursor_isBitField clang_Cursor_isFunctionInlined clang_Cursor_isMacroBuiltin
+    clang_Cursor_isMacroFunctionLike clang_Cursor_isVariadic clang_EnumDecl_isScoped clang_Type_getNamedType
+    clang_Type_getNumTemplateArguments clang_Type_getOffsetOf clang_Type_getTemplateArgumentAsType
+    clang_createTranslationUnit2 clang_disposeTokens clang_getAddressSpace clang_getCXXAccessSpecifier
+    clang_getCanonicalCursor clang_getCursorAvailability clang_getCursorExtent clang_getCursorLexicalParent
+    clang_getCursorLinkage clang_getDiagnosticCategoryText clang_getDiagnosticFixIt clang_getDiagnosticNumFixIts
+    clang_getDiagnosticOption clang_getFieldDeclBitWidth clang_getIncludedFile clang_getInclusions clang_getRangeEnd
+    clang_getRangeStart clang_getSpecializedCursorTemplate clang_getTokenKind clang_getTokenLocation
+    clang_getTokenSpelling clang_isPODType clang_isRestrictQualifiedType clang_isVolatileQualifiedType
+    clang_reparseTranslationUnit clang_saveTranslationUnit clang_tokenize
 }
 
 pub(super) fn c_text(what: &'static str, text: &str) -> Result<CString> {

@@ -5,7 +5,7 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::path::{Path, PathBuf};
 
-use super::diagnostic::{Diagnostic, Location, Severity};
+use super::diagnostic::{Diagnostic, FixIt, Location, Range, Severity};
 use super::error::{Error, Result};
 use super::library::Library;
 use super::raw;
@@ -68,6 +68,32 @@ impl Source {
     }
 }
 
+impl Source {
+    /// Returns the names of the texts.
+    fn names(&self) -> Result<Vec<CString>> {
+        self.texts.iter().map(|(path, _)| path_text("a file's name", path)).collect()
+    }
+
+    /// Returns the texts for libclang, which borrow the names and this source.
+    fn files(&self, names: &[CString]) -> Vec<raw::CXUnsavedFile> {
+        let file = |(name, (_, text)): (&CString, &(PathBuf, String))| raw::CXUnsavedFile {
+            Filename: name.as_ptr(),
+            Contents: text.as_ptr().cast(),
+            Length: text.len() as _,
+        };
+        names.iter().zip(&self.texts).map(file).collect()
+    }
+}
+
+/// A file that a source includes, see [`TranslationUnit::inclusions`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Included {
+    /// The file.
+    pub file: PathBuf,
+    /// The places of the inclusions that lead to it, the innermost one first; empty for the source itself.
+    pub stack: Vec<Location>,
+}
+
 /// Owns the translation units that are parsed with it.
 pub struct Index {
     raw: raw::CXIndex,
@@ -106,17 +132,8 @@ impl Index {
         let text = |argument: &String| raw::c_text("an argument", argument);
         let arguments = source.arguments.iter().map(text).collect::<Result<Vec<_>>>()?;
         let pointers: Vec<_> = arguments.iter().map(|argument| argument.as_ptr()).collect();
-        let names =
-            source.texts.iter().map(|(path, _)| path_text("a file's name", path)).collect::<Result<Vec<_>>>()?;
-        let mut files: Vec<_> = names
-            .iter()
-            .zip(&source.texts)
-            .map(|(name, (_, text))| raw::CXUnsavedFile {
-                Filename: name.as_ptr(),
-                Contents: text.as_ptr().cast(),
-                Length: text.len() as _,
-            })
-            .collect();
+        let names = source.names()?;
+        let mut files = source.files(&names);
         let mut unit = std::ptr::null_mut();
         let count = c_int::try_from(pointers.len()).unwrap_or(c_int::MAX);
         // SAFETY: the index is live, the strings outlive the call and are copied, and the counts are at most those of the arrays. The
@@ -144,7 +161,21 @@ impl Index {
     }
 }
 
-fn path_text(what: &'static str, path: &Path) -> Result<CString> {
+/// Returns the change `at` of a diagnostic.
+///
+/// # Safety
+/// The diagnostic must be live, and have that many.
+#[doc(alias("clang_getDiagnosticNumFixIts", "clang_getDiagnosticFixIt"))]
+unsafe fn fix(diagnostic: raw::CXDiagnostic, at: c_uint) -> Option<FixIt> {
+    // SAFETY: by the contract; the range is written before it is read, and the text given away.
+    unsafe {
+        let mut range: raw::CXSourceRange = std::mem::zeroed();
+        let text = raw::take(raw::clang_getDiagnosticFixIt(diagnostic, at, &mut range))?;
+        Some(FixIt { range: Range::from_raw(range)?, text })
+    }
+}
+
+pub(super) fn path_text(what: &'static str, path: &Path) -> Result<CString> {
     let bytes = path.as_os_str().as_encoded_bytes();
     CString::new(bytes).map_err(|error| Error::Null { what, at: error.nul_position() })
 }
@@ -169,7 +200,96 @@ pub struct TranslationUnit<'i> {
     _index: PhantomData<&'i Index>,
 }
 
+impl Index {
+    /// Loads a unit that [`TranslationUnit::save`] wrote.
+    ///
+    /// # Safety
+    /// The file must be one that the libclang in use wrote: it does not check what it reads.
+    ///
+    /// # Errors
+    /// [`Error::File`] if it cannot be read; [`Error::Null`].
+    #[doc(alias = "clang_createTranslationUnit2")]
+    pub unsafe fn load(&self, path: impl AsRef<Path>) -> Result<TranslationUnit<'_>> {
+        let name = path_text("a file's name", path.as_ref())?;
+        let mut unit = std::ptr::null_mut();
+        // SAFETY: the index is live, the name a C string, and the place valid for the write.
+        let code = unsafe { raw::clang_createTranslationUnit2(self.raw, name.as_ptr(), &mut unit) };
+        match code.0 == 0 && !unit.is_null() {
+            true => Ok(TranslationUnit { raw: unit, _index: PhantomData }),
+            false => {
+                Err(Error::File { path: path.as_ref().to_owned(), message: format!("libclang's error {}", code.0) })
+            }
+        }
+    }
+}
+
 impl TranslationUnit<'_> {
+    /// Parses the source again, after files changed: faster than a new unit, with the arguments of the first time. The
+    /// texts are those of `source`; the rest of it is not used. If it fails, the unit is gone.
+    ///
+    /// # Errors
+    /// [`Error::Parse`]; [`Error::Null`].
+    #[doc(alias = "clang_reparseTranslationUnit")]
+    pub fn reparse(self, source: &Source) -> Result<Self> {
+        let names = source.names()?;
+        let mut files = source.files(&names);
+        let count = files.len() as c_uint;
+        // SAFETY: the unit is live and nothing borrows it; the texts outlive the call and are copied. There are no options.
+        let code = unsafe { raw::clang_reparseTranslationUnit(self.raw, count, files.as_mut_ptr(), 0) };
+        match code {
+            0 => Ok(self),
+            _ => Err(Error::Parse {
+                name: source.name.display().to_string(),
+                arguments: Vec::new(),
+                why: "libclang could not parse it again",
+            }),
+        }
+    }
+
+    /// Writes the syntax tree to a file, for [`Index::load`].
+    ///
+    /// # Errors
+    /// [`Error::File`] if the file cannot be written, or the source has errors that prevent it; [`Error::Null`].
+    #[doc(alias = "clang_saveTranslationUnit")]
+    pub fn save(&self, path: impl AsRef<Path>) -> Result<()> {
+        let name = path_text("a file's name", path.as_ref())?;
+        // SAFETY: the unit is live, and the name a C string. There are no options.
+        let why = match unsafe { raw::clang_saveTranslationUnit(self.raw, name.as_ptr(), 0) } {
+            0 => return Ok(()),
+            2 => "the source has errors",
+            3 => "the unit is not valid",
+            _ => "it cannot be written",
+        };
+        Err(Error::File { path: path.as_ref().to_owned(), message: why.to_owned() })
+    }
+
+    /// Returns the source and all files that it includes.
+    #[doc(alias = "clang_getInclusions")]
+    pub fn inclusions(&self) -> Vec<Included> {
+        unsafe extern "C" fn push(
+            file: raw::CXFile,
+            stack: *mut raw::CXSourceLocation,
+            length: c_uint,
+            all: raw::CXClientData,
+        ) {
+            let stack = match length {
+                0 => &[],
+                // SAFETY: libclang passes an array of this length.
+                _ => unsafe { std::slice::from_raw_parts(stack, length as usize) },
+            };
+            // SAFETY: called below with a vector; the file and the locations are live, and the text is given away.
+            unsafe {
+                let file = raw::take(raw::clang_getFileName(file)).unwrap_or_default().into();
+                let stack = stack.iter().filter_map(|location| Location::from_raw(*location)).collect();
+                (*all.cast::<Vec<Included>>()).push(Included { file, stack });
+            }
+        }
+        let mut all: Vec<Included> = Vec::new();
+        // SAFETY: the unit is live, and the visitor expects such a vector, which outlives the call.
+        unsafe { raw::clang_getInclusions(self.raw, Some(push), (&raw mut all).cast()) };
+        all
+    }
+
     /// Returns the compiler's messages, in the order of the source.
     #[doc(alias = "clang_getNumDiagnostics")]
     #[doc(alias = "clang_getDiagnostic")]
@@ -196,6 +316,9 @@ impl TranslationUnit<'_> {
                 message: raw::take(raw::clang_getDiagnosticSpelling(raw)).unwrap_or_default(),
                 location: Location::from_raw(raw::clang_getDiagnosticLocation(raw)),
                 text: raw::take(raw::clang_formatDiagnostic(raw, OPTIONS)).unwrap_or_default(),
+                fixes: (0..raw::clang_getDiagnosticNumFixIts(raw)).filter_map(|at| fix(raw, at)).collect(),
+                option: raw::take(raw::clang_getDiagnosticOption(raw, std::ptr::null_mut())).unwrap_or_default(),
+                category: raw::take(raw::clang_getDiagnosticCategoryText(raw)).unwrap_or_default(),
             };
             raw::clang_disposeDiagnostic(raw);
             diagnostic

@@ -2,7 +2,10 @@
 
 use std::path::Path;
 
-use rocm_llvm::clang::{Cursor, CursorKind, Error, Index, Library, Severity, Source, TranslationUnit, TypeKind};
+use rocm_llvm::clang::{
+    Access, Availability, CompilationDatabase, Cursor, CursorKind, Error, Index, Library, Linkage, MacroValue,
+    Severity, Source, StorageClass, TemplateArgument, TokenKind, TranslationUnit, TypeKind,
+};
 use sys_testing::child::run_with_libraries;
 
 const SOURCE: &str = "\
@@ -43,7 +46,134 @@ fn named<'u>(unit: &'u TranslationUnit<'_>, kind: CursorKind, name: &str) -> Cur
     found.unwrap_or_else(|| panic!("no {kind:?} {name}"))
 }
 
+const DETAILS: &str = "\
+#define FLAG 0x10u // a flag
+#define NEGATIVE (-7)
+#define NAME \"text\"
+#define HALF 0.5f
+#define OTHER (FLAG | 1)
+#define EMPTY
+#define CALL(x) (x + 1)
+struct bits { unsigned low : 3; unsigned high : 5; private: int hidden; };
+static int counter;
+extern \"C++\" inline int scale(int x, ...) { return x; }
+template <typename T, int N> T pick(T x) { return x + N; }
+template <> int pick<int, 3>(int x) { return x; }
+template <typename T> struct box { T inner; };
+box<float> of_float;
+struct base { virtual void f() const = 0; static void g(); base() = default; base(const base &); };
+enum class scoped { ONE };
+[[deprecated]] void old();
+volatile int changing;
+namespace { int inside; }
+";
+
+fn details(index: &Index) {
+    let source = Source::text("details.cpp", DETAILS).argument("-std=c++17").with_macros();
+    let unit = index.parse(&source).unwrap();
+    assert!(!unit.has_errors(), "{:?}", unit.diagnostics());
+    let value = |name| named(&unit, CursorKind::MacroDefinition, name).macro_value();
+    assert_eq!((value("FLAG"), value("NEGATIVE")), (Some(MacroValue::Int(16)), Some(MacroValue::Int(-7))));
+    assert_eq!((value("NAME"), value("HALF")), (Some(MacroValue::Text("text".into())), Some(MacroValue::Float(0.5))));
+    assert_eq!((value("OTHER"), value("EMPTY"), value("CALL")), (None, None, None));
+    let body = |name| named(&unit, CursorKind::MacroDefinition, name).macro_body();
+    assert_eq!((body("OTHER").as_deref(), body("EMPTY").as_deref()), (Some("( FLAG | 1 )"), Some("")));
+    assert_eq!((body("CALL"), body("FLAG").as_deref()), (None, Some("0x10u")));
+    assert!(named(&unit, CursorKind::MacroDefinition, "CALL").is_macro_function());
+    assert!(
+        named(&unit, CursorKind::MacroDefinition, "__cplusplus").is_macro_builtin() || value("__cplusplus").is_some()
+    );
+
+    let bits = named(&unit, CursorKind::Struct, "bits");
+    let fields = bits.ty().unwrap().fields();
+    let widths: Vec<_> = fields.iter().map(|field| (field.bit_width(), field.access())).collect();
+    let expected = [(Some(3), Access::Public), (Some(5), Access::Public), (None, Access::Private)];
+    assert_eq!(widths, expected);
+    assert_eq!((bits.ty().unwrap().offset_of("high"), bits.ty().unwrap().offset_of("none")), (Some(3), None));
+    let range = fields[0].range().unwrap();
+    assert_eq!(&DETAILS[range.start.offset as usize..range.end.offset as usize], "unsigned low : 3");
+    let tokens: Vec<_> = fields[0].tokens().into_iter().map(|token| (token.kind, token.text)).collect();
+    assert_eq!(tokens[0], (TokenKind::Keyword, "unsigned".to_owned()));
+    assert_eq!(tokens[1], (TokenKind::Identifier, "low".to_owned()));
+    assert_eq!((tokens[2].0, tokens[3].0), (TokenKind::Punctuation, TokenKind::Literal));
+
+    let counter = named(&unit, CursorKind::Variable, "counter");
+    assert_eq!((counter.storage_class(), counter.linkage()), (StorageClass::Static, Linkage::Internal));
+    let scale = named(&unit, CursorKind::Function, "scale");
+    assert_eq!((scale.mangling().as_deref(), scale.linkage()), (Some("_Z5scaleiz"), Linkage::External));
+    assert!(scale.is_inline() && scale.is_variadic() && !counter.is_inline());
+    let template = named(&unit, CursorKind::FunctionTemplate, "pick");
+    assert_eq!((template.mangling(), template.template_arguments()), (None, vec![]));
+    let pick = named(&unit, CursorKind::Function, "pick");
+    let arguments = pick.template_arguments();
+    assert!(
+        matches!(&arguments[..], [TemplateArgument::Type(ty), TemplateArgument::Int(3)] if ty.kind() == TypeKind::Int)
+    );
+    assert_eq!(pick.template(), Some(template));
+    let of_float = named(&unit, CursorKind::Variable, "of_float").ty().unwrap();
+    assert_eq!(of_float.template_arguments()[0].unwrap().kind(), TypeKind::Float);
+    let base = named(&unit, CursorKind::Struct, "base");
+    let f = named(&unit, CursorKind::Method, "f");
+    assert!(base.is_abstract() && f.is_const_method() && f.is_virtual_method() && f.is_pure_virtual_method());
+    assert!(named(&unit, CursorKind::Method, "g").is_static_method() && f.lexical_parent() == Some(base));
+    let constructors: Vec<_> = base.children().into_iter().filter(|c| c.kind() == CursorKind::Constructor).collect();
+    assert!(constructors[0].is_default_constructor() && constructors[0].is_defaulted_method());
+    assert!(constructors[1].is_copy_constructor() && !constructors[1].is_move_constructor());
+    assert!(named(&unit, CursorKind::Enum, "scoped").is_scoped_enum());
+    let old = named(&unit, CursorKind::Function, "old");
+    assert_eq!((old.availability(), old.has_attributes()), (Availability::Deprecated, true));
+    assert!(named(&unit, CursorKind::Variable, "changing").ty().unwrap().is_volatile());
+    // Every method works on every cursor.
+    for cursor in unit.cursor().descendants() {
+        let _ = (cursor.mangling(), cursor.template_arguments(), cursor.template(), cursor.canonical());
+        let _ = (cursor.storage_class(), cursor.access(), cursor.linkage(), cursor.availability(), cursor.bit_width());
+        let _ = (cursor.tokens(), cursor.range(), cursor.macro_value(), cursor.included_file());
+        if let Some(ty) = cursor.ty() {
+            let _ = (ty.template_arguments(), ty.named(), ty.offset_of("x"), ty.address_space(), ty.is_plain());
+            let _ = (ty.is_volatile(), ty.is_restrict());
+        }
+    }
+    let unit = index.parse(&Source::text("fix.cpp", "int f() { return 1 }\n")).unwrap();
+    let found = unit.diagnostics();
+    assert_eq!((found[0].fixes[0].text.as_str(), found[0].category.as_str()), (";", "Parse Issue"), "{found:?}");
+    assert_eq!(found[0].fixes[0].range.start.offset, 18);
+
+    // Files: what is included, a change, and a saved tree.
+    let files = |text: &str| {
+        Source::text("/nowhere/main.cpp", "#include \"lib.h\"\n").with_file("/nowhere/lib.h", text).with_macros()
+    };
+    let unit = index.parse(&files("int first;\n")).unwrap();
+    let included = unit.inclusions();
+    assert_eq!((included.len(), included[0].stack.len(), included[1].stack.len()), (2, 0, 1), "{included:?}");
+    assert!(included[1].file.ends_with("lib.h") && included[1].stack[0].line == 1);
+    assert!(named(&unit, CursorKind::Inclusion, "lib.h").included_file().unwrap().ends_with("lib.h"));
+    let unit = unit.reparse(&files("int second;\n")).unwrap();
+    named(&unit, CursorKind::Variable, "second");
+    let folder = tempfile::tempdir().unwrap();
+    let saved = folder.path().join("main.ast");
+    unit.save(&saved).unwrap();
+    // SAFETY: this libclang wrote the file.
+    let again = unsafe { index.load(&saved) }.unwrap();
+    named(&again, CursorKind::Variable, "second");
+    assert!(matches!(unit.save(folder.path().join("none/main.ast")), Err(Error::File { .. })));
+
+    assert!(matches!(CompilationDatabase::read(folder.path()), Err(Error::File { .. })));
+    let json = r#"[{"directory": "/src", "file": "a.cpp", "arguments": ["clang++", "-DX=1", "-c", "a.cpp"]}]"#;
+    std::fs::write(folder.path().join("compile_commands.json"), json).unwrap();
+    let database = CompilationDatabase::read(folder.path()).unwrap();
+    let all = database.all();
+    assert_eq!(
+        (all.len(), all[0].directory.as_path(), all[0].file.as_path()),
+        (1, Path::new("/src"), Path::new("a.cpp"))
+    );
+    assert!(all[0].arguments.contains(&"-DX=1".to_owned()), "{all:?}");
+    assert_eq!(database.commands("/src/a.cpp").unwrap(), all);
+    std::fs::write(folder.path().join("compile_commands.json"), "{").unwrap();
+    assert!(matches!(CompilationDatabase::read(folder.path()), Err(Error::File { .. })));
+}
+
 fn everything(index: &Index) {
+    details(index);
     let unit = parse(index, SOURCE);
     assert_eq!(unit.diagnostics(), []);
     assert_eq!((unit.cursor().kind(), unit.cursor().spelling().as_str()), (CursorKind::TranslationUnit, "source.cpp"));
@@ -247,6 +377,33 @@ fn other_libraries_are_refused() {
             assert!(library.version().contains("clang version"), "{}", library.version());
             assert_eq!(Library::open(library.path()).unwrap().path(), library.path());
             assert!(matches!(Library::open("/nonexistent/libclang.so"), Err(Error::InUse { .. })));
+        }
+    }
+}
+
+/// The message is one line with the package; the search follows on request.
+#[test]
+fn without_a_library_the_package_is_named() {
+    if sys_testing::child::run(concat!(module_path!(), "::without_a_library_the_package_is_named")) {
+        return;
+    }
+    // SAFETY: this process runs one test, and no other thread reads variables.
+    unsafe { std::env::remove_var("LIBCLANG_PATH") };
+    rocm_loader::set_search(rocm_loader::Search::nowhere().system(false)).unwrap();
+    let error = Index::new().unwrap_err();
+    let text = error.to_string();
+    assert!(text.lines().count() == 1 && text.contains("install libclang1"), "{text}");
+    assert!(matches!(&error, Error::NotFound { report } if report.contains("clang")), "{error}");
+    // SAFETY: as above.
+    unsafe { std::env::set_var("LIBCLANG_PATH", "/nonexistent") };
+    assert!(matches!(Index::new(), Err(Error::Open(_))));
+    for folder in ["/usr/lib/x86_64-linux-gnu", "/usr/lib/llvm-19/lib"] {
+        if Path::new(folder).join("libclang-19.so.1").exists() {
+            // SAFETY: as above.
+            unsafe { std::env::set_var("LIBCLANG_PATH", folder) };
+            Index::new().unwrap();
+            assert!(Library::load().unwrap().path().starts_with("/usr/lib"), "{}", Library::load().unwrap().path());
+            return;
         }
     }
 }
