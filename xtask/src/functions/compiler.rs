@@ -40,13 +40,20 @@ pub(super) struct Page {
 }
 
 /// The pages. To add a library, add it here, with the reasons for the functions that are left out.
-pub(super) const PAGES: [Page; 2] = [
+pub(super) const PAGES: [Page; 3] = [
     Page {
         path: "rocm-llvm/LLVM_FUNCTIONS.md",
         head: "# Functions of the compiler libraries in the crate `rocm-llvm`\n\n\
              Every function of each library in any release from 5.7 to 10.0, with the items that reach it, or the reason why none\n\
              does. Raw bindings of all are in [`rocm-llvm-sys`](../rocm-llvm-sys), re-exported as `rocm_llvm::sys`.\n",
         libraries: &[COMGR, LLVM],
+    },
+    Page {
+        path: "rocm-llvm/CLANG_FUNCTIONS.md",
+        head: "# libclang's functions in the crate `rocm-llvm`\n\n\
+             Every function of libclang in any release from 5.7 to 10.0, with the items that reach it, or the reason why none does.\n\
+             Raw bindings of all are in [`rocm-llvm-sys`](../rocm-llvm-sys), re-exported as `rocm_llvm::sys`.\n",
+        libraries: &[CLANG],
     },
     Page {
         path: "rccl/RCCL_FUNCTIONS.md",
@@ -115,6 +122,48 @@ const COMGR: Library = Library {
     ],
 };
 
+const CLANG: Library = Library {
+    module: "clang",
+    sources: "rocm-llvm/src/clang",
+    coverage: "rocm-llvm-sys/src/clang/generated",
+    title: "libclang",
+    call: r"\b(clang_[A-Za-z]\w*)\b",
+    reasons: &[
+        (r"clang_\w*ObjC\w*|clang_\w*IBOutlet\w*|clang_isObjC\w*", "Objective-C"),
+        (
+            r"clang_\w*(Comment|HTML)\w*",
+            "the tree of a comment; `Cursor::comment` and `Cursor::brief_comment` return its text",
+        ),
+        (r"clang_\w*(odeComplet|ompletion)\w*", "completion of code in editors"),
+        (r"clang_\w*([iI]ndex|IndexAction)\w*", "callbacks for declarations; `Cursor::descendants` visits them"),
+        (r"clang_\w*(Rewriter|emap)\w*", "changes files; a program can apply `Diagnostic::fixes` to its text"),
+        (r"clang_\w*(Module|VirtualFileOverlay)\w*", "modules and files in memory; `Source::with_file` has the latter"),
+        (
+            r"clang_\w*EvalResult\w*|clang_Cursor_Evaluate",
+            "evaluates variables; `Cursor::macro_value` and `Cursor::enum_value` read constants",
+        ),
+        (r"clang_\w*(GCCAssembly|Operator|Opcode)\w*", "statements and expressions in detail"),
+        (
+            r"clang_\w*(CXCursorSet|hashCursor|getNull\w*|equal(Locations|Ranges)|isNull)\w*",
+            "Rust's collections and `Option`",
+        ),
+        (r"clang_\w*PrintingPolicy\w*|clang_\w*PrettyPrinted|clang_getFullyQualifiedName", "text in other styles"),
+        (r"clang_\w*Diagnostic\w*", "another form of `TranslationUnit::diagnostics`, or a detail of it"),
+        (
+            r"clang_(enableStackTraces|executeOnThread|\w*toggleCrashRecovery|\w*fatal_error_handler|free|\w*ResourceUsage\w*|\w*String(Set)?|getBuildSessionTimestamp|\w*Options|suspendTranslationUnit)",
+            "settings of the whole library, or its memory",
+        ),
+        (
+            r"clang_(parseTranslationUnit|parseTranslationUnit2FullArgv|createTranslationUnit|createTranslationUnitFromSourceFile|visitChildrenWithBlock|\w*WithBlock|getInstantiationLocation|getTypedefName|getNumElements|getArrayElementType)",
+            "another form of a function that is reached",
+        ),
+        (
+            r"clang_(is|get|Cursor_|Type_|CXX|visit|File|Location|Range|TargetInfo|annotate|construct|create|dispose|find|CompileCommand|default|load)\w*",
+            "asks for a detail that nothing here needs yet",
+        ),
+    ],
+};
+
 const LLVM: Library = Library {
     module: "llvm",
     sources: "rocm-llvm/src/llvm",
@@ -122,10 +171,10 @@ const LLVM: Library = Library {
     title: "LLVM-C",
     call: r"\b(LLVM[A-Z]\w*)\b",
     reasons: &[
-        (r"LLVMInitialize\w+|LLVM\w*X86\w+|LLVM\w*PPC\w+|LLVM\w*FP128\w*", "targets other than AMD GPUs"),
+        (r"LLVMInitialize\w+|LLVM\w*X86\w+|LLVM\w*PPC\w+|LLVM\w*FP128\w*", "targets other than AMD GPUs and the host"),
         (
             r"LLVMOrc\w+|LLVM\w*ExecutionEngine\w*|LLVM\w*JIT\w*|LLVM\w*Interpreter\w*|LLVM\w*GenericValue\w*|LLVMRunFunction(AsMain)?|LLVMRunStatic\w+|LLVMCreate\w+Listener|LLVMAddGlobalMapping|LLVM(Add|Remove)Module|LLVMFindFunction|LLVMFreeMachineCodeForFunction|LLVMGetFunctionAddress|LLVMGetGlobalValueAddress|LLVMGetPointerToGlobal|LLVMRecompileAndRelinkFunction|LLVMAddSymbol|LLVMSearchForAddressOfSymbol|LLVMLoadLibraryPermanently",
-            "runs code on the host; `hip` runs kernels",
+            "the older compilers for the host, and details of ORC; `Jit` compiles and calls",
         ),
         (r"LLVMRemark\w+", "files of remarks"),
         (r"(thin)?lto_\w+", "link-time optimisation of files; `Module::link` links modules"),
@@ -134,7 +183,7 @@ const LLVM: Library = Library {
             r"LLVM(Create|Dispose)?(Binary|ObjectFile|MachO)\w*|LLVMCreate(Binary|ObjectFile)|LLVMGet(Section|Symbol|Relocation)\w*|LLVMMoveTo\w+|LLVMDispose(Section|Symbol|Relocation)\w+|LLVMIs(Section|Symbol|Relocation)\w+",
             "reads object files; the crate `object` does",
         ),
-        (r"LLVMIsA[A-Z]\w+", "asks for the class of a value that has no counterpart here"),
+        (r"LLVMIsA[A-Z]\w+", "a class of exceptions or of one release, which `Class` does not have"),
         (
             r"LLVM(Int\d+|Int|Half|Float|Double|BFloat|Label|Void|Pointer|Struct|Array)Type|LLVM(MDNode|MDString|ConstString|ConstStruct|AppendBasicBlock|InsertBasicBlock|CreateBuilder|ModuleCreateWithName|ParseBitcode2?|GetBitcodeModule2?|GetMDKindID|GetTypeByName|GetGlobalContext|IntPtrType|IntPtrTypeForAS)|LLVMConstArray|LLVMGetArrayLength",
             "the form for LLVM's global context, or with smaller numbers: a `Context` is a value",
@@ -156,14 +205,14 @@ const LLVM: Library = Library {
             "exceptions and computed jumps, which GPUs have not",
         ),
         (r"LLVMConst\w+", "folds constants: the builder and the passes do"),
-        (r"LLVM\w*InlineAsm\w*", "assembly within functions"),
+        (r"LLVM\w*InlineAsm\w*", "reads assembly within functions back"),
         (
             r"LLVMDI\w+|LLVM\w*(Dbg|Debug)\w*|LLVM\w*DINode\w*|LLVMGlobalAddDebugInfo|LLVMStripModuleDebugInfo",
-            "debug information of variables and types, and reading it back",
+            "debug information of further types, and reading it back",
         ),
         (
             r"LLVM\w*(Alias|IFunc|Comdat|DLLStorage|ThreadLocal|Section|UnnamedAddr\w*|GC|PrefixData|PrologueData|Weak|ExternallyInitialized|PtrAuth)\w*",
-            "properties of symbols that code objects do not use",
+            "properties of symbols beyond those of `Symbol`",
         ),
         (
             r"LLVM\w*(PassManager|PassBuilderOptions|AnalysisPasses|TargetLibraryInfo|ModuleProvider)\w*|LLVMRunPassesOnFunction",
@@ -177,7 +226,7 @@ const LLVM: Library = Library {
         ),
         (
             r"LLVM(\w*TargetData|\w*DataLayout|\w*(Size|Alignment)Of\w+|OffsetOfElement|ElementAtOffset|PointerSize\w*|ByteOrder|SizeOf\w*|AlignOf|IntPtrType\w*|PreferredAlignment\w+)",
-            "layouts of types in memory",
+            "layouts of types, in another form than `Module::layout_of`",
         ),
         (
             r"LLVM\w*(Target)\w*|LLVMGetHost\w+|LLVMNormalizeTargetTriple",
@@ -189,7 +238,7 @@ const LLVM: Library = Library {
         ),
         (
             r"LLVM(Delete|Remove|Erase|Move|Insert|Replace|Instruction|Position|Clear)\w+|LLVMSet(Operand|ArgOperand|Successor|Condition|AtomicRMW\w*|AtomicSingleThread|CmpXchg\w+|SwitchCaseValue|ModuleIdentifier|SourceFileName)|LLVMAppendExistingBasicBlock",
-            "changes code that is there: functions are built once, then passes change them",
+            "changes a detail of code; `Value::erase`, `replace_all_uses`, `set_operand` and `Module::replace_symbol` change the rest",
         ),
         (
             r"LLVM(Get|Is|Has|Count|GEP|Builder|Value|BasicBlock|Struct|Pointer|Scalable|Set|Add|Create|Verify|Intrinsic|Label|Byte|Token|Metadata)\w*",
@@ -356,7 +405,8 @@ impl Sources {
         };
         Some(match self.aliases.get(function) {
             Some(items) => list(&mut items.iter()),
-            // `raw` only names them.
+            // `raw` names all of them, and uses some itself.
+            None if modules.len() == 1 => format!("within {}", list(&mut modules.iter())),
             None => format!("within {}", list(&mut modules.iter().filter(|module| *module != "raw"))),
         })
     }
