@@ -64,7 +64,7 @@
 //!   checked: an array that a graph writes to is not accepted as indices, and while a graph exists that was captured
 //!   with a matrix, writing to its index arrays is an error, also after [`SpMat::into_buffers`]. Values can be written.
 //!   Calls that return a new matrix cannot be captured. Graphs keep the library's handle, plans and analyses that they
-//!   use alive.
+//!   use alive. On ROCm 5.7, the first product of a plan waits: make it before the capture.
 //! - **Releases.** A function that the library lacks, or that is wrong in one release, is an error that names the
 //!   reason.
 //!

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::{Graph, Resources};
 use crate::core::call::check;
 use crate::core::error::{Error, Result};
-use crate::stream::{Capture, Stream};
+use crate::stream::{Capture, Captured, Stream};
 
 /// Ends the capture and drops the graph when it is dropped.
 struct Ending<'a> {
@@ -19,11 +19,19 @@ impl Ending<'_> {
     fn end(&mut self) -> Result<Graph> {
         self.open = false;
         let raw = self.stream.inner.end_capture();
-        let (kept, kernels) = self.capture.end();
+        let Captured { kept, kernels, is_partial } = self.capture.end();
         // Without a cell, no kernel of the graph can panic.
         let panics = self.capture.known_panic_cell().into_iter().cloned().collect();
         let resources = Resources { kept, kernels, panics, ..Resources::default() };
-        Graph::adopt(raw?, self.stream.device(), resources).captured()
+        let graph = Graph::adopt(raw?, self.stream.device(), resources);
+        if is_partial {
+            let reason = format!(
+                "a call that failed has left a part of its work in the graph of {}, which is discarded",
+                self.stream.inner.describe()
+            );
+            return Err(Error::Capture { reason });
+        }
+        graph.captured()
     }
 }
 
@@ -74,7 +82,8 @@ impl Stream {
     /// # Errors
     /// The error of `body`; [`Error::Capture`] for the default stream, for a stream that is being captured (it names
     /// the thread that captures), and for memory that a graph cannot keep; the runtime's status for work that cannot be
-    /// captured (`hipErrorStreamCaptureUnsupported` and the like).
+    /// captured (`hipErrorStreamCaptureUnsupported` and the like). [`Error::Capture`] also if `body` ignores the error of a library's
+    /// call that has left a part of its work in the graph.
     ///
     /// Calls on several streams of the capture that use the same library handle are ordered one after the other in the
     /// graph.

@@ -159,7 +159,8 @@ impl<'a> Uses<'a> {
     /// Makes a call that queues work, after all conflicting work, with the stream's device current. `call` gets the C
     /// stream. Its result is returned, errors included; the uses are recorded in any case.
     ///
-    /// While the stream is captured, the work goes into the graph.
+    /// While the stream is captured, the work goes into the graph. If `call` fails then and has left a part of its work in the
+    /// graph, the capture returns [`Error::Capture`] when it ends.
     ///
     /// The stream is locked meanwhile. `call` must not wait for other threads or for the device, and must not call this
     /// crate: [`call_blocking`](Self::call_blocking) is for functions that may wait.
@@ -177,10 +178,9 @@ impl<'a> Uses<'a> {
     ) -> result::Result<R, E> {
         let _admitted = self.admit()?;
         let mut returned = None;
-        self.stream.inner.submit_foreign(&self.accesses, |raw| {
+        self.stream.inner.submit_call(&self.accesses, |raw| {
             let _one = one_at_a_time();
-            returned = Some(call(raw));
-            Ok(())
+            returned.insert(call(raw)).is_ok()
         })?;
         returned.unwrap_or_else(|| Err(not_made().into()))
     }

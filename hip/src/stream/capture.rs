@@ -38,7 +38,19 @@ pub(super) struct State {
     joined: Vec<Arc<StreamInner>>,
     /// Streams on which the runtime has executed work immediately instead of capturing it.
     at_once: Vec<Arc<StreamInner>>,
+    /// Whether the graph has a part of the work of a call that failed, which may refer to what the call has released.
+    is_partial: bool,
     ended: bool,
+}
+
+/// What is known of the graph of a capture that is over.
+pub(crate) struct Captured {
+    /// The memory that it keeps.
+    pub(crate) kept: Vec<Kept>,
+    /// The names of its kernels.
+    pub(crate) kernels: Vec<Arc<str>>,
+    /// Whether it has a part of the work of a call that failed.
+    pub(crate) is_partial: bool,
 }
 
 /// Records that a graph does `access`, and keeps the memory.
@@ -93,11 +105,10 @@ impl Capture {
         }
     }
 
-    /// Ends the capture for all streams that joined. Returns the memory that the graph keeps and the names of its
-    /// kernels. The runtime's capture must have ended before.
-    pub(crate) fn end(&self) -> (Vec<Kept>, Vec<Arc<str>>) {
+    /// Ends the capture for all streams that joined. The runtime's capture must have ended before.
+    pub(crate) fn end(&self) -> Captured {
         let ended = State { ended: true, ..State::default() };
-        let State { kept, kernels, joined, at_once, .. } = std::mem::replace(&mut *self.lock(), ended);
+        let State { kept, kernels, joined, at_once, is_partial, .. } = std::mem::replace(&mut *self.lock(), ended);
         for stream in joined {
             stream.leave_capture();
         }
@@ -107,7 +118,7 @@ impl Capture {
                 stream.report.put(error);
             }
         }
-        (kept, kernels)
+        Captured { kept, kernels, is_partial }
     }
 }
 
@@ -275,6 +286,22 @@ impl StreamInner {
                 });
             }
             state.kernels.extend(launch.map(|launch| Arc::clone(launch.kernel)));
+            Ok(())
+        })
+    }
+
+    /// Captures a call of another library, which returns whether it succeeded.
+    #[cold]
+    pub(super) fn capture_call(
+        self: &Arc<Self>,
+        accesses: &[Access<'_>],
+        call: impl FnOnce(hipStream_t) -> bool,
+    ) -> Result<()> {
+        self.capture_with(accesses, |state| {
+            let before = self.last_captured();
+            let succeeded = call(self.raw());
+            // Without an answer of the runtime, the graph may have changed.
+            state.is_partial |= !succeeded && (before.is_none() || before != self.last_captured());
             Ok(())
         })
     }

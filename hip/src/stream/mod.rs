@@ -34,7 +34,7 @@ mod wait;
 mod watched;
 mod watching;
 
-pub(crate) use capture::{Capture, keep};
+pub(crate) use capture::{Capture, Captured, keep};
 pub use completion::Completion;
 pub use event::{Event, EventOptions, IpcEventHandle};
 #[cfg(feature = "rocm-10-0")]

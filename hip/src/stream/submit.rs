@@ -53,6 +53,23 @@ impl StreamInner {
         self.submit(accesses, None, queue)
     }
 
+    /// Like [`submit_foreign`](Self::submit_foreign), for one call, which returns whether it succeeded. A failed one may
+    /// have queued a part of its work.
+    #[inline]
+    pub(crate) fn submit_call(
+        self: &Arc<Self>,
+        accesses: &[Access<'_>],
+        call: impl FnOnce(hipStream_t) -> bool,
+    ) -> Result<()> {
+        if self.is_captured() {
+            return self.capture_call(accesses, call);
+        }
+        self.submit(accesses, None, |raw| {
+            call(raw);
+            Ok(())
+        })
+    }
+
     /// Like [`submit_numbered`](Self::submit_numbered), for work that may wait for an action of the host. Does not
     /// report to `tracing`.
     pub(crate) fn submit_held(

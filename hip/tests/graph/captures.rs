@@ -1,5 +1,7 @@
 //! Graphs captured from streams: their content, calls that are rejected meanwhile, and the state after a failure.
 
+use hip::interop::Uses;
+
 use super::*;
 
 #[test]
@@ -256,4 +258,35 @@ fn copies_of_slices_are_refused_while_their_stream_is_captured() {
     });
     captured.unwrap();
     assert_eq!(data.to_vec().unwrap(), [0; 4]);
+}
+
+/// What the part refers to may be gone when the graph is launched, such as an array of the library on its stack.
+#[test]
+fn a_graph_with_a_part_of_a_call_that_failed_is_discarded() {
+    let Some(device) = graph_device() else { return };
+    let stream = Stream::new(&device).unwrap();
+    let mut memory = DeviceBuffer::<u8>::zeroed(&device, 64).unwrap();
+    let mut captured = |queues: bool| {
+        stream.capture(|stream| {
+            let mut uses = Uses::on(stream);
+            let to = uses.write("the memory", &mut memory)?;
+            // SAFETY: it queues at most a fill of the memory.
+            let made: Result<(), Box<dyn std::error::Error>> = unsafe {
+                uses.call(|raw| {
+                    if queues {
+                        assert_eq!(hip::sys::hipMemsetAsync(to.cast(), 1, 64, raw).0, 0);
+                    }
+                    Err("it failed".into())
+                })
+            };
+            assert_eq!(made.unwrap_err().to_string(), "it failed");
+            Ok(())
+        })
+    };
+    let error = captured(true).unwrap_err();
+    assert!(matches!(&error, Error::Capture { reason } if reason.contains("a part of its work")), "{error}");
+    let whole = captured(false).unwrap();
+    assert_eq!(whole.nodes().unwrap().len(), 0);
+    memory.fill_async(&stream, 3).unwrap();
+    assert_eq!(memory.to_vec().unwrap(), [3; 64]);
 }

@@ -43,6 +43,13 @@ fn captured(sparse: &Sparse, mut body: impl FnMut() -> hipsparse::Result<()>) ->
     graph.unwrap()
 }
 
+/// Makes a product once on ROCm 5.7, where the first one waits.
+fn run_if_old(mut product: impl FnMut() -> hipsparse::Result<()>) {
+    if is_5() {
+        product().unwrap();
+    }
+}
+
 /// Graphs that write to an array before it becomes one of indices.
 #[test]
 fn arrays_that_a_graph_writes_to_are_no_indices() {
@@ -82,6 +89,7 @@ fn indices_that_a_graph_relies_on_are_not_written() {
     let x = values(&device, 3.0);
     let mut y = DeviceBuffer::<f64>::zeroed(&device, N).unwrap();
     let mut plan = sparse.spmv_plan(&a).unwrap();
+    run_if_old(|| plan.run(1.0, &x, 0.0, &mut y));
     let graph = captured(&sparse, || plan.run(1.0, &x, 0.0, &mut y));
     drop(plan);
     let exec = graph.instantiate().unwrap();
@@ -120,6 +128,7 @@ fn every_operand_of_a_captured_call_is_relied_on() {
     {
         let a = SpMatRef::new(format::Csr, (N, N), Base::Zero, &first, &second, &numbers).unwrap();
         let mut plan = sparse.spmv_plan::<_, f64, i32>(a).unwrap();
+        run_if_old(|| plan.run(1.0, &x, 0.0, &mut y));
         let graph = captured(&sparse, || plan.run(1.0, &x, 0.0, &mut y));
         drop(plan);
         assert!(refused(&mut first) && refused(&mut second), "a plan");
