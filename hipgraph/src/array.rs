@@ -63,6 +63,8 @@ vertices! { i32, i64 }
 pub trait Weight: Element + Copy {
     /// Returns the number as `f64`.
     fn to_f64(self) -> f64;
+    /// Returns the nearest number of the type.
+    fn from_f64(number: f64) -> Self;
     /// The distance of a vertex that a shortest path did not reach.
     const UNREACHED: Self;
 }
@@ -71,12 +73,18 @@ impl Weight for f32 {
     fn to_f64(self) -> f64 {
         f64::from(self)
     }
+    fn from_f64(number: f64) -> f32 {
+        number as f32
+    }
     const UNREACHED: f32 = f32::MAX;
 }
 
 impl Weight for f64 {
     fn to_f64(self) -> f64 {
         self
+    }
+    fn from_f64(number: f64) -> f64 {
+        number
     }
     const UNREACHED: f64 = f64::MAX;
 }
@@ -254,6 +262,23 @@ impl<T: Element> Column<T> {
     /// Returns the column of a getter.
     pub(crate) fn new<R: 'static>(object: &Rc<Object<R>>, name: &'static str, getter: Getter<R>) -> Result<Column<T>> {
         Column::optional(object, name, getter)?.ok_or_else(|| no_view(name))
+    }
+
+    /// Makes a column of values on the host.
+    pub(crate) fn of_values(handle: &ResourceHandle, values: &[T]) -> Result<Column<T>> {
+        let input = Input::new(handle, values)?;
+        // SAFETY: the array is alive: the column owns it, and drops its view first.
+        let view = View(unsafe { hipgraph_type_erased_device_array_view(input.array) });
+        if view.raw().is_null() {
+            return Err(no_view("hipgraph_type_erased_device_array_view"));
+        }
+        Ok(Column {
+            view,
+            len: values.len(),
+            handle: handle.clone(),
+            _owner: Rc::new(input),
+            _type: PhantomData,
+        })
     }
 
     /// Copies the elements to the host, and waits until they are computed.

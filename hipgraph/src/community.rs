@@ -103,7 +103,7 @@ type Analysis = unsafe extern "C" fn(
 ) -> hipgraph_error_code_t;
 
 impl<V: Vertex, W: Weight> Graph<V, W> {
-    fn clustering(&self, result: *mut hipgraph_hierarchical_clustering_result_t) -> Result<Clustering<V>> {
+    fn clustering_of(&self, result: *mut hipgraph_hierarchical_clustering_result_t) -> Result<Clustering<V>> {
         let all = Object::new(self.handle(), result, hipgraph_hierarchical_clustering_result_free);
         let name = "hipgraph_hierarchical_clustering_result_get";
         Ok(Clustering {
@@ -140,7 +140,7 @@ impl<V: Vertex, W: Weight> Graph<V, W> {
                 )
             },
         )?;
-        self.clustering(result)
+        self.clustering_of(result)
     }
 
     /// Finds communities with Leiden's method; they are connected. `theta` is the temperature of the refinement, 1 in
@@ -177,7 +177,7 @@ impl<V: Vertex, W: Weight> Graph<V, W> {
                 )
             },
         )?;
-        self.clustering(result)
+        self.clustering_of(result)
     }
 
     /// Finds communities that an ensemble of clusterings agrees on (ECG). The weight of an edge is `min_weight` if its
@@ -222,7 +222,7 @@ impl<V: Vertex, W: Weight> Graph<V, W> {
                 )
             },
         )?;
-        self.clustering(result)
+        self.clustering_of(result)
     }
 
     fn analyze(&self, function: &'static str, analysis: Analysis, clusters: &[(V, V)]) -> Result<f64> {
@@ -323,13 +323,31 @@ impl<V: Vertex, W: Weight> Graph<V, W> {
         })
     }
 
-    /// Finds the connected components of an undirected graph.
+    /// Finds the connected components; in a directed graph, those without regard to directions.
+    ///
+    /// hipGRAPH does not take directed graphs: their edges are copied to an undirected graph.
+    ///
+    /// ```
+    /// use hipgraph::{Graph, GraphOptions, ResourceHandle};
+    ///
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # hip::sim_if_no_gpu()?;
+    /// # hipgraph::reference_if_missing()?;
+    /// // 0 -> 1 <- 2, and 3 -> 4.
+    /// let graph = Graph::from_edges(&ResourceHandle::new()?, &[0, 2, 3], &[1, 1, 4], GraphOptions::directed())?;
+    /// let labels = graph.weakly_connected_components()?.labels.to_vec()?;
+    /// assert_eq!(labels.iter().filter(|label| **label == labels[0]).count(), 3);
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Errors
-    /// If the graph is directed, or the library returns an error.
+    /// If the library returns an error.
     #[doc(alias = "hipgraph_weakly_connected_components")]
     pub fn weakly_connected_components(&self) -> Result<Labels<V>> {
-        self.needs_symmetric("weakly connected components")?;
+        if !self.is_symmetric() {
+            return self.weak_components_of_directed();
+        }
         // SAFETY: the handle and the graph are alive, and the places are valid for writes.
         let result = make(
             "hipgraph_weakly_connected_components",
@@ -363,13 +381,33 @@ impl<V: Vertex, W: Weight> Graph<V, W> {
         self.labels(result)
     }
 
-    /// Returns the largest `k` for which each vertex is in the `k`-core.
+    /// Returns the largest `k` for which each vertex is in the `k`-core. Self-loops do not count.
+    ///
+    /// hipGRAPH does not take multigraphs: their core numbers are computed on the host, from the edges that the library
+    /// returns. Each of several edges between the same vertices counts.
+    ///
+    /// ```
+    /// use hipgraph::{DegreeType, Graph, GraphOptions, ResourceHandle};
+    ///
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # hip::sim_if_no_gpu()?;
+    /// # hipgraph::reference_if_missing()?;
+    /// // Two edges between 0 and 1.
+    /// let options = GraphOptions::undirected().multigraph(true);
+    /// let graph = Graph::from_edges(&ResourceHandle::new()?, &[0, 0], &[1, 1], options)?;
+    /// assert_eq!(graph.core_number(DegreeType::Out)?.counts.to_vec()?, [2, 2]);
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Errors
-    /// If the graph is directed or a multigraph, or the library returns an error.
-    #[doc(alias = "hipgraph_core_number")]
+    /// If the graph is directed, or the library returns an error.
+    #[doc(alias("hipgraph_core_number", "coreness"))]
     pub fn core_number(&self, degree: DegreeType) -> Result<Counts<V>> {
         self.needs_symmetric("the core number")?;
+        if self.is_multigraph() {
+            return self.core_number_of_multigraph(degree);
+        }
         // SAFETY: the handle and the graph are alive, and the places are valid for writes.
         let result = make(
             "hipgraph_core_number",
@@ -393,6 +431,9 @@ impl<V: Vertex, W: Weight> Graph<V, W> {
     #[doc(alias = "hipgraph_k_core")]
     pub fn k_core(&self, k: usize, degree: DegreeType) -> Result<Edges<V, W>> {
         self.needs_symmetric("the k-core")?;
+        if self.is_multigraph() {
+            return self.k_core_of_multigraph(k, degree);
+        }
         // SAFETY: the handle and the graph are alive, and the places are valid for writes.
         let result = make(
             "hipgraph_k_core",
@@ -411,15 +452,18 @@ impl<V: Vertex, W: Weight> Graph<V, W> {
     }
 
     /// Returns the edges of the `k`-truss: the largest subgraph in which each edge is part of at least `k - 2`
-    /// triangles.
+    /// triangles. The 2-truss has all edges but self-loops.
     ///
     /// # Errors
-    /// If the graph is directed or a multigraph, `k` is below 3, or the library returns an error.
+    /// If the graph is directed or a multigraph, `k` is below 2, or the library returns an error.
     #[doc(alias = "hipgraph_k_truss_subgraph")]
     pub fn k_truss(&self, k: usize) -> Result<Edges<V, W>> {
         self.needs_symmetric("the k-truss")?;
-        if k < 3 {
-            return Err(invalid("k", k.to_string(), "at least 3"));
+        match k {
+            0 | 1 => return Err(invalid("k", k.to_string(), "at least 2")),
+            // hipGRAPH refuses it.
+            2 => return self.two_truss(),
+            _ => {}
         }
         // SAFETY: the handle and the graph are alive, and the places are valid for writes.
         let result = make(

@@ -120,6 +120,9 @@ pub struct Graph<V = i32, W = f32> {
     object: Rc<Object<hipgraph_graph_t>>,
     weighted: bool,
     symmetric: bool,
+    multigraph: bool,
+    /// Whether an edge may lead from a vertex to itself: `false` only if that is known.
+    self_loops: bool,
     check: bool,
     _types: PhantomData<(V, W)>,
 }
@@ -164,6 +167,65 @@ impl<V: Vertex> Graph<V, f32> {
     }
 }
 
+/// hipGRAPH has scores of `f32` for graphs without weights. These have scores of `f64`: the library gets the weight 1
+/// for each edge, which no result shows.
+impl<V: Vertex> Graph<V, f64> {
+    /// Builds a graph without weights from an edge list, as [`from_edges`](Graph::from_edges); its scores are `f64`.
+    ///
+    /// ```
+    /// use hipgraph::{Graph, GraphOptions, PageRankOptions, ResourceHandle};
+    ///
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # hip::sim_if_no_gpu()?;
+    /// # hipgraph::reference_if_missing()?;
+    /// let handle = ResourceHandle::new()?;
+    /// let graph = Graph::from_edges_f64(&handle, &[0, 1, 2], &[1, 2, 0], GraphOptions::directed())?;
+    /// let ranks: Vec<f64> = graph.pagerank(&PageRankOptions::default())?.values.to_vec()?;
+    /// assert!(ranks.iter().all(|rank| (rank - 1.0 / 3.0).abs() < 1e-12));
+    /// assert!(!graph.is_weighted());
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// As [`from_edges`](Graph::from_edges).
+    pub fn from_edges_f64(
+        handle: &ResourceHandle,
+        sources: &[V],
+        destinations: &[V],
+        options: GraphOptions,
+    ) -> Result<Self> {
+        Graph::from_vertices_and_edges_f64(handle, &[], sources, destinations, options)
+    }
+
+    /// Builds a graph without weights whose `vertices` include some without edges; its scores are `f64`.
+    ///
+    /// # Errors
+    /// As [`from_edges`](Graph::from_edges).
+    pub fn from_vertices_and_edges_f64(
+        handle: &ResourceHandle,
+        vertices: &[V],
+        sources: &[V],
+        destinations: &[V],
+        options: GraphOptions,
+    ) -> Result<Self> {
+        let ones = vec![1.0; sources.len()];
+        let graph = Graph::build(handle, vertices, sources, destinations, Some(&ones), options)?;
+        Ok(Graph { weighted: false, ..graph })
+    }
+
+    /// Builds a graph without weights from compressed sparse rows, as [`from_csr`](Graph::from_csr); its scores are
+    /// `f64`.
+    ///
+    /// # Errors
+    /// As [`from_csr`](Graph::from_csr).
+    pub fn from_csr_f64(handle: &ResourceHandle, offsets: &[V], indices: &[V], options: GraphOptions) -> Result<Self> {
+        let ones = vec![1.0; indices.len()];
+        let graph = Graph::build_csr(handle, offsets, indices, Some(&ones), options)?;
+        Ok(Graph { weighted: false, ..graph })
+    }
+}
+
 impl<V: Vertex, W: Weight> Graph<V, W> {
     /// Builds a graph from an edge list with weights: `sources[i]` to `destinations[i]` with `weights[i]`.
     ///
@@ -178,6 +240,34 @@ impl<V: Vertex, W: Weight> Graph<V, W> {
         options: GraphOptions,
     ) -> Result<Self> {
         Graph::build(handle, &[], sources, destinations, Some(weights), options)
+    }
+
+    /// Builds a graph with weights whose `vertices` include some without edges.
+    ///
+    /// ```
+    /// use hipgraph::{Graph, GraphOptions, ResourceHandle};
+    ///
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # hip::sim_if_no_gpu()?;
+    /// # hipgraph::reference_if_missing()?;
+    /// let (handle, options) = (ResourceHandle::new()?, GraphOptions::directed());
+    /// let graph = Graph::from_vertices_and_weighted_edges(&handle, &[7], &[0], &[1], &[2.5_f32], options)?;
+    /// assert_eq!(graph.degrees(None)?.vertices.len(), 3);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// As [`from_weighted_edges`](Self::from_weighted_edges).
+    pub fn from_vertices_and_weighted_edges(
+        handle: &ResourceHandle,
+        vertices: &[V],
+        sources: &[V],
+        destinations: &[V],
+        weights: &[W],
+        options: GraphOptions,
+    ) -> Result<Self> {
+        Graph::build(handle, vertices, sources, destinations, Some(weights), options)
     }
 
     /// Builds a graph from compressed sparse rows with one weight for each index.
@@ -223,7 +313,7 @@ impl<V: Vertex, W: Weight> Graph<V, W> {
         let weights = weights.map(|weights| of_input("the weights", weights)).transpose()?;
         let weight = weights.as_ref().map_or(null(), |view: &View| view.raw().cast_const());
         let arrays = [null(), from.raw().cast_const(), to.raw().cast_const(), weight];
-        Graph::create(handle, arrays, sources.len(), weights.is_some(), options)
+        Graph::create(handle, arrays, sources.len(), weights.is_some(), true, options)
     }
 
     pub(crate) fn build(
@@ -260,7 +350,8 @@ impl<V: Vertex, W: Weight> Graph<V, W> {
         let (from, to) = (Input::new(handle, sources)?, Input::new(handle, destinations)?);
         let weight = weights.map(|weights| Input::new(handle, weights)).transpose()?;
         let arrays = [or_null(listed.as_ref()), from.raw(), to.raw(), or_null(weight.as_ref())];
-        Graph::create(handle, arrays, sources.len(), weight.is_some(), options)
+        let self_loops = sources.iter().zip(destinations).any(|(from, to)| from == to);
+        Graph::create(handle, arrays, sources.len(), weight.is_some(), self_loops, options)
     }
 
     fn create(
@@ -268,6 +359,7 @@ impl<V: Vertex, W: Weight> Graph<V, W> {
         [vertices, sources, destinations, weights]: [*const hipgraph_type_erased_device_array_view_t; 4],
         edges: usize,
         weighted: bool,
+        self_loops: bool,
         options: GraphOptions,
     ) -> Result<Self> {
         let properties = options.properties();
@@ -292,7 +384,7 @@ impl<V: Vertex, W: Weight> Graph<V, W> {
                 error,
             )
         })?;
-        Ok(Graph::own(handle, graph, weighted, options))
+        Ok(Graph::own(handle, graph, weighted, self_loops, options))
     }
 
     fn build_csr(
@@ -345,14 +437,22 @@ impl<V: Vertex, W: Weight> Graph<V, W> {
                 error,
             )
         })?;
-        Ok(Graph::own(handle, graph, weight.is_some(), options))
+        Ok(Graph::own(handle, graph, weight.is_some(), true, options))
     }
 
-    fn own(handle: &ResourceHandle, graph: *mut hipgraph_graph_t, weighted: bool, options: GraphOptions) -> Self {
+    fn own(
+        handle: &ResourceHandle,
+        graph: *mut hipgraph_graph_t,
+        weighted: bool,
+        self_loops: bool,
+        options: GraphOptions,
+    ) -> Self {
         Graph {
             object: Object::new(handle, graph, hipgraph_graph_free),
             weighted,
             symmetric: options.direction != Direction::Directed,
+            multigraph: options.multigraph,
+            self_loops: self_loops && !options.drop_self_loops,
             check: options.check,
             _types: PhantomData,
         }
@@ -371,6 +471,15 @@ impl<V: Vertex, W: Weight> Graph<V, W> {
     /// Returns whether the graph is undirected.
     pub fn is_symmetric(&self) -> bool {
         self.symmetric
+    }
+
+    /// Returns whether several edges may join the same vertices.
+    pub fn is_multigraph(&self) -> bool {
+        self.multigraph
+    }
+
+    pub(crate) fn may_have_self_loops(&self) -> bool {
+        self.self_loops
     }
 
     pub(crate) fn raw(&self) -> *mut hipgraph_graph_t {
@@ -417,6 +526,13 @@ impl<V: Vertex, W: Weight> Graph<V, W> {
         match self.symmetric {
             true => Ok(()),
             false => Err(invalid(what, "asked for in a directed graph", "used with undirected graphs only")),
+        }
+    }
+
+    pub(crate) fn needs_simple(&self, what: &'static str) -> Result<()> {
+        match self.multigraph {
+            false => Ok(()),
+            true => Err(invalid(what, "asked for in a multigraph", "used with graphs without repeated edges")),
         }
     }
 

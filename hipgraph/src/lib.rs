@@ -22,7 +22,7 @@
 //! A [`Graph`] is made from an edge list or compressed rows on the host, from `hip` buffers, or with the feature
 //! `petgraph` from a graph of that crate. [`GraphOptions`] states whether it is directed and whether edges repeat; the
 //! edges are checked against it. Vertices are `i32` or `i64` and need not be contiguous. Weights and scores are `f32`
-//! or `f64`; for a graph without weights, scores are `f32`.
+//! or `f64`; for a graph without weights, scores are `f32`, or `f64` if it is made so ([`Graph::from_edges_f64`]).
 //!
 //! # Results
 //! Results are columns in device memory ([`Column`]), which the result owns: [`Column::to_vec`] copies to the host,
@@ -62,9 +62,11 @@
 mod array;
 mod centrality;
 mod community;
+mod composed;
 mod error;
 #[cfg(feature = "petgraph")]
 mod from_petgraph;
+pub mod generators;
 mod graph;
 mod handle;
 mod sampling;
@@ -74,6 +76,7 @@ mod traversal;
 pub use array::{Column, Element, Vertex, Weight};
 pub use centrality::{Centrality, Convergence, Degrees, EdgeCentrality, Hits, PageRankOptions};
 pub use community::{Clustering, CommunityOptions, Counts, DegreeType, Labels};
+pub use composed::Scores;
 pub use error::{Error, Result};
 pub use graph::{Graph, GraphOptions};
 pub use handle::{Engine, RandomState, ResourceHandle, engine};

@@ -263,7 +263,7 @@ getters! {
 /// The parameters of an R-MAT graph.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rmat {
-    /// The graph has `1 << scale` vertices; at most 31.
+    /// The graph has `1 << scale` vertices; at most 30.
     pub scale: usize,
     /// Number of edges, repeated ones included.
     pub edges: usize,

@@ -161,15 +161,16 @@ impl<V: Vertex, W: Weight> Graph<V, W> {
     }
 
     /// Returns the ego graph of each source: the edges between the vertices that it reaches in at most `radius` steps,
-    /// including the source.
+    /// including the source. With the radius 0, these are its self-loops; hipGRAPH refuses it, and the graphs are
+    /// [`induced_subgraphs`](Self::induced_subgraphs).
     ///
     /// # Errors
-    /// If there is no source, one is not in the graph, the radius is 0 or not below the number of vertices, or the
-    /// library returns an error.
-    #[doc(alias = "hipgraph_extract_ego")]
+    /// If there is no source, one is not in the graph, the radius is not below the number of vertices, or the library
+    /// returns an error.
+    #[doc(alias("hipgraph_extract_ego", "ego_graph"))]
     pub fn ego_graphs(&self, sources: &[V], radius: usize) -> Result<Subgraphs<V, W>> {
-        if radius == 0 {
-            return Err(invalid("the radius", "0", "at least 1"));
+        if radius == 0 && !sources.is_empty() {
+            return self.induced_subgraphs(&sources.chunks(1).collect::<Vec<_>>());
         }
         let sources = self.not_empty("the list of sources", sources)?;
         // SAFETY: the handle, the graph and the view are alive, and the places are valid for writes.

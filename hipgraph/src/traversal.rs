@@ -27,6 +27,13 @@ impl std::fmt::Debug for Object<hipgraph_paths_result_t> {
     }
 }
 
+impl<V, D> Paths<V, D> {
+    /// Returns the same search with other columns.
+    pub(crate) fn with<E>(self, distances: Column<E>, predecessors: Column<V>) -> Paths<V, E> {
+        Paths { vertices: self.vertices, distances, predecessors, object: self.object }
+    }
+}
+
 impl<V: Vertex, W: Weight> Graph<V, W> {
     fn paths<D: crate::Element>(&self, result: *mut hipgraph_paths_result_t) -> Result<Paths<V, D>> {
         let all = Object::new(self.handle(), result, hipgraph_paths_result_free);
@@ -71,17 +78,35 @@ impl<V: Vertex, W: Weight> Graph<V, W> {
 
     /// Finds the paths with the smallest sum of weights from `source`; paths with sums of `cutoff` or more are ignored.
     ///
+    /// In a graph without weights, each edge has the weight 1. hipGRAPH does not take such graphs: the paths are those of
+    /// [`bfs`](Self::bfs).
+    ///
+    /// ```
+    /// use hipgraph::{ResourceHandle, generators};
+    ///
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # hip::sim_if_no_gpu()?;
+    /// # hipgraph::reference_if_missing()?;
+    /// let path = generators::path_graph(3)?.graph(&ResourceHandle::new()?)?;
+    /// assert_eq!(path.sssp(0, None)?.distances.to_vec()?.iter().sum::<f32>(), 0.0 + 1.0 + 2.0);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
     /// # Errors
-    /// If the graph has no weights or a negative one, the source is not in the graph, or the library returns an error.
-    #[doc(alias = "hipgraph_sssp")]
+    /// If the graph has a negative weight, the source is not in the graph, or the library returns an error.
+    #[doc(alias("hipgraph_sssp", "dijkstra"))]
     pub fn sssp(&self, source: V, cutoff: Option<f64>) -> Result<Paths<V, W>> {
-        self.needs_weights("a shortest path by weight")?;
         let start =
             usize::try_from(source.to_i64()).map_err(|_| invalid("the source", source.to_string(), "at least 0"))?;
         // The library stores the cutoff as a weight.
-        let cutoff = cutoff.unwrap_or(f64::MAX).min(W::UNREACHED.to_f64());
+        let cutoff = cutoff.unwrap_or(f64::MAX);
         if cutoff.is_nan() {
             return Err(invalid("the cutoff", "NaN", "a number"));
+        }
+        let cutoff = cutoff.min(W::UNREACHED.to_f64());
+        if !self.is_weighted() {
+            return self.sssp_of_unweighted(source, cutoff);
         }
         // SAFETY: the handle and the graph are alive, and the places are valid for writes.
         let result = make(

@@ -94,6 +94,9 @@ fn vertices_that_are_not_there() {
     let weighted = undirected_f64(&[(0, 1)]);
     refused(weighted.sssp(9, None), HIPGRAPH_INVALID_INPUT, &["9"]);
     invalid(weighted.sssp(-9, None), &["-9"]);
+    refused(graph.sssp(9, None), HIPGRAPH_INVALID_INPUT, &["9"]);
+    invalid(graph.sssp(-9, None), &["-9"]);
+    invalid(graph.sssp(0, Some(f64::NAN)), &["cutoff"]);
     refused(graph.modularity(&[(0, 0), (1, 0)]), HIPGRAPH_INVALID_INPUT, &["3 vertices"]);
 }
 
@@ -142,8 +145,9 @@ fn parameters_out_of_range() {
     invalid(graph.leiden(&mut random, CommunityOptions::default(), 0.0), &["theta"]);
     invalid(graph.ecg(&mut random, -1.0, 4, CommunityOptions::default()), &["weight"]);
     invalid(graph.ecg(&mut random, 0.1, 0, CommunityOptions::default()), &["ensemble"]);
-    invalid(graph.k_truss(2), &["k", "3"]);
-    invalid(graph.ego_graphs(&[0], 0), &["radius"]);
+    invalid(graph.k_truss(1), &["k", "2"]);
+    invalid(graph.ego_graphs(&[], 0), &["sources"]);
+    refused(graph.ego_graphs(&[9], 0), HIPGRAPH_INVALID_INPUT, &["9"]);
     refused(graph.ego_graphs(&[0], 9), HIPGRAPH_INVALID_INPUT, &["radius"]);
     invalid(graph.random_walks(&[0], 0, Step::Uniform), &["steps"]);
     invalid(graph.random_walks(&[0], 3, Step::Node2Vec { p: 0.0, q: 1.0 }), &["p = 0"]);
@@ -161,7 +165,13 @@ fn graphs_that_an_algorithm_does_not_take() {
     let directed = Graph::from_edges(&handle, &[0, 1], &[1, 2], DIRECTED).unwrap();
     let options = CommunityOptions::default();
     invalid(directed.louvain(options), &["undirected"]);
-    invalid(directed.weakly_connected_components(), &["undirected"]);
+    invalid(directed.clustering(), &["undirected"]);
+    invalid(directed.average_clustering(), &["undirected"]);
+    invalid(directed.transitivity(), &["undirected"]);
+    invalid(directed.minimum_spanning_tree(), &["undirected"]);
+    invalid(directed.maximum_spanning_tree(), &["undirected"]);
+    invalid(undirected(&[(0, 1)]).reciprocity(), &["directed"]);
+    invalid(undirected(&[(0, 1)]).vertex_reciprocity(), &["directed"]);
     invalid(directed.triangle_count(None), &["undirected"]);
     invalid(directed.core_number(DegreeType::In), &["undirected"]);
     invalid(directed.k_core(2, DegreeType::In), &["undirected"]);
@@ -169,7 +179,6 @@ fn graphs_that_an_algorithm_does_not_take() {
     invalid(directed.similarity(&[(0, 1)], Coefficient::Jaccard, false), &["undirected"]);
     invalid(directed.modularity(&[(0, 0)]), &["undirected"]);
     // Without weights.
-    invalid(directed.sssp(0, None), &["weights"]);
     invalid(directed.random_walks(&[0], 2, Step::Biased), &["weights"]);
     invalid(undirected(&[(0, 1)]).similarity(&[(0, 1)], Coefficient::Overlap, true), &["weights"]);
     // Negative weights.
@@ -179,5 +188,9 @@ fn graphs_that_an_algorithm_does_not_take() {
     // Multigraphs.
     let multi = Graph::from_edges(&handle, &[0, 0], &[1, 1], GraphOptions::undirected().multigraph(true)).unwrap();
     refused(multi.triangle_count(None), HIPGRAPH_INVALID_INPUT, &["multigraph"]);
-    refused(multi.core_number(DegreeType::Out), HIPGRAPH_INVALID_INPUT, &["multigraph"]);
+    invalid(multi.k_truss(2), &["multigraph"]);
+    invalid(multi.clustering(), &["multigraph"]);
+    invalid(multi.transitivity(), &["multigraph"]);
+    let multi = Graph::from_edges(&handle, &[0, 0], &[1, 1], DIRECTED.multigraph(true)).unwrap();
+    invalid(multi.reciprocity(), &["multigraph"]);
 }

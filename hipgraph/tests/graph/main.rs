@@ -3,7 +3,9 @@
 
 mod bad_input;
 mod brute_force;
+mod composed;
 mod extremes;
+mod generators;
 mod inputs;
 mod published;
 mod random;

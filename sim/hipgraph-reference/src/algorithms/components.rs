@@ -4,19 +4,16 @@ use petgraph::algo::kosaraju_scc;
 use petgraph::graph::{DiGraph, NodeIndex};
 use petgraph::unionfind::UnionFind;
 
-use crate::graph::{Graph, Result};
+use crate::graph::Graph;
 
-/// The weakly connected component of each vertex. A component is named after its first vertex.
-///
-/// # Errors
-/// Returns an error if the graph is directed.
-pub fn weak(graph: &Graph) -> Result<Vec<usize>> {
-    graph.needs_symmetric("weakly connected components")?;
+/// The weakly connected component of each vertex, without regard to the directions of edges. A component is named after
+/// its first vertex.
+pub fn weak(graph: &Graph) -> Vec<usize> {
     let mut sets = UnionFind::new(graph.len());
     for (from, to, _) in graph.all_edges() {
         sets.union(from, to);
     }
-    Ok(first_of_each(&sets.into_labeling()))
+    first_of_each(&sets.into_labeling())
 }
 
 /// The strongly connected component of each vertex. A component is named after its first vertex.
@@ -45,4 +42,20 @@ fn first_of_each(labels: &[usize]) -> Vec<usize> {
         first[label]
     };
     labels.iter().enumerate().map(one).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::graph::{EdgeList, Options};
+
+    /// 0 -> 1 <- 2, 3 -> 4, and 5.
+    #[test]
+    fn directions_do_not_matter() {
+        let (sources, destinations) = (vec![0, 2, 3], vec![1, 1, 4]);
+        let list = EdgeList { vertices: (0..6).collect(), sources, destinations, ..EdgeList::default() };
+        let graph = Graph::new(list, Options { renumber: true, ..Options::default() }).unwrap();
+        assert_eq!(weak(&graph), [0, 0, 0, 3, 3, 5]);
+        assert_eq!(strong(&graph), [0, 1, 2, 3, 4, 5]);
+    }
 }

@@ -15,14 +15,15 @@ pub enum Degree {
     InOut,
 }
 
-/// The largest `k` for which each vertex is in the `k`-core. Self-loops do not count.
+/// The largest `k` for which each vertex is in the `k`-core. Self-loops do not count; in a multigraph, each of several
+/// edges between the same vertices counts.
 ///
 /// # Errors
-/// Returns an error if the graph is directed or a multigraph.
+/// Returns an error if the graph is directed.
 pub fn core_numbers(graph: &Graph, degree: Degree) -> Result<Vec<usize>> {
     graph.needs_symmetric("the core number")?;
-    graph.needs_simple("the core number")?;
-    let mut degrees: Vec<usize> = (0..graph.len()).map(|vertex| graph.neighbours(vertex).len()).collect();
+    let ends = |vertex: usize| graph.out.ends(vertex).iter().map(|end| *end as usize).filter(move |&end| end != vertex);
+    let mut degrees: Vec<usize> = (0..graph.len()).map(|vertex| ends(vertex).count()).collect();
     // Vertices by degree; a vertex moves to a lower bucket when a neighbour is removed.
     let most = degrees.iter().copied().max().unwrap_or(0);
     let mut buckets = vec![Vec::new(); most + 1];
@@ -41,14 +42,11 @@ pub fn core_numbers(graph: &Graph, degree: Degree) -> Result<Vec<usize>> {
         removed[vertex] = true;
         core = core.max(at);
         cores[vertex] = core;
-        for to in graph.neighbours(vertex) {
-            let to = to as usize;
-            if !removed[to] {
-                degrees[to] -= 1;
-                buckets[degrees[to]].push(to);
-            }
+        for to in ends(vertex).filter(|&to| !removed[to]) {
+            degrees[to] -= 1;
+            buckets[degrees[to]].push(to);
+            at = at.min(degrees[to]);
         }
-        at = at.saturating_sub(1);
     }
     if degree == Degree::InOut {
         cores.iter_mut().for_each(|core| *core *= 2);
@@ -102,4 +100,25 @@ pub fn truss(graph: &Graph, k: usize) -> Result<Vec<usize>> {
     }
     let in_truss = |&(from, to, _): &(usize, usize, usize)| from != to && kept[name(from, to)];
     Ok(graph.all_edges().filter(in_truss).map(|(_, _, edge)| edge).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::graph::{EdgeList, Options};
+
+    /// A triangle of double edges with a tail that ends in a loop.
+    #[test]
+    fn each_of_several_edges_counts() {
+        let once = [(0, 1), (0, 1), (1, 2), (1, 2), (0, 2), (0, 2), (2, 3)];
+        let mut all: Vec<(i64, i64)> = once.iter().flat_map(|&(a, b)| [(a, b), (b, a)]).collect();
+        all.push((3, 3));
+        let (sources, destinations) = all.into_iter().unzip();
+        let list = EdgeList { sources, destinations, ..EdgeList::default() };
+        let options = Options { symmetric: true, multigraph: true, ..Options::default() };
+        let graph = Graph::new(list, options).unwrap();
+        assert_eq!(core_numbers(&graph, Degree::Out).unwrap(), [4, 4, 4, 1]);
+        assert_eq!(core_numbers(&graph, Degree::InOut).unwrap(), [8, 8, 8, 2]);
+        assert!(truss(&graph, 2).unwrap_err().message.contains("multigraphs"));
+    }
 }

@@ -25,11 +25,11 @@ pub fn induced(graph: &Graph, sets: &[Vec<usize>]) -> Vec<Vec<usize>> {
 /// The edges between the vertices that each source reaches in at most `radius` steps.
 ///
 /// # Errors
-/// Returns an error if the radius is 0, or not smaller than the number of vertices.
+/// Returns an error if the radius is not smaller than the number of vertices.
 pub fn ego(graph: &Graph, sources: &[usize], radius: usize) -> Result<Vec<Vec<usize>>> {
-    if radius == 0 || radius >= graph.len() {
+    if radius >= graph.len() {
         let most = graph.len().saturating_sub(1);
-        return Err(invalid(format!("the radius of an ego graph is {radius}, and must be 1 to {most} in this graph")));
+        return Err(invalid(format!("the radius of an ego graph is {radius}, and must be at most {most} in this graph")));
     }
     let near = |&source: &usize| -> Result<Vec<usize>> {
         let distances = bfs(graph, &[source], radius)?.distances;
@@ -58,24 +58,25 @@ pub fn two_hop(graph: &Graph, starts: Option<&[usize]>) -> Vec<(usize, usize)> {
     starts.par_iter().flat_map_iter(one).collect()
 }
 
-/// The edges of a minimum spanning tree of each component, in both directions.
+/// The edges of a minimum spanning tree of each component, in both directions; of a maximum one if `maximum`.
 ///
 /// # Errors
 /// Returns an error if the graph is directed.
-pub fn spanning_tree(graph: &Graph) -> Result<Vec<usize>> {
-    graph.needs_symmetric("a minimum spanning tree")?;
+pub fn spanning_tree(graph: &Graph, maximum: bool) -> Result<Vec<usize>> {
+    graph.needs_symmetric("a spanning tree")?;
+    let sign = if maximum { -1.0 } else { 1.0 };
     let mut copy = UnGraph::<(), f64>::with_capacity(graph.len(), graph.edges() / 2);
     for _ in 0..graph.len() {
         copy.add_node(());
     }
     for (from, to, edge) in graph.all_edges().filter(|(from, to, _)| from < to) {
-        copy.add_edge(NodeIndex::new(from), NodeIndex::new(to), graph.weight(edge));
+        copy.add_edge(NodeIndex::new(from), NodeIndex::new(to), sign * graph.weight(edge));
     }
     let mut chosen = Vec::new();
     for element in min_spanning_tree(&copy) {
         if let Element::Edge { source, target, weight } = element {
             for (from, to) in [(source, target), (target, source)] {
-                chosen.extend(graph.out.of(from).find(|&(end, edge)| end == to && graph.weight(edge) == weight));
+                chosen.extend(graph.out.of(from).find(|&(end, edge)| end == to && sign * graph.weight(edge) == weight));
             }
         }
     }

@@ -26,7 +26,9 @@ algorithms! {
         _handle: *const Handle, graph: *mut hipgraph_graph_t, _check: hipgraph_bool_t,
     ) -> hipgraph_labeling_result_t {
         let object = graph_at(graph)?;
-        Ok(Outcome::of([object.names()?, object.vertices(components::weak(&object.graph)?)?]))
+        // cuGraph refuses directed graphs.
+        object.graph.needs_symmetric("weakly connected components")?;
+        Ok(Outcome::of([object.names()?, object.vertices(components::weak(&object.graph))?]))
     }
     fn hipgraph_strongly_connected_components(
         _handle: *const Handle, graph: *mut hipgraph_graph_t, _check: hipgraph_bool_t,
@@ -39,6 +41,8 @@ algorithms! {
         _check: hipgraph_bool_t,
     ) -> hipgraph_core_result_t {
         let object = graph_at(graph)?;
+        // cuGraph refuses multigraphs.
+        object.graph.needs_simple("the core number")?;
         let numbers = cores::core_numbers(&object.graph, degree(degree_type)?)?;
         Ok(Outcome::of([object.names()?, object.counts(numbers)?]))
     }
@@ -48,7 +52,10 @@ algorithms! {
     ) -> hipgraph_k_core_result_t {
         let object = graph_at(graph)?;
         let numbers: Vec<usize> = match at_or_null::<Outcome, _>(core_result, "core numbers")? {
-            None => cores::core_numbers(&object.graph, degree(degree_type)?)?,
+            None => {
+                object.graph.needs_simple("the core number")?;
+                cores::core_numbers(&object.graph, degree(degree_type)?)?
+            }
             Some(known) => {
                 let (Some(names), Some(numbers)) = (known.column(0), known.column(1)) else {
                     return Err(invalid("the core numbers are incomplete"));

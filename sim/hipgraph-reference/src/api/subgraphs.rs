@@ -33,6 +33,10 @@ algorithms! {
     ) -> hipgraph_induced_subgraph_result_t {
         let object = graph_at(graph)?;
         let sources = object.find(view(sources, "sources")?, "sources")?;
+        // cuGraph refuses it.
+        if radius == 0 {
+            return Err(invalid("the radius of an ego graph is 0, and must be at least 1"));
+        }
         let sets: Result<Vec<Vec<usize>>> = subgraphs::ego(&object.graph, &sources, radius);
         object.edges(&sets?)
     }
