@@ -272,13 +272,7 @@ impl<T: Element> Column<T> {
         if view.raw().is_null() {
             return Err(no_view("hipgraph_type_erased_device_array_view"));
         }
-        Ok(Column {
-            view,
-            len: values.len(),
-            handle: handle.clone(),
-            _owner: Rc::new(input),
-            _type: PhantomData,
-        })
+        Ok(Column { view, len: values.len(), handle: handle.clone(), _owner: Rc::new(input), _type: PhantomData })
     }
 
     /// Copies the elements to the host, and waits until they are computed.

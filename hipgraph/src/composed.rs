@@ -257,15 +257,16 @@ impl<V: Vertex, W: Weight> Graph<V, W> {
         Ok(if pairs > 0.0 { triangles.iter().sum::<f64>() / pairs } else { 0.0 })
     }
 
-    /// The directed edges without repetition, sorted, as indices; and the vertices.
-    fn sorted_arcs(&self, what: &'static str) -> Result<(Vec<V>, Vec<(usize, usize)>)> {
+    /// A directed graph without repeated edges on the host, its edges sorted and without their weights.
+    fn sorted_arcs(&self, what: &'static str) -> Result<Host<V, W>> {
         if self.is_symmetric() {
             return Err(invalid(what, "asked for in an undirected graph", "used with directed graphs only"));
         }
         self.needs_simple(what)?;
-        let Host { vertices, mut ends, .. } = self.to_host()?;
-        ends.sort_unstable();
-        Ok((vertices, ends))
+        let mut host = self.to_host()?;
+        host.ends.sort_unstable();
+        host.weights = None;
+        Ok(host)
     }
 
     /// Returns the share of the edges of a directed graph whose reverse is an edge, too. A self-loop is an edge without
@@ -290,7 +291,7 @@ impl<V: Vertex, W: Weight> Graph<V, W> {
     /// If the graph is undirected or a multigraph, has no edges, or the library returns an error.
     #[doc(alias("overall_reciprocity", "networkx.overall_reciprocity"))]
     pub fn reciprocity(&self) -> Result<f64> {
-        let (_, ends) = self.sorted_arcs("the reciprocity")?;
+        let Host { ends, .. } = self.sorted_arcs("the reciprocity")?;
         if ends.is_empty() {
             return Err(invalid("the number of edges", "0", "at least 1 for the reciprocity"));
         }
@@ -320,7 +321,7 @@ impl<V: Vertex, W: Weight> Graph<V, W> {
     /// If the graph is undirected or a multigraph, or the library returns an error.
     #[doc(alias("networkx.reciprocity"))]
     pub fn vertex_reciprocity(&self) -> Result<Scores<V, W>> {
-        let (vertices, ends) = self.sorted_arcs("the reciprocity")?;
+        let Host { vertices, ends, .. } = self.sorted_arcs("the reciprocity")?;
         let (mut mutual, mut total) = (vec![0.0; vertices.len()], vec![0.0; vertices.len()]);
         for &(from, to) in &ends {
             total[from] += 1.0;

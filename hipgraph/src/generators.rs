@@ -379,3 +379,33 @@ pub fn gnp_random_graph(n: usize, p: f64, seed: u64) -> Result<EdgeList> {
     }
     Ok(graph)
 }
+
+#[cfg(feature = "reference")]
+fn published(vertices: usize, edges: &[(i32, i32)]) -> EdgeList {
+    let (sources, destinations) = edges.iter().copied().unzip();
+    EdgeList { vertices, sources, destinations }
+}
+
+/// Returns Zachary's karate club: 34 members and 78 friendships.
+///
+/// ```
+/// assert_eq!(hipgraph::generators::karate_club_graph().edges(), 78);
+/// ```
+#[cfg(feature = "reference")]
+pub fn karate_club_graph() -> EdgeList {
+    published(34, &hipgraph_reference::published::KARATE)
+}
+
+/// Returns the marriages of Florentine families: 15 families, in the alphabetical order of their names, and 20
+/// marriages.
+#[cfg(feature = "reference")]
+pub fn florentine_families_graph() -> EdgeList {
+    published(15, &hipgraph_reference::published::FLORENTINE)
+}
+
+/// Returns Krackhardt's kite: 10 vertices and 18 edges. The vertices with the most edges, the highest betweenness and
+/// the highest closeness are different.
+#[cfg(feature = "reference")]
+pub fn krackhardt_kite_graph() -> EdgeList {
+    published(10, &hipgraph_reference::published::KITE)
+}

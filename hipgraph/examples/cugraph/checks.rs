@@ -389,13 +389,23 @@ fn common(case: &mut Case) {
             same_partition(&case.by_vertex(&vec(&found.vertices)?, &vec(&found.labels)?)?, &expected)
         },
     );
-    let near: Vec<i32> = case.own.names.iter().take(4).map(|&name| name as i32).collect();
     case.compare(
-        "ego graphs, radius 2",
-        |case| case.graph.ego_graphs(&near, 2),
-        |case| subgraphs::ego(&case.own, &[0, 1, 2, 3], 2),
-        |case, found, expected| same_subgraphs(case, &found, &expected.map_err(|e| e.to_string())?),
+        "weakly connected components",
+        |case| case.graph.weakly_connected_components(),
+        |case| components::weak(&case.own),
+        |case, found, expected| {
+            same_partition(&case.by_vertex(&vec(&found.vertices)?, &vec(&found.labels)?)?, &expected)
+        },
     );
+    let near: Vec<i32> = case.own.names.iter().take(4).map(|&name| name as i32).collect();
+    for radius in [0, 2] {
+        case.compare(
+            &format!("ego graphs, radius {radius}"),
+            |case| case.graph.ego_graphs(&near, radius),
+            |case| subgraphs::ego(&case.own, &[0, 1, 2, 3], radius),
+            |case, found, expected| same_subgraphs(case, &found, &expected.map_err(|e| e.to_string())?),
+        );
+    }
     let half: Vec<i32> = case.own.names.iter().step_by(2).map(|&name| name as i32).collect();
     let sets = [(0..count).step_by(2).collect::<Vec<_>>()];
     case.compare(
@@ -498,17 +508,6 @@ fn undirected(mut case: Case) -> usize {
         |case, found, expected| close(&scores(case, &found)?, &expected.map_err(|e| e.to_string())?.values),
     );
     case.compare(
-        "weakly connected components",
-        |case| case.graph.weakly_connected_components(),
-        |case| components::weak(&case.own),
-        |case, found, expected| {
-            same_partition(
-                &case.by_vertex(&vec(&found.vertices)?, &vec(&found.labels)?)?,
-                &expected.map_err(|e| e.to_string())?,
-            )
-        },
-    );
-    case.compare(
         "triangle count",
         |case| case.graph.triangle_count(None),
         |case| triangles::counts(&case.own),
@@ -543,15 +542,31 @@ fn undirected(mut case: Case) -> usize {
         },
     );
     if count <= 300_000 {
-        case.compare(
-            "k-truss, k = 4",
-            |case| case.graph.k_truss(4),
-            |case| cores::truss(&case.own, 4),
-            |case, found, expected| {
-                same_edges(&edge_set(&found)?, &own_edges(&case.own, &expected.map_err(|e| e.to_string())?))
-            },
-        );
+        for k in [2, 4] {
+            case.compare(
+                &format!("k-truss, k = {k}"),
+                |case| case.graph.k_truss(k),
+                |case| cores::truss(&case.own, k),
+                |case, found, expected| {
+                    same_edges(&edge_set(&found)?, &own_edges(&case.own, &expected.map_err(|e| e.to_string())?))
+                },
+            );
+        }
     }
+    // Several trees may have the same sum.
+    case.compare(
+        "minimum spanning tree",
+        |case| case.graph.minimum_spanning_tree(),
+        |case| subgraphs::spanning_tree(&case.own, false),
+        |case, found, expected| {
+            let sum = |weights: Vec<f64>| weights.iter().sum::<f64>();
+            let found = vec(found.weights.as_ref().ok_or("no weights")?)?;
+            let expected: Vec<f64> =
+                expected.map_err(|e| e.to_string())?.into_iter().map(|edge| case.own.weight(edge)).collect();
+            equal(&[found.len()], &[expected.len()])?;
+            close(&[sum(found)], &[sum(expected)])
+        },
+    );
     let pairs: Vec<(usize, usize)> = (0..count.min(500)).map(|v| (v, (v * 7 + 1) % count)).collect();
     let named: Vec<(i32, i32)> =
         pairs.iter().map(|&(a, b)| (case.own.names[a] as i32, case.own.names[b] as i32)).collect();

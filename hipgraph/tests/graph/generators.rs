@@ -53,6 +53,10 @@ fn degrees_and_sizes() {
     // Turán's theorem, and NetworkX's tests: 13 vertices in 4 sets have 63 edges.
     assert_eq!(make::turan_graph(13, 4).unwrap().edges(), 63);
     assert_eq!(make::turan_graph(15, 15).unwrap(), make::complete_graph(15).unwrap());
+    // The degrees that NetworkX gives.
+    assert_eq!(degrees(&make::krackhardt_kite_graph()), [1, 2, 3, 3, 3, 4, 4, 5, 5, 6]);
+    assert_eq!(degrees(&make::florentine_families_graph()), [1, 1, 1, 1, 2, 2, 3, 3, 3, 3, 3, 3, 4, 4, 6]);
+    assert_eq!(degrees(&make::karate_club_graph())[31..], [12, 16, 17]);
     // Heawood's, Pappus's and Desargues's graphs: of three edges a vertex.
     for (vertices, shifts) in
         [(14, &[5, -5][..]), (18, &[5, 7, -7, 7, -7, -5]), (20, &[5, -5, 9, -9]), (16, &[5, -5]), (4, &[2])]

@@ -29,7 +29,9 @@ pub fn induced(graph: &Graph, sets: &[Vec<usize>]) -> Vec<Vec<usize>> {
 pub fn ego(graph: &Graph, sources: &[usize], radius: usize) -> Result<Vec<Vec<usize>>> {
     if radius >= graph.len() {
         let most = graph.len().saturating_sub(1);
-        return Err(invalid(format!("the radius of an ego graph is {radius}, and must be at most {most} in this graph")));
+        return Err(invalid(format!(
+            "the radius of an ego graph is {radius}, and must be at most {most} in this graph"
+        )));
     }
     let near = |&source: &usize| -> Result<Vec<usize>> {
         let distances = bfs(graph, &[source], radius)?.distances;
@@ -83,4 +85,29 @@ pub fn spanning_tree(graph: &Graph, maximum: bool) -> Result<Vec<usize>> {
     let mut edges: Vec<usize> = chosen.into_iter().map(|(_, edge)| edge).collect();
     edges.sort_unstable();
     Ok(edges)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::graph::{EdgeList, Options};
+
+    /// NetworkX's examples: a cycle of four, one edge of the weight 2.
+    #[test]
+    fn spanning_trees_and_egos() {
+        let list = EdgeList {
+            sources: vec![0, 1, 2, 0, 1, 2, 3, 3],
+            destinations: vec![1, 2, 3, 3, 0, 1, 2, 0],
+            weights: Some(vec![1.0, 1.0, 1.0, 2.0, 1.0, 1.0, 1.0, 2.0]),
+            ..EdgeList::default()
+        };
+        let graph = Graph::new(list, Options { symmetric: true, ..Options::default() }).unwrap();
+        for (maximum, sum) in [(false, 6.0), (true, 8.0)] {
+            let tree = spanning_tree(&graph, maximum).unwrap();
+            assert_eq!((tree.len(), tree.iter().map(|&edge| graph.weight(edge)).sum::<f64>()), (6, sum));
+        }
+        assert_eq!(ego(&graph, &[1], 0).unwrap(), [[0; 0]]);
+        assert_eq!(ego(&graph, &[1], 1).unwrap()[0].len(), 4);
+        assert!(ego(&graph, &[1], 4).unwrap_err().message.contains("at most 3"));
+    }
 }
