@@ -325,7 +325,7 @@ impl<V: Vertex, W: Weight> Graph<V, W> {
 
     /// Finds the connected components; in a directed graph, those without regard to directions.
     ///
-    /// hipGRAPH does not take directed graphs: their edges are copied to an undirected graph.
+    /// hipGRAPH rejects directed graphs: this function copies their edges to an undirected graph.
     ///
     /// ```
     /// use hipgraph::{Graph, GraphOptions, ResourceHandle};
@@ -381,10 +381,10 @@ impl<V: Vertex, W: Weight> Graph<V, W> {
         self.labels(result)
     }
 
-    /// Returns the largest `k` for which each vertex is in the `k`-core. Self-loops do not count.
+    /// Returns the largest `k` for which each vertex is in the `k`-core. Self-loops are ignored.
     ///
-    /// hipGRAPH does not take multigraphs: their core numbers are computed on the host, from the edges that the library
-    /// returns. Each of several edges between the same vertices counts.
+    /// hipGRAPH rejects multigraphs: this function computes their core numbers on the host, from the edges that the
+    /// library returns. Repeated edges count separately.
     ///
     /// ```
     /// use hipgraph::{DegreeType, Graph, GraphOptions, ResourceHandle};
@@ -461,7 +461,7 @@ impl<V: Vertex, W: Weight> Graph<V, W> {
         self.needs_symmetric("the k-truss")?;
         match k {
             0 | 1 => return Err(invalid("k", k.to_string(), "at least 2")),
-            // hipGRAPH refuses it.
+            // hipGRAPH rejects it.
             2 => return self.two_truss(),
             _ => {}
         }

@@ -1,5 +1,5 @@
-//! What hipGRAPH lacks, composed from what it returns: it works on every engine. Steps that run on the host are
-//! documented as such.
+//! Functions that hipGRAPH lacks, composed from its other functions. They work on every engine. The documentation of
+//! each function says what runs on the host.
 
 use std::collections::HashMap;
 
@@ -29,7 +29,7 @@ struct Host<V, W> {
 }
 
 impl<V: Vertex, W: Weight> Graph<V, W> {
-    /// Returns the edges of the graph, as the library stores them: an undirected edge has two rows, a self-loop one.
+    /// Returns all edges, as the library stores them. An undirected edge has two rows, a self-loop has one.
     ///
     /// ```
     /// use hipgraph::{Graph, GraphOptions, ResourceHandle};
@@ -59,7 +59,7 @@ impl<V: Vertex, W: Weight> Graph<V, W> {
         Ok(Host { vertices, ends, weights: edges.weights.map(|weights| weights.to_vec()).transpose()? })
     }
 
-    /// Returns the chosen edges, as indices in the graph on the host.
+    /// Copies the edges with these indices to columns.
     fn edges_of(&self, host: &Host<V, W>, chosen: &[usize]) -> Result<Edges<V, W>> {
         let names = |end: fn(&(usize, usize)) -> usize| -> Result<Column<V>> {
             let all: Vec<V> = chosen.iter().map(|&edge| host.vertices[end(&host.ends[edge])]).collect();
@@ -73,14 +73,15 @@ impl<V: Vertex, W: Weight> Graph<V, W> {
         })
     }
 
-    /// The components of a directed graph: those of the same graph without directions, which the library finds.
+    /// Returns the weak components of a directed graph: builds an undirected graph from its edges, and calls the library
+    /// on it.
     pub(crate) fn weak_components_of_directed(&self) -> Result<Labels<V>> {
         let (edges, names) = (self.edges()?, self.degrees(None)?.vertices.to_vec()?);
         let (sources, destinations) = (edges.sources.to_vec()?, edges.destinations.to_vec()?);
         let options = GraphOptions::undirected().drop_multi_edges(true);
         let both = Graph::<V, f32>::from_vertices_and_edges(self.handle(), &names, &sources, &destinations, options)?;
         let found = both.weakly_connected_components()?;
-        // Results of one graph have their vertices in one order.
+        // All results of a graph list the vertices in the same order, so the labels are reordered.
         let label: HashMap<V, V> = found.vertices.to_vec()?.into_iter().zip(found.labels.to_vec()?).collect();
         let labels: Vec<V> = names.iter().map(|name| label[name]).collect();
         Ok(Labels {
@@ -89,13 +90,13 @@ impl<V: Vertex, W: Weight> Graph<V, W> {
         })
     }
 
-    /// The number of edges of each shortest path, as weights of 1 would give them.
+    /// Returns shortest paths in which each edge has the weight 1, from a breadth-first search.
     pub(crate) fn sssp_of_unweighted(&self, source: V, cutoff: f64) -> Result<Paths<V, W>> {
         let found = self.bfs(&[source], None)?;
         let (mut predecessors, hops) = (found.predecessors.to_vec()?, found.distances.to_vec()?);
         let mut distances = Vec::with_capacity(hops.len());
         for (hops, predecessor) in hops.into_iter().zip(&mut predecessors) {
-            // The source is reached without any edge, whatever the cutoff.
+            // The cutoff does not apply to the source.
             let near = hops != V::UNREACHED && (hops.to_i64() == 0 || (hops.to_i64() as f64) < cutoff);
             distances.push(if near { W::from_f64(hops.to_i64() as f64) } else { W::UNREACHED });
             if !near {
@@ -107,7 +108,7 @@ impl<V: Vertex, W: Weight> Graph<V, W> {
         Ok(found.with(distances, predecessors))
     }
 
-    /// The core numbers of a multigraph: the library refuses multigraphs.
+    /// Computes the core numbers of a multigraph on the host: the library rejects multigraphs.
     pub(crate) fn core_number_of_multigraph(&self, degree: DegreeType) -> Result<Counts<V>> {
         let host = self.to_host()?;
         let mut numbers = cores(host.vertices.len(), &host.ends);
@@ -141,7 +142,7 @@ impl<V: Vertex, W: Weight> Graph<V, W> {
         }
     }
 
-    /// The 2-truss: all edges but self-loops.
+    /// Returns all edges except self-loops.
     pub(crate) fn two_truss(&self) -> Result<Edges<V, W>> {
         self.needs_simple("the k-truss")?;
         let host = self.to_host()?;
@@ -149,7 +150,7 @@ impl<V: Vertex, W: Weight> Graph<V, W> {
         self.edges_of(&host, &chosen)
     }
 
-    /// Vertices, the triangles of each, and the pairs of its neighbours.
+    /// Returns the vertices, the number of triangles of each, and the number of pairs of its neighbours.
     fn triads(&self, what: &'static str) -> Result<(Vec<V>, Vec<f64>, Vec<f64>)> {
         self.needs_symmetric(what)?;
         self.needs_simple(what)?;
@@ -176,10 +177,10 @@ impl<V: Vertex, W: Weight> Graph<V, W> {
         Ok((vertices, triangles.into_iter().map(|count| count.to_i64() as f64).collect(), pairs))
     }
 
-    /// Returns the clustering coefficient of each vertex: the share of the pairs of its neighbours that have an edge;
-    /// 0 for a vertex with fewer than two. Weights and self-loops do not count.
+    /// Returns the clustering coefficient of each vertex: the fraction of the pairs of its neighbours that are joined by
+    /// an edge. A vertex with fewer than two neighbours has 0. Weights and self-loops are ignored.
     ///
-    /// hipGRAPH has no such function: these are its triangle counts and degrees, divided on the host.
+    /// hipGRAPH has no such function: this one divides its triangle counts by the degrees, on the host.
     ///
     /// ```
     /// use hipgraph::{ResourceHandle, generators};
@@ -230,10 +231,10 @@ impl<V: Vertex, W: Weight> Graph<V, W> {
         Ok(shares(&triangles, &pairs).sum::<f64>() / vertices.len() as f64)
     }
 
-    /// Returns the share of all pairs of edges with a common end that are part of a triangle; 0 without such pairs.
-    /// Weights and self-loops do not count.
+    /// Returns the fraction of all pairs of edges with a common end that are part of a triangle; 0 if there are no such
+    /// pairs. Weights and self-loops are ignored.
     ///
-    /// hipGRAPH has no such function: it is composed as [`clustering`](Self::clustering).
+    /// hipGRAPH has no such function: this one divides sums of its triangle counts and degrees, on the host.
     ///
     /// ```
     /// use hipgraph::{ResourceHandle, generators};
@@ -257,7 +258,7 @@ impl<V: Vertex, W: Weight> Graph<V, W> {
         Ok(if pairs > 0.0 { triangles.iter().sum::<f64>() / pairs } else { 0.0 })
     }
 
-    /// A directed graph without repeated edges on the host, its edges sorted and without their weights.
+    /// Copies a directed graph without repeated edges to the host. Its edges are sorted, and the weights are dropped.
     fn sorted_arcs(&self, what: &'static str) -> Result<Host<V, W>> {
         if self.is_symmetric() {
             return Err(invalid(what, "asked for in an undirected graph", "used with directed graphs only"));
@@ -269,8 +270,8 @@ impl<V: Vertex, W: Weight> Graph<V, W> {
         Ok(host)
     }
 
-    /// Returns the share of the edges of a directed graph whose reverse is an edge, too. A self-loop is an edge without
-    /// reverse, as in NetworkX.
+    /// Returns the fraction of the edges of a directed graph whose reverse is also an edge. As in NetworkX, a self-loop
+    /// counts as an edge without a reverse.
     ///
     /// hipGRAPH has no such function: the edges are compared on the host.
     ///
@@ -299,8 +300,8 @@ impl<V: Vertex, W: Weight> Graph<V, W> {
         Ok(mutual as f64 / ends.len() as f64)
     }
 
-    /// Returns for each vertex the share of its incoming and outgoing edges whose reverse is an edge, too; NaN for a
-    /// vertex without edges. The reverse of a self-loop is the self-loop, as in NetworkX.
+    /// Returns for each vertex the fraction of its incoming and outgoing edges whose reverse is also an edge; NaN for a
+    /// vertex without edges. As in NetworkX, a self-loop is its own reverse here.
     ///
     /// hipGRAPH has no such function: the edges are compared on the host.
     ///
@@ -341,7 +342,7 @@ impl<V: Vertex, W: Weight> Graph<V, W> {
         let weight = |edge: usize| host.weights.as_ref().map_or(1.0, |weights| weights[edge].to_f64());
         let ends = |edge: usize| (host.ends[edge].0.min(host.ends[edge].1), host.ends[edge].0.max(host.ends[edge].1));
         let key = |edge: usize| if maximum { -weight(edge) } else { weight(edge) };
-        // Kruskal's algorithm. The two rows of an edge follow each other.
+        // Kruskal's algorithm. The two rows of an edge are adjacent in this order, apart from repeated edges.
         let mut order: Vec<usize> = (0..host.ends.len()).filter(|&edge| ends(edge).0 != ends(edge).1).collect();
         order.sort_unstable_by(|&a, &b| {
             key(a).total_cmp(&key(b)).then(ends(a).cmp(&ends(b))).then(host.ends[a].cmp(&host.ends[b]))
@@ -356,7 +357,7 @@ impl<V: Vertex, W: Weight> Graph<V, W> {
                 chosen.push(edge);
                 last = Some(edge);
             } else if let Some(before) = last {
-                // The reverse of the edge that was chosen last; repeated edges are not taken twice.
+                // Take the reverse of the last chosen edge, once.
                 let (from, to): (usize, usize) = host.ends[before];
                 if host.ends[edge] == (to, from) && key(edge) == key(before) {
                     chosen.push(edge);
@@ -368,10 +369,12 @@ impl<V: Vertex, W: Weight> Graph<V, W> {
         self.edges_of(&host, &chosen)
     }
 
-    /// Returns the edges of a spanning tree with the smallest sum of weights; of each component, if there are several.
-    /// Without weights, each edge has the weight 1.
+    /// Returns the edges of a spanning tree with the smallest sum of weights, or of one tree per component. In a graph
+    /// without weights, each edge has the weight 1. Self-loops are ignored. In a multigraph, the tree has at most one of
+    /// several edges between the same vertices.
     ///
-    /// hipGRAPH has no such function: the tree is computed on the host, from the edges that the library returns.
+    /// hipGRAPH has no such function: this one runs Kruskal's algorithm on the host, on the edges that the library
+    /// returns.
     ///
     /// ```
     /// use hipgraph::{Graph, GraphOptions, ResourceHandle};
@@ -424,12 +427,12 @@ impl<V: Vertex, W: Weight> Graph<V, W> {
     }
 }
 
-/// The triangles of each vertex by the pairs of its neighbours.
+/// Returns the triangles of each vertex divided by the pairs of its neighbours.
 fn shares<'a>(triangles: &'a [f64], pairs: &'a [f64]) -> impl Iterator<Item = f64> + 'a {
     triangles.iter().zip(pairs).map(|(triangles, &pairs)| if pairs > 0.0 { triangles / pairs } else { 0.0 })
 }
 
-/// The root of a set, whose path is halved.
+/// Returns the root of a set, and shortens the path to it.
 fn root(parents: &mut [usize], mut at: usize) -> usize {
     while parents[at] != at {
         parents[at] = parents[parents[at]];
@@ -438,7 +441,7 @@ fn root(parents: &mut [usize], mut at: usize) -> usize {
     at
 }
 
-/// The core number of each vertex, with repeated edges counted as often as they are there, and self-loops not.
+/// Returns the core number of each vertex. Repeated edges count separately; self-loops are ignored.
 fn cores(vertices: usize, ends: &[(usize, usize)]) -> Vec<usize> {
     let mut neighbours = vec![Vec::new(); vertices];
     ends.iter().filter(|(from, to)| from != to).for_each(|&(from, to)| neighbours[from].push(to));

@@ -1,4 +1,4 @@
-//! Well-known graphs, with the names of NetworkX. They are made on the host: hipGRAPH generates R-MAT graphs only
+//! Generators of well-known graphs, with NetworkX's names. They run on the host: hipGRAPH only generates R-MAT graphs
 //! ([`generate_rmat`](crate::generate_rmat)).
 //!
 //! ```
@@ -53,7 +53,6 @@ impl EdgeList {
     }
 
     fn names(&self) -> Vec<i32> {
-        // Fits: `list` has checked it.
         (0..self.vertices).map(|vertex| vertex as i32).collect()
     }
 
@@ -74,7 +73,7 @@ impl EdgeList {
     }
 }
 
-/// Returns a list without edges. `None` is a number that is too large for `usize`.
+/// Returns a list without edges, with space for them. `None` stands for a number that is too large for `usize`.
 fn list(vertices: Option<usize>, edges: Option<usize>) -> Result<EdgeList> {
     let most = i32::MAX as usize;
     let check = |what, count: Option<usize>| match count {
@@ -351,7 +350,7 @@ pub fn gnp_random_graph(n: usize, p: f64, seed: u64) -> Result<EdgeList> {
         return Ok(graph);
     }
     let mut state = seed;
-    // SplitMix64: a number above 0, up to 1.
+    // SplitMix64, as a number in (0, 1].
     let mut unit = || {
         state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = state;
@@ -359,11 +358,11 @@ pub fn gnp_random_graph(n: usize, p: f64, seed: u64) -> Result<EdgeList> {
         mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
         (((mixed ^ (mixed >> 31)) >> 11) + 1) as f64 / (1_u64 << 53) as f64
     };
-    // The number of pairs between two edges has a geometric distribution (V. Batagelj and U. Brandes, "Efficient
+    // The number of skipped pairs between two edges has a geometric distribution (V. Batagelj and U. Brandes, "Efficient
     // generation of large random networks", Physical Review E 71, 2005).
     let (mut row, mut column) = (1, -1_i64);
     while row < n {
-        // A number that is too large for the type becomes its largest.
+        // The cast saturates.
         let skipped = (unit().ln() / (-p).ln_1p()) as i64;
         column = column.saturating_add(1).saturating_add(skipped);
         while row < n && column >= row as i64 {

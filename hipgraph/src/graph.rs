@@ -167,8 +167,8 @@ impl<V: Vertex> Graph<V, f32> {
     }
 }
 
-/// hipGRAPH has scores of `f32` for graphs without weights. These have scores of `f64`: the library gets the weight 1
-/// for each edge, which no result shows.
+/// hipGRAPH computes in `f32` for graphs without weights. For these graphs it computes in `f64`: the library gets the
+/// weight 1 for each edge, and the results have no weights.
 impl<V: Vertex> Graph<V, f64> {
     /// Builds a graph without weights from an edge list, as [`from_edges`](Graph::from_edges); its scores are `f64`.
     ///

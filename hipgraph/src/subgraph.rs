@@ -161,8 +161,8 @@ impl<V: Vertex, W: Weight> Graph<V, W> {
     }
 
     /// Returns the ego graph of each source: the edges between the vertices that it reaches in at most `radius` steps,
-    /// including the source. With the radius 0, these are its self-loops; hipGRAPH refuses it, and the graphs are
-    /// [`induced_subgraphs`](Self::induced_subgraphs).
+    /// including the source. With the radius 0, these are its self-loops: hipGRAPH rejects that radius, and this function
+    /// calls [`induced_subgraphs`](Self::induced_subgraphs).
     ///
     /// # Errors
     /// If there is no source, one is not in the graph, the radius is not below the number of vertices, or the library
