@@ -461,7 +461,7 @@ impl<V: Vertex, W: Weight> Graph<V, W> {
         self.needs_symmetric("the k-truss")?;
         match k {
             0 | 1 => return Err(invalid("k", k.to_string(), "at least 2")),
-            // hipGRAPH rejects it.
+            // cuGraph's library, which defines this interface, drops the edges that are in no triangle.
             2 => return self.two_truss(),
             _ => {}
         }

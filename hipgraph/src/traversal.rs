@@ -78,7 +78,7 @@ impl<V: Vertex, W: Weight> Graph<V, W> {
 
     /// Finds the paths with the smallest sum of weights from `source`; paths with sums of `cutoff` or more are ignored.
     ///
-    /// In a graph without weights, each edge has the weight 1. hipGRAPH rejects such graphs: this function calls
+    /// In a graph without weights, each edge has the weight 1. hipGRAPH needs weights: without them, this function calls
     /// [`bfs`](Self::bfs).
     ///
     /// ```
