@@ -11,10 +11,15 @@ use super::{Allocation, DeviceBuffer, Keeper, Owner, byte_len};
 use crate::core::call::check;
 use crate::core::device::Device;
 use crate::core::error::{Error, Result};
+use crate::core::lock::Mutex;
 use crate::core::releases::IPC_MEMORY_HAS_NO_FLAG;
 
 /// `hipIpcMemLazyEnablePeerAccess`, the only flag that HIP defines.
 const LAZY_PEER_ACCESS: c_uint = 1;
+
+/// Held while memory is opened or closed. HIP 6.4 counts the uses of memory that is open already, and crashes if one thread opens it
+/// while another closes it: destructors close it in a thread of this crate.
+static OPENING: Mutex<()> = Mutex::new(());
 
 /// A handle with which other processes [open](DeviceBuffer::open_ipc) a buffer: 64 bytes to send to them.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -108,8 +113,11 @@ impl<T: Pod> DeviceBuffer<T> {
         let raw = hipIpcMemHandle_t { reserved: handle.0.map(|byte| byte as _) };
         device.activate()?;
         let mut pointer = ptr::null_mut();
-        // SAFETY: `pointer` is valid for a write; the handle is 64 bytes that the runtime checks.
-        let status = unsafe { hip_sys::hipIpcOpenMemHandle(&mut pointer, raw, flags) };
+        let status = {
+            let _one = OPENING.lock();
+            // SAFETY: `pointer` is valid for a write; the handle is 64 bytes that the runtime checks.
+            unsafe { hip_sys::hipIpcOpenMemHandle(&mut pointer, raw, flags) }
+        };
         check(status, "hipIpcOpenMemHandle", || {
             format!("{bytes} bytes of another process on device {}", device.index())
         })?;
@@ -144,6 +152,7 @@ impl Keeper for Opened {}
 impl Drop for Opened {
     fn drop(&mut self) {
         if self.device.activate().is_ok() {
+            let _one = OPENING.lock();
             // SAFETY: from hipIpcOpenMemHandle, not closed yet, and no work uses it anymore.
             let _ = unsafe { hip_sys::hipIpcCloseMemHandle(ptr::with_exposed_provenance_mut(self.address)) };
         }

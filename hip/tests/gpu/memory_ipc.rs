@@ -25,6 +25,16 @@ fn serve_buffers(device: Device) {
     serve(|line| {
         let words: Vec<&str> = line.split(' ').collect();
         let (len, value): (usize, u32) = (words[2].parse().unwrap(), words[3].parse().unwrap());
+        if words[0] == "reopen" {
+            for round in 0..value {
+                let mut buffer = open(&device, words[1], len).unwrap();
+                buffer.fill_async(&stream, round).unwrap();
+                drop(buffer);
+                // The other thread closes it now.
+                stream.synchronize().unwrap();
+            }
+            return format!("opened {value} times");
+        }
         let mut buffer = match open(&device, words[1], len) {
             Ok(buffer) => buffer,
             Err(Error::InvalidValue { value, allowed, .. }) => return format!("refused: {value}, {allowed}"),
@@ -67,6 +77,21 @@ fn a_buffer_is_used_by_two_processes() {
     assert_eq!(peer.ask(&format!("put {handle} {LEN} 6")), "5 true");
     peer.end();
     assert_eq!(ours.to_vec().unwrap(), vec![6; LEN]);
+}
+
+/// A buffer is closed when its work is over, by another thread: HIP 6.4 crashed if it was opened again meanwhile.
+#[test]
+fn a_buffer_is_opened_while_it_is_closed() {
+    let Some(device) = device() else { return };
+    if is_peer() {
+        return serve_buffers(device);
+    }
+    let ours = DeviceBuffer::from_slice(&device, &[1u32; 64]).unwrap();
+    let Some(handle) = supported(ours.ipc_handle()) else { return };
+    let mut peer = Peer::start("memory_ipc::a_buffer_is_opened_while_it_is_closed");
+    assert_eq!(peer.ask(&format!("reopen {} 64 500", hex(handle.as_bytes()))), "opened 500 times");
+    peer.end();
+    assert_eq!(ours.to_vec().unwrap(), [499; 64]);
 }
 
 /// Creating a handle waits for work on the buffer, so that the other process need not know of it.

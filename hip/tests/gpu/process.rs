@@ -65,8 +65,12 @@ impl Peer {
     pub(crate) fn ask(&mut self, line: &str) -> String {
         writeln!(self.to.as_mut().unwrap(), "{line}").unwrap();
         loop {
-            let line = self.from.next().expect("the second process lives").unwrap();
-            if let Some((_, text)) = line.split_once(MARK) {
+            let Some(answer) = self.from.next() else {
+                let status = self.child.wait().unwrap();
+                panic!("the second process ended with {status}, asked {line:?}");
+            };
+            let answer = answer.unwrap();
+            if let Some((_, text)) = answer.split_once(MARK) {
                 return text.to_owned();
             }
         }
