@@ -294,8 +294,8 @@ fn empty_overlapping_and_foreign_operands() {
     lt.matmul(Matmul::default(), 1.0, a.t(), &a, 0.0, &mut none).unwrap();
     let mut memory = DeviceBuffer::<f16>::zeroed(&device, 64).unwrap();
     // The same memory a second time, as other code could pass it.
-    // SAFETY: the memory lives to the end of the test, and no call uses both.
-    let again = unsafe { DeviceBuffer::from_raw_parts(&device, memory.as_device_ptr(), 64).unwrap() };
+    // SAFETY: `memory` owns it and lives to the end of the test, and no call uses both.
+    let again = unsafe { DeviceBuffer::from_raw_parts_with(&device, memory.as_device_ptr(), 64, ()).unwrap() };
     let a = MatrixRef::new(&again, 4, 4).unwrap();
     let d = MatrixMut::new(&mut memory, 4, 4).unwrap();
     let error = lt.matmul(Matmul::default(), 1.0, a, a, 0.0, d).unwrap_err().to_string();

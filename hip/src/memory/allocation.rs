@@ -236,11 +236,13 @@ impl GiveBack {
             Owner::Nobody | Owner::Borrowed => {}
             Owner::Malloc | Owner::Managed | Owner::Queue(..) => {
                 // SAFETY: from hipMalloc or a similar function, not freed yet, and no work uses it anymore.
-                let _ = unsafe { hip_sys::hipFree(pointer) };
+                let status = unsafe { hip_sys::hipFree(pointer) };
+                freed_by_others(status, "hipFree", pointer);
             }
             Owner::Host { .. } => {
                 // SAFETY: from hipHostMalloc, not freed yet, and no work uses it anymore.
-                let _ = unsafe { hip_sys::hipHostFree(host) };
+                let status = unsafe { hip_sys::hipHostFree(host) };
+                freed_by_others(status, "hipHostFree", host);
             }
             Owner::Registered(memory) => {
                 // SAFETY: from hipHostRegister, not unregistered yet, and no work uses it anymore.
@@ -253,6 +255,16 @@ impl GiveBack {
             }
             Owner::Keeper(keeper) | Owner::Part(keeper) => drop(keeper),
         }
+    }
+}
+
+/// Says on stderr that the runtime does not know memory that was to be freed. There is no caller to return an error to, and
+/// other code that frees our memory may next free what the runtime puts there.
+fn freed_by_others(status: hip_sys::hipError_t, function: &str, pointer: *mut c_void) {
+    if Status(status.0) == Status::INVALID_VALUE {
+        eprintln!(
+            "hip: other code has freed the memory at {pointer:p}, which a buffer of this crate owns: {function} does not know it"
+        );
     }
 }
 

@@ -397,3 +397,31 @@ fn an_error_in_front_of_a_copy_comes_back_from_it() {
     let error = DeviceBuffer::from_slice_on(&stream, &[1u32; 64]).unwrap_err();
     assert_eq!(error.status(), Some(Status::ILLEGAL_ADDRESS), "{error}");
 }
+
+/// The address may have been given to another owner meanwhile, whose memory a second free would take. This names the fault.
+#[test]
+fn memory_that_other_code_frees_is_told() {
+    let Some(device) = device() else { return };
+    let test = "foreign::memory_that_other_code_frees_is_told";
+    if let Some(text) = crate::process::output_of_own_process(test, &[]) {
+        for function in ["hipFree", "hipHostFree"] {
+            let told = |line: &&str| {
+                line.starts_with("hip: other code has freed the memory at 0x")
+                    && line.contains(&format!(": {function} does"))
+            };
+            assert_eq!(text.lines().filter(told).count(), 1, "{function}: {text}");
+        }
+        return;
+    }
+    let buffer = DeviceBuffer::<u32>::zeroed(&device, 64).unwrap();
+    let host = PinnedBuffer::<u32>::zeroed(&device, 64).unwrap();
+    device.make_current().unwrap();
+    let first = host.as_slice().unwrap().as_ptr().addr() as u64;
+    let raw = |address: u64| ptr::with_exposed_provenance_mut(address as usize);
+    // SAFETY: no work uses the memory, and nothing is allocated in this process until the second free.
+    unsafe {
+        assert_eq!(sys::hipFree(raw(buffer.as_device_ptr().address())), hipSuccess);
+        assert_eq!(sys::hipHostFree(raw(first)), hipSuccess);
+    }
+    drop((buffer, host));
+}

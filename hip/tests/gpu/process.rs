@@ -28,8 +28,13 @@ fn again(test: &str) -> Command {
 /// Runs a test again, on the same runtime, in its own process, with environment variables set, so that other tests do
 /// not affect its counts. Returns false in that process.
 pub(crate) fn in_own_process(test: &str, variables: &[(&str, &str)]) -> bool {
+    output_of_own_process(test, variables).is_some()
+}
+
+/// Like [`in_own_process`]: what the process wrote, or `None` in that process.
+pub(crate) fn output_of_own_process(test: &str, variables: &[(&str, &str)]) -> Option<String> {
     if std::env::var_os(ALONE).is_some() {
-        return false;
+        return None;
     }
     let output = again(test).env(ALONE, "1").envs(variables.iter().copied()).output().unwrap();
     let text = [output.stdout, output.stderr].map(|text| String::from_utf8_lossy(&text).into_owned()).concat();
@@ -37,7 +42,7 @@ pub(crate) fn in_own_process(test: &str, variables: &[(&str, &str)]) -> bool {
     // These lines bypass libtest's capture.
     let skipped = text.lines().filter_map(|line| Some(&line[line.find("SKIPPED: ")?..]));
     skipped.for_each(|line| _ = writeln!(std::io::stdout(), "{line}"));
-    true
+    Some(text)
 }
 
 /// Returns whether this is the second process.

@@ -131,8 +131,8 @@ fn overlaps_and_batches_that_do_not_fit() {
     let to = MatrixMut::batch(&mut outs, (4, 4, 4)).unwrap();
     refused(blas.gemm(1.0, by_pointers, MatrixRef::new(&memory, 4, 4).unwrap(), 0.0, to), "no batch");
     // The same memory a second time, as other code could pass it.
-    // SAFETY: the memory lives to the end of the test, and no call uses both.
-    let mut again = unsafe { DeviceBuffer::from_raw_parts(&device, memory.as_device_ptr(), 64).unwrap() };
+    // SAFETY: `memory` owns it and lives to the end of the test, and no call uses both.
+    let mut again = unsafe { DeviceBuffer::from_raw_parts_with(&device, memory.as_device_ptr(), 64, ()).unwrap() };
     let (x, y) =
         (VectorRef::new(&memory, 10, 1).unwrap(), VectorMut::new(again.slice_mut(5..).unwrap(), 10, 1).unwrap());
     refused(

@@ -73,8 +73,8 @@ fn memory_that_overlaps_or_is_elsewhere() {
     let mut plan = Plan::<C2C<f64>>::new(&stream, &Layout::new([N]).unwrap()).unwrap();
     let memory = DeviceBuffer::<Complex64>::zeroed(&device, 2 * N).unwrap();
     // The same memory a second time, as other code could pass it.
-    // SAFETY: the memory lives to the end of the test, and no call uses both.
-    let mut again = unsafe { DeviceBuffer::from_raw_parts(&device, memory.as_device_ptr(), 2 * N).unwrap() };
+    // SAFETY: `memory` owns it and lives to the end of the test, and no call uses both.
+    let mut again = unsafe { DeviceBuffer::from_raw_parts_with(&device, memory.as_device_ptr(), 2 * N, ()).unwrap() };
     refused(plan.forward(&memory, &mut again), "overlaps");
     refused(plan.forward(memory.slice(..N).unwrap(), again.slice_mut(1..).unwrap()), "overlaps");
     plan.set_stream(&Stream::new(&device).unwrap()).unwrap();

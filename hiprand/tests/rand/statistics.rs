@@ -280,16 +280,16 @@ fn a_poisson_distribution_has_its_tables() {
     let lambda = 12.5;
     let distribution = hiprand::PoissonDistribution::new(&device, lambda).unwrap();
     assert_eq!(distribution.lambda(), lambda);
-    // SAFETY: the tables live until the distribution is dropped, and nothing writes them.
+    // SAFETY: the distribution owns the tables, and nothing writes them.
     let header = unsafe {
         let pointer = hip::DevicePtr::<u64>::from_address(distribution.as_raw() as u64);
-        hip::DeviceBuffer::<u64>::from_raw_parts(&device, pointer, 4).unwrap().to_vec().unwrap()
+        hip::DeviceBuffer::<u64>::from_raw_parts_with(&device, pointer, 4, ()).unwrap().to_vec().unwrap()
     };
     let (size, offset) = (header[0] as u32 as usize, (header[0] >> 32) as u32 as usize);
     // SAFETY: as above; the last pointer is that of the cumulated probabilities.
     let cumulated = unsafe {
         let pointer = hip::DevicePtr::<f64>::from_address(header[3]);
-        hip::DeviceBuffer::<f64>::from_raw_parts(&device, pointer, size).unwrap().to_vec().unwrap()
+        hip::DeviceBuffer::<f64>::from_raw_parts_with(&device, pointer, size, ()).unwrap().to_vec().unwrap()
     };
     let probabilities = poisson(lambda, offset + size);
     let mut sum: f64 = probabilities[..offset].iter().sum();

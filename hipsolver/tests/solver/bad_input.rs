@@ -96,8 +96,8 @@ fn operands_that_overlap_or_are_elsewhere() {
     let Some((device, mut solver)) = solver() else { return };
     let mut memory = DeviceBuffer::<f64>::zeroed(&device, 32).unwrap();
     // The same memory a second time, as other code could pass it.
-    // SAFETY: the memory lives to the end of the test, and no call uses both.
-    let mut again = unsafe { DeviceBuffer::from_raw_parts(&device, memory.as_device_ptr(), 32).unwrap() };
+    // SAFETY: `memory` owns it and lives to the end of the test, and no call uses both.
+    let mut again = unsafe { DeviceBuffer::from_raw_parts_with(&device, memory.as_device_ptr(), 32, ()).unwrap() };
     let a = MatrixMut::new(&mut memory, 3, 3).unwrap().lower().unwrap();
     let w = VectorMut::new(again.slice_mut(8..).unwrap(), 3, 1).unwrap();
     refused(solver.syevdx(true, EigenRange::All, a, w), "overlaps");

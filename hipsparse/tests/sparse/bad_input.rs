@@ -66,8 +66,8 @@ fn operands_that_overlap_or_are_elsewhere() {
     let a = structure::<f64>(8, &mut linalg_testing::Rng::new(1)).csr::<i32>(&device, Base::Zero);
     let mut memory = DeviceBuffer::<f64>::zeroed(&device, a.cols() + 10).unwrap();
     // The same memory a second time, as other code could pass it.
-    // SAFETY: the memory lives to the end of the test, and no call uses both.
-    let again = unsafe { DeviceBuffer::from_raw_parts(&device, memory.as_device_ptr(), a.cols()).unwrap() };
+    // SAFETY: `memory` owns it and lives to the end of the test, and no call uses both.
+    let again = unsafe { DeviceBuffer::from_raw_parts_with(&device, memory.as_device_ptr(), a.cols(), ()).unwrap() };
     refused(sparse.spmv(1.0, &a, &again, 0.0, memory.slice_mut(5..5 + a.rows()).unwrap()), "overlaps");
     if hip::Device::count().unwrap() < 2 {
         return linalg_testing::skipped(&"another device is not available");
