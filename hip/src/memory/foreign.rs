@@ -35,7 +35,8 @@ impl<T: Pod> DeviceBuffer<T> {
     /// ownership.
     ///
     /// # Safety
-    /// No other code may free the memory, or use it once the buffer may be gone. Work that other code queues on it,
+    /// No other code may free the memory, or use it once the buffer may be gone: memory of another buffer that lives goes to
+    /// [`from_raw_parts_with`](Self::from_raw_parts_with). Work that other code queues on it,
     /// earlier or later, must be over, or the caller must order it with the work on the buffer.
     #[doc(alias("hipFree", "cuMemFree", "cudaFree"))]
     pub unsafe fn from_raw_parts(device: &Device, pointer: DevicePtr<T>, len: usize) -> Result<Self> {
