@@ -118,6 +118,7 @@ pub(crate) fn verdict(name: &str) -> Verdict {
     let to = match row.fate {
         "same" | "wrapped" if !row.text.is_empty() => Some(format!("{path} ({})", row.text)),
         "absent" => None,
+        "variant" => Some(format!("cuda_compat::{}::{}::{name}", row.module, row.text)),
         _ => Some(path),
     };
     let (status, note) = match row.fate {
@@ -126,6 +127,10 @@ pub(crate) fn verdict(name: &str) -> Verdict {
             Some(behaviour::absent(name).map_or_else(|| format!("ROCm has no such {}", row.sort), str::to_owned)),
         ),
         "absent" => (Status::Missing, Some(row.text.to_owned())),
+        "variant" => (
+            Status::Differs,
+            Some("HIP lacks it: CUDA's value, in the enum alone, which HIP's functions take".to_owned()),
+        ),
         "lacking" => (
             Status::Differs,
             Some("HIP lacks it: a constant with a value of its own, which no call returns and none accepts".to_owned()),
@@ -155,6 +160,9 @@ mod tests {
         assert!(of("cuTensorMapEncodeTiled").note.unwrap().contains("tensor memory"));
         assert_eq!(of("CUDA_ERROR_STUB_LIBRARY").status, Status::Differs);
         assert_eq!(of("nvrtcGetPTX").status, Status::Differs);
+        let default = of("CU_EVENT_WAIT_DEFAULT");
+        assert_eq!(default.status, Status::Differs);
+        assert_eq!(default.to.unwrap(), "cuda_compat::driver::CUevent_wait_flags::CU_EVENT_WAIT_DEFAULT");
         assert_eq!(of("CUDA_R_32F").status, Status::Mapped);
         assert_eq!(plain("nvmlReturn_enum_NVML_SUCCESS"), "NVML_SUCCESS");
         assert_eq!(plain("cudaError_enum_CUDA_SUCCESS"), "CUDA_SUCCESS");

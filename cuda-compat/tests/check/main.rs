@@ -270,3 +270,34 @@ fn large_files_are_read() {
     let (report, _) = report(folder.path());
     assert_eq!(item(&report, "cuMemAlloc").1.len(), 10_000);
 }
+
+/// The table that `check` reads, against the compiler: what it calls mapped can be imported, and nothing else can.
+#[cfg(all(feature = "rocm-10-0", feature = "cublas", feature = "cublaslt", feature = "curand", feature = "cufft"))]
+#[cfg(all(
+    feature = "cusolver",
+    feature = "cusparse",
+    feature = "nccl",
+    feature = "cufile",
+    feature = "nvtx",
+    feature = "nvml"
+))]
+#[test]
+fn names_are_here_as_the_table_says() {
+    let rows: Vec<Vec<&str>> =
+        include_str!("../../src/generated/names.tsv").lines().skip(1).map(|line| line.split('\t').collect()).collect();
+    let lines: Vec<String> = rows
+        .iter()
+        .enumerate()
+        .map(|(at, row)| match (row[0], row[2], row[3], row[5]) {
+            (module, name, "variant", of) => {
+                format!("pub const _: cuda_compat::{module}::{of} = cuda_compat::{module}::{of}::{name};")
+            }
+            (module, name, ..) => format!("pub use cuda_compat::{module}::{name} as name_{at};"),
+        })
+        .collect();
+    let wrong = sys_testing::misuse::lines_with_errors(&lines, &["cuda_compat"]);
+    assert!(wrong.len() > 3000 && wrong.len() < 5000, "{} of {} names", wrong.len(), rows.len());
+    let differs = |(at, row): (usize, &Vec<&str>)| ((row[3] == "absent") != wrong.contains(&at)).then(|| row.join(" "));
+    let differing: Vec<_> = rows.iter().enumerate().filter_map(differs).collect();
+    assert!(differing.is_empty(), "{differing:#?}");
+}

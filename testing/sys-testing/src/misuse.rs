@@ -6,6 +6,7 @@
 //! expected files are written instead. The errors are those of one compiler version: with another, programs must fail
 //! with any messages.
 
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::fs;
@@ -43,6 +44,22 @@ pub fn check(folder: &str, crates: &[&str]) {
         parts.into_iter().flat_map(|part| part.join().expect("it does not panic")).collect()
     });
     assert!(failures.is_empty(), "{}", failures.join("\n\n"));
+}
+
+/// Compiles `lines`, items of a library, against `crates`, and returns the numbers of those with an error, from 0.
+///
+/// # Panics
+/// Panics if the crates are not in Cargo's target directory.
+pub fn lines_with_errors(lines: &[String], crates: &[&str]) -> BTreeSet<usize> {
+    let compiler = Compiler::find(crates, &[]);
+    let file = compiler.out.path().join("lines.rs");
+    fs::write(&file, format!("{}\nfn main() {{}}\n", lines.join("\n"))).expect("a temporary file can be written");
+    let output = compiler.compile(&file);
+    let text = String::from_utf8_lossy(&output.stderr);
+    let messages = text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+    let errors = messages.filter(|message| message["level"] == "error");
+    let spans = errors.flat_map(|error| error["spans"].as_array().cloned().unwrap_or_default());
+    spans.filter_map(|span| Some(usize::try_from(span["line_start"].as_u64()?).ok()? - 1)).collect()
 }
 
 fn name(path: &Path) -> String {

@@ -251,6 +251,8 @@ const AN_ENUM: &str = "a Rust enum: programs match it without a default";
 
 /// Functions and types that are written by hand in the module: module, name, how it differs.
 pub(crate) const BY_HAND: &[(&str, &str, &str)] = &[
+    ("driver", "CUctxCreateParams", "without fields: HIP has no such contexts, and `create_v4` takes null"),
+    ("driver", "CUctxCreateParams_st", "without fields: HIP has no such contexts, and `create_v4` takes null"),
     ("driver", "CUdeviceptr", "an integer of 64 bits, as in CUDA; HIP's is a pointer"),
     ("driver", "CUdeviceptr_v2", "an integer of 64 bits, as in CUDA; HIP's is a pointer"),
     ("driver", "CUfunc_cache", AN_ENUM),
