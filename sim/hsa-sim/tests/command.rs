@@ -331,3 +331,83 @@ fn info_shows_each_gpu() {
     assert_eq!(out.matches("amdgcn-amd-amdhsa--gfx942").count(), 2, "{out}");
     assert!(out.contains("GPU 1") && out.contains("3.0 GiB"), "{out}");
 }
+
+/// The program that [`an_access_outside_of_a_stream_ordered_allocation_is_a_fault`] runs: it stores to memory of the
+/// pool in the way that `HSA_SIM_TEST_POOL` names.
+#[test]
+fn stores_to_memory_of_a_pool() {
+    let Ok(way) = std::env::var("HSA_SIM_TEST_POOL") else { return };
+    let device = hip::Device::get(0).unwrap();
+    if way == "no pools" {
+        assert_eq!(device.attribute(hip::device::DeviceAttribute::MEMORY_POOLS_SUPPORTED).unwrap(), 0);
+        return println!("it ran");
+    }
+    let module = hip::Module::load(&device, &std::fs::read(KERNELS).unwrap()).unwrap();
+    let store = module.kernel("store_index").unwrap();
+    let stream = hip::Stream::new(&device).unwrap();
+    let new = |len| hip::DeviceBuffer::<i32>::uninit_async(&stream, len).unwrap();
+    // Neighbours, which are in one chunk with the buffer if HIP divides chunks.
+    let before = new(64);
+    let buffer = new(64);
+    let after = new(64);
+    let address = buffer.as_device_ptr();
+    let (buffer, threads) = match &*way {
+        "inside" => (Some(buffer), 64),
+        "past" => (Some(buffer), 65),
+        "freed" => {
+            drop(buffer);
+            stream.synchronize().unwrap();
+            (None, 64)
+        }
+        other => panic!("{other}"),
+    };
+    // SAFETY: not safe on a GPU; the software GPU checks every access, which is what this tests.
+    let launched = unsafe { store.launch(&stream, hip::LaunchConfig::new(1, threads), (address,)) };
+    let result = launched.and_then(|()| stream.synchronize());
+    println!("{}", if result.is_ok() { "it ran" } else { "it failed" });
+    // HIP frees no memory of a GPU that has failed.
+    if result.is_err() {
+        std::mem::forget((before, buffer, after));
+    }
+}
+
+/// HIP's pools keep freed memory until the device is synchronized. That of 5.7 keeps it longer.
+#[test]
+fn an_access_outside_of_a_stream_ordered_allocation_is_a_fault() {
+    const OUTSIDE: &str = "kernel store_index: out of bounds: write of 4 bytes at address 0x{}; 0 bytes past the end of 256 bytes of device memory";
+    const FREED: &str = "kernel store_index: use after free: write of 4 bytes at address 0x{}; at byte 0 of freed 256 bytes of device memory";
+    let chunks = ("DEBUG_HIP_MEM_POOL_VMHEAP", "1");
+    let no_pools = ("HIP_MEM_POOL_SUPPORT", "0");
+    let none = ("HSA_SIM_TEST_NOTHING", "");
+    for (release, file, way, variable, told) in [
+        ("7.2", "libamdhip64.so.7", "inside", none, ""),
+        ("7.2", "libamdhip64.so.7", "past", none, OUTSIDE),
+        ("7.2", "libamdhip64.so.7", "freed", none, FREED),
+        // The program's own setting stays: HIP divides chunks, and the neighbour's memory is written.
+        ("7.2", "libamdhip64.so.7", "past", chunks, ""),
+        ("7.2", "libamdhip64.so.7", "no pools", no_pools, ""),
+        ("6.4", "libamdhip64.so.6", "inside", none, ""),
+        ("6.4", "libamdhip64.so.6", "past", none, OUTSIDE),
+        ("6.4", "libamdhip64.so.6", "freed", none, FREED),
+        ("6.4", "libamdhip64.so.6", "no pools", no_pools, ""),
+        ("5.7", "libamdhip64.so.5", "inside", none, ""),
+        ("5.7", "libamdhip64.so.5", "past", none, OUTSIDE),
+    ] {
+        if support::libraries(release, &[file]).is_none() {
+            continue;
+        }
+        let tree = support::trees().join(release);
+        let program = std::env::current_exe().unwrap();
+        let arguments = ["run", "--rocm", tree.to_str().unwrap(), "--", program.to_str().unwrap(), "--exact"];
+        let arguments = [&arguments[..], &["stores_to_memory_of_a_pool", "--nocapture"]].concat();
+        let variables = [("HSA_SIM_TEST_POOL", way), ("HIP_RS_BACKEND", "rocm"), variable];
+        let (_, out, err) = hip_sim(&arguments, &variables);
+        // A fault ends the process with 6.4 and 5.7.
+        let said = if told.is_empty() { "it ran" } else { "it failed" };
+        assert!(out.contains(said) || release != "7.2" && !told.is_empty(), "{release} {way}: {out}{err}");
+        assert_eq!(err.contains("hsa-sim: "), !told.is_empty(), "{release} {way}: {out}{err}");
+        for part in told.split("{}; ") {
+            assert!(err.contains(part), "{release} {way}: no {part:?} in {out}{err}");
+        }
+    }
+}

@@ -47,6 +47,10 @@ struct Program {
     command: Vec<OsString>,
 }
 
+/// A setting of HIP 7.2: whether its memory pools divide chunks of 32 MiB. Without, each allocation of a pool is one of
+/// HSA, as in earlier releases, and accesses outside of it are found.
+const POOLS: &str = "DEBUG_HIP_MEM_POOL_VMHEAP";
+
 /// What to log.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum Log {
@@ -109,6 +113,9 @@ impl Program {
             }
         };
         command.args(arguments).envs(self.gpu.variables()).envs(rocm_sdk::variables(&rocm.root));
+        if std::env::var_os(POOLS).is_none() {
+            command.env(POOLS, "0");
+        }
         match library.and_then(|_| self.driver_files()) {
             Some(folder) => command.env("HIP_SIM_DRIVER_FILES", folder),
             None => command.env_remove("HIP_SIM_DRIVER_FILES"),
