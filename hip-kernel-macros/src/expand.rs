@@ -273,8 +273,7 @@ fn host_instance(function: &Function, instance: &Instance<'_>, type_name: &str) 
         let shown = plain_name(&name);
         match kind {
             Kind::Slice(element) => {
-                taken +=
-                    &format!("{name}: impl ::core::convert::Into<::hip_kernel::hip::DeviceSlice<'a, {element}>>, ");
+                taken += &format!("{name}: impl ::hip_kernel::hip::IntoSlice<'a, {element}>, ");
                 convert += &format!(
                     "let {p} = {typed}::Const::<{element}>::convert({name});\nlet {n} = {p}.len() as {U64};\n"
                 );
@@ -286,22 +285,19 @@ fn host_instance(function: &Function, instance: &Instance<'_>, type_name: &str) 
                 held += &format!("{typed}::Value::<{U64}>::hold(&{n}), ");
             }
             Kind::Const(element) => {
-                taken +=
-                    &format!("{name}: impl ::core::convert::Into<::hip_kernel::hip::DeviceSlice<'a, {element}>>, ");
+                taken += &format!("{name}: impl ::hip_kernel::hip::IntoSlice<'a, {element}>, ");
                 convert += &format!("let {p} = {typed}::Const::<{element}>::convert({name});\n");
                 pointer_shapes += &format!("<{typed}::Const<{element}> as {typed}::Parameter>::SHAPE, ");
                 pointers += &format!("{typed}::Const::<{element}>::hold(&{p}), ");
             }
             Kind::Mut(element) => {
-                taken +=
-                    &format!("{name}: impl ::core::convert::Into<::hip_kernel::hip::DeviceSliceMut<'a, {element}>>, ");
+                taken += &format!("{name}: impl ::hip_kernel::hip::IntoSliceMut<'a, {element}>, ");
                 convert += &format!("let {p} = {typed}::Mut::<{element}>::convert({name});\n");
                 pointer_shapes += &format!("<{typed}::Mut<{element}> as {typed}::Parameter>::SHAPE, ");
                 pointers += &format!("{typed}::Mut::<{element}>::hold(&{p}), ");
             }
             Kind::Output { element, form, .. } => {
-                taken +=
-                    &format!("{name}: impl ::core::convert::Into<::hip_kernel::hip::DeviceSliceMut<'a, {element}>>, ");
+                taken += &format!("{name}: impl ::hip_kernel::hip::IntoSliceMut<'a, {element}>, ");
                 convert +=
                     &format!("let {p} = {typed}::Mut::<{element}>::convert({name});\nlet {n} = {p}.len() as {U64};\n");
                 pointer_shapes += &format!("<{typed}::Mut<{element}> as {typed}::Parameter>::SHAPE, ");

@@ -195,7 +195,7 @@ impl Record {
             (self.text.lines().skip(LINES).collect(), stub.text.lines().skip(LINES).collect());
         for index in 0..theirs.len().max(ours.len()) {
             let (Some(their), Some(our)) = (theirs.get(index), ours.get(index)) else {
-                return Some(format!("the code has {} parameters, the signature {}", theirs.len(), ours.len()));
+                return Some(format!("parameters: the code has {}, the signature {}", theirs.len(), ours.len()));
             };
             if their != our {
                 return Some(format!("parameter `{}`: the code has `{their}`, the signature `{our}`", name(our)));

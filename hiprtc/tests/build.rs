@@ -88,6 +88,7 @@ fn a_build_script_writes_files_and_instructions() {
     };
     let (passed, text) = run("committed");
     assert!(passed, "{text}");
+    instructions_are_printed_once(&text);
     for part in
         ["cargo::rerun-if-changed=", "weights.h\n", "cargo::rerun-if-env-changed=HIPRTC_BUILD", "cargo::warning="]
     {
@@ -98,6 +99,14 @@ fn a_build_script_writes_files_and_instructions() {
     assert!(rust.contains("include_bytes!(\"blur.hipfb\")"), "{rust}");
     let (passed, text) = run("nonsense");
     assert!(!passed && text.contains("HIPRTC_BUILD=nonsense"), "{text}");
+}
+
+fn instructions_are_printed_once(text: &str) {
+    let mut lines: Vec<&str> = text.lines().filter(|line| line.starts_with("cargo::rerun-if-")).collect();
+    let count = lines.len();
+    lines.sort_unstable();
+    lines.dedup();
+    assert!(count > 0 && lines.len() == count, "{text}");
 }
 
 /// The work of a build script that compiles: the test below runs it in a separate process.
@@ -127,6 +136,7 @@ fn a_build_script_starts_again_on_an_installed_rocm() {
     let output = command.output().unwrap();
     let text = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success() && text.contains("compiled in "), "{text}");
+    instructions_are_printed_once(&text);
     let bundle = std::fs::read(out.path().join("blur.hipfb")).unwrap();
     assert!(Bundle::parse(&bundle).unwrap().select(&"gfx90a".parse().unwrap()).is_ok());
 }

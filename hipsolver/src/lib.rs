@@ -148,7 +148,9 @@ impl fmt::Display for Cause {
                 write!(f, "the matrix is singular: element {pivot} of the diagonal of its factor is 0")
             }
             Self::NotFinite => f.write_str("an element of the matrix is NaN or infinite"),
-            Self::NotConverged { remaining } => write!(f, "it did not converge: {remaining} elements are not 0"),
+            Self::NotConverged { remaining } => {
+                write!(f, "it did not converge: the number of elements that are not 0 is {remaining}")
+            }
         }
     }
 }

@@ -331,7 +331,8 @@ impl fmt::Display for Error {
                 write!(f, "{what} is on device {found}, but must be on device {expected}")
             }
             Self::Length { what, destination, source_len } => {
-                write!(f, "{what}: the destination has {destination} elements and the source has {source_len}")
+                let destination = counted(*destination, "element");
+                write!(f, "{what}: the destination has {destination} and the source has {source_len}")
             }
             Self::Range { start, end, len } => write!(f, "the range {start}..{end} is not inside 0..{len}"),
             Self::TooLarge { elements, element_bytes } => {
@@ -351,7 +352,8 @@ impl fmt::Display for Error {
             }
             Self::Stale { kernel, reason } => write!(f, "the kernel {kernel:?} cannot be loaded: {reason}"),
             Self::ArgumentCount { signature, expected, given } => {
-                write!(f, "{signature} takes {expected} arguments, {given} were given")
+                let (takes, were) = (counted(*expected, "argument"), if *given == 1 { "was" } else { "were" });
+                write!(f, "{signature} takes {takes}, {given} {were} given")
             }
             Self::Argument { signature, index, expected, given } => {
                 write!(f, "argument {} of {signature}: the kernel takes {expected}, given was {given}", index + 1)
@@ -413,6 +415,11 @@ impl Error {
     }
 }
 
+/// Returns a number with the name of what it counts.
+fn counted(count: usize, name: &str) -> String {
+    format!("{count} {name}{}", if count == 1 { "" } else { "s" })
+}
+
 fn list(names: &[String]) -> String {
     const SHOWN: usize = 12;
     match names.len() {
@@ -436,6 +443,14 @@ mod tests {
         let names: Vec<String> = (0..20).map(|i| format!("k{i}")).collect();
         let text = Error::KernelNotFound { name: "x".into(), available: names }.to_string();
         assert!(text.ends_with("k11 and 8 more"), "{text}");
+    }
+
+    #[test]
+    fn counts_have_a_singular() {
+        let count = |expected, given| Error::ArgumentCount { signature: "k()".into(), expected, given }.to_string();
+        assert_eq!(count(1, 2), "k() takes 1 argument, 2 were given");
+        assert_eq!(count(3, 1), "k() takes 3 arguments, 1 was given");
+        assert_eq!(count(0, 1), "k() takes 0 arguments, 1 was given");
     }
 
     #[test]

@@ -72,11 +72,11 @@ macro_rules! kernel {
     // Parses one parameter at a time: its name, the argument type, the holder type, and the type in the declaration.
     (@parse $attributes:tt $visibility:tt $type:ident $name:tt [$($done:tt)*] $objects:tt $p:ident : *const $t:ty $(, $($rest:tt)*)?) => {
         $crate::kernel!(@parse $attributes $visibility $type $name
-            [$($done)* ($p, impl ::core::convert::Into<$crate::DeviceSlice<'a, $t>>, $crate::typed::Const<$t>)] $objects $($($rest)*)?);
+            [$($done)* ($p, impl $crate::IntoSlice<'a, $t>, $crate::typed::Const<$t>)] $objects $($($rest)*)?);
     };
     (@parse $attributes:tt $visibility:tt $type:ident $name:tt [$($done:tt)*] $objects:tt $p:ident : *mut $t:ty $(, $($rest:tt)*)?) => {
         $crate::kernel!(@parse $attributes $visibility $type $name
-            [$($done)* ($p, impl ::core::convert::Into<$crate::DeviceSliceMut<'a, $t>>, $crate::typed::Mut<$t>)] $objects $($($rest)*)?);
+            [$($done)* ($p, impl $crate::IntoSliceMut<'a, $t>, $crate::typed::Mut<$t>)] $objects $($($rest)*)?);
     };
     (@parse $attributes:tt $visibility:tt $type:ident $name:tt [$($done:tt)*] $objects:tt $p:ident : DevicePtr<$t:ty> $(, $($rest:tt)*)?) => {
         $crate::kernel!(@parse $attributes $visibility $type $name

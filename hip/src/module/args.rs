@@ -281,7 +281,8 @@ impl<'a> Packed<'a> {
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be passed to a kernel",
     label = "not a kernel argument",
-    note = "a structure is passed by value if it is `#[repr(C)]` and implements `bytemuck::NoUninit` (or `Pod`): `#[derive(Clone, Copy, NoUninit)]`",
+    note = "a structure is passed by value if it is `#[repr(C)]` and implements `bytemuck::NoUninit` (or `Pod`): `#[derive(Clone, Copy, NoUninit)]`, with `bytemuck`'s feature `derive`",
+    note = "`half::f16` and `bf16` need the feature `half` of `hip`, `Complex` the feature `complex`",
     note = "memory is passed as `&DeviceBuffer<T>`, `&mut DeviceBuffer<T>`, a slice of one, or a `DevicePtr<T>`; a plain address is rejected"
 )]
 pub trait KernelArg {

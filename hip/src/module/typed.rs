@@ -33,7 +33,8 @@ pub struct Shape {
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be a parameter of a kernel",
     label = "not a parameter of a kernel",
-    note = "a structure is passed by value if it is `#[repr(C)]` and implements `bytemuck::NoUninit`: `#[derive(Clone, Copy, NoUninit)]`",
+    note = "a structure is passed by value if it is `#[repr(C)]` and implements `bytemuck::NoUninit`: `#[derive(Clone, Copy, NoUninit)]`, with `bytemuck`'s feature `derive`",
+    note = "`half::f16` and `bf16` need the feature `half` of `hip`, `Complex` the feature `complex`",
     note = "memory of `T` is `*const T`, `*mut T` or `DevicePtr<T>`, where `T` is `bytemuck::Pod`"
 )]
 pub trait Parameter {

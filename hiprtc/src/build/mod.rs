@@ -196,8 +196,10 @@ impl Build {
     }
 
     /// Names the Rust type of a C++ type, for parameters by value and pointers: `rust_type("Params", "crate::Params")`.
-    /// The Rust type must have the same layout, and implement the traits that [`hip::kernel!`] requires. Number types
-    /// are known already, except those of 16 bits: `rust_type("__half", "half::f16")`.
+    /// The Rust type must have the same layout, and implement the traits that [`hip::kernel!`] requires. A structure
+    /// is `#[repr(C)]` and derives `bytemuck::NoUninit` (`Pod` behind pointers), which needs `bytemuck`'s feature
+    /// `derive`. Number types are known already, except those of 16 bits: `rust_type("__half", "half::f16")`, with
+    /// `hip`'s feature `half`.
     pub fn rust_type(mut self, c: impl Into<String>, rust: impl Into<String>) -> Self {
         self.types.push((c.into(), rust.into()));
         self
@@ -220,8 +222,6 @@ impl Build {
             source: self.source.clone(),
             reason: "OUT_DIR is not set: call Build::compile in a build script, or Build::make elsewhere".to_owned(),
         })?;
-        println!("cargo::rerun-if-changed={}", self.source.display());
-        VARIABLES.iter().for_each(|name| println!("cargo::rerun-if-env-changed={name}"));
         let choice = match std::env::var(VARIABLE).as_deref() {
             Err(_) | Ok("") => self.choice,
             Ok("any") => Choice::Any,
@@ -236,6 +236,8 @@ impl Build {
         let stem = self.stem()?;
         let bundle = format!("{stem}.hipfb");
         let made = Self { choice, restarts: true, ..self.clone() }.make(&bundle, &out)?;
+        // Printed now: the process that `make` has replaced by another one prints nothing. A script that fails runs again anyway.
+        VARIABLES.iter().for_each(|name| println!("cargo::rerun-if-env-changed={name}"));
         made.depends_on.iter().for_each(|path| println!("cargo::rerun-if-changed={}", path.display()));
         if let By::Committed(path, why) = &made.by {
             let why = if choice == Choice::Committed { "as requested".to_owned() } else { one_line(why) };

@@ -28,7 +28,7 @@ pub(super) fn on_libraries_of(error: &Error) -> Option<String> {
         Ok(program) => program,
         Err(reason) => return Some(format!("the path of the build script is not known: {reason}")),
     };
-    // What this process has printed stays in front of what the next one prints.
+    // What the script itself has printed stays in front of what the next one prints.
     let _ = std::io::stdout().flush();
     let mut command = Command::new(&loader);
     command.arg("--library-path").arg(libraries).arg(program).args(std::env::args_os().skip(1)).env(RESTARTED, "1");

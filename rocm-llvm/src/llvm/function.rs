@@ -105,9 +105,10 @@ impl<'m> Function<'m> {
                 let raw = unsafe { raw::LLVMGetParam(self.raw(), index) };
                 Ok(self.own(raw))
             }
-            _ => {
-                Err(Error::invalid("parameter", format!("{} has {count} parameters, not {index} and one", self.name())))
-            }
+            _ => Err(Error::invalid(
+                "parameter",
+                format!("{index}, and the number of parameters of {} is {count}", self.name()),
+            )),
         }
     }
 

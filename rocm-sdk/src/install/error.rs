@@ -5,6 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::bytes::Bytes;
+use super::release::RELEASES;
 
 /// An error of [`install`](crate::install).
 #[non_exhaustive]
@@ -261,8 +262,15 @@ impl fmt::Display for Error {
             Self::NotInstalled { release, folder, installed } => {
                 write!(f, "ROCm {release:?} is not installed in {}", folder.display())?;
                 match &installed[..] {
-                    [] => write!(f, ", nor is any other; see `rocm-sdk install --help`"),
-                    some => write!(f, "; installed: {}", some.join(", ")),
+                    [] => f.write_str(", nor is any other")?,
+                    some => write!(f, "; installed: {}", some.join(", "))?,
+                }
+                match RELEASES.iter().any(|known| known.name == release) {
+                    true => write!(f, "; `rocm-sdk install {release}` installs it, without root"),
+                    false => {
+                        let known: Vec<_> = RELEASES.iter().map(|known| known.name).collect();
+                        write!(f, "; `rocm-sdk install` can install {}", known.join(", "))
+                    }
                 }
             }
             Self::Program { program, why } => write!(f, "{program} cannot be run: {why}"),
@@ -285,6 +293,20 @@ impl std::error::Error for Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_missing_release_says_how_it_is_installed() {
+        let text = |release: &str| {
+            Error::NotInstalled { release: release.into(), folder: "/own".into(), installed: vec!["7.2".into()] }
+                .to_string()
+        };
+        assert!(
+            text("6.4").ends_with("installed: 7.2; `rocm-sdk install 6.4` installs it, without root"),
+            "{}",
+            text("6.4")
+        );
+        assert!(text("6.1").ends_with("`rocm-sdk install` can install 5.7, 6.4, 7.2"), "{}", text("6.1"));
+    }
 
     #[test]
     fn a_full_disk_is_neither_the_network_nor_a_forgery() {

@@ -306,6 +306,12 @@ fn what_cannot_be_run_is_said() {
     assert!(!success && err.contains("HIP_SIM_DEVICES") && err.contains("1 to 64"), "{err}");
     let (success, _, err) = hip_sim(&["run", "--rocm", "/nowhere", "--", "true"], &[]);
     assert!(!success && err.contains("neither /nowhere nor /nowhere/usr has ROCm's libraries"), "{err}");
+    let nothing = tempfile::tempdir().unwrap();
+    let nothing = ("ROCM_SDK_INSTALL_DIR", nothing.path().to_str().unwrap());
+    let (success, _, err) = hip_sim(&["run", "--rocm", "6.4", "--", "true"], &[nothing]);
+    assert!(!success && err.contains("ROCm 6.4 is not installed (installed: none); `rocm-sdk install 6.4`"), "{err}");
+    let (success, _, err) = hip_sim(&["run", "--rocm", "6.1", "--", "true"], &[nothing]);
+    assert!(!success && err.contains("it can install 5.7, 6.4, 7.2"), "{err}");
     let (success, _, err) = hip_sim(&["disasm", "/nowhere"], &[]);
     assert!(!success && err.contains("/nowhere"), "{err}");
 }

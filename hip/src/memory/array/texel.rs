@@ -78,6 +78,12 @@ impl fmt::Display for ChannelFormat {
 /// `i16`, `u32`, `i32`, `f32`, and with the feature `half` also `half::f16`.
 ///
 /// Texels of three components are not supported.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be a texel",
+    label = "not a texel",
+    note = "texels are `u8`, `i8`, `u16`, `i16`, `u32`, `i32` and `f32`, and arrays of 2 or 4 of these",
+    note = "`half::f16` needs the feature `half` of `hip`"
+)]
 pub trait Texel: Pod + sealed::Sealed {
     /// Its format.
     const FORMAT: ChannelFormat;

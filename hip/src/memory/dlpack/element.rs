@@ -58,6 +58,11 @@ impl fmt::Display for DLDataType {
 ///
 /// # Safety
 /// The names must match the size and the format of `Self`.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a type of elements that libraries know",
+    label = "not a type of elements",
+    note = "`half::f16` and `bf16` need the feature `half` of `hip`, `Complex` the feature `complex`"
+)]
 pub unsafe trait Element: Pod {
     /// The DLPack type.
     const DATA_TYPE: DLDataType;

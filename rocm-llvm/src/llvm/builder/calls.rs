@@ -64,7 +64,10 @@ impl<'m> Builder<'m> {
         let parameters = ty.parameters();
         let (given, wanted) = (arguments.len(), parameters.len());
         if given < wanted || (given > wanted && !ty.is_variadic()) {
-            return self.invalid(operation, format!("{given} arguments for {wanted} parameters of {ty}"));
+            return self.invalid(
+                operation,
+                format!("the number of arguments is {given}, that of the parameters of {ty} is {wanted}"),
+            );
         }
         let mut raws = Vec::with_capacity(given);
         for (at, argument) in arguments.iter().enumerate() {

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail};
 use hsa_sim::DriverFiles;
-use rocm_sdk::Layout;
+use rocm_sdk::{Layout, install};
 
 /// The name that ROCm asks for.
 const NAME: &str = "libhsa-runtime64.so.1";
@@ -108,16 +108,25 @@ impl Rocm {
     /// Finds the installation in a folder, or of a release that `rocm-sdk install` has installed. Without `wanted`, it
     /// is the one that programs find, else the newest installed release.
     pub(super) fn find(wanted: Option<&str>) -> Result<Self> {
-        let installed = || rocm_sdk::install::installed().unwrap_or_default();
+        let installed = || install::installed().unwrap_or_default();
         if let Some(wanted) = wanted {
             if let Some(found) = installed().into_iter().find(|installed| installed.release() == wanted) {
                 return Self::at(&found.root());
             }
             let path = std::path::absolute(wanted)?;
-            return Self::at(&path).with_context(|| {
+            return Self::at(&path).or_else(|error| {
                 let names: Vec<_> = installed().iter().map(|installed| installed.release().to_owned()).collect();
                 let names = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
-                format!("{wanted} is neither a release that `rocm-sdk install` has installed ({names}) nor a folder with ROCm")
+                if install::RELEASES.iter().any(|release| release.name == wanted) && !path.exists() {
+                    bail!("ROCm {wanted} is not installed (installed: {names}); `rocm-sdk install {wanted}` installs it without root");
+                }
+                let known: Vec<_> = install::RELEASES.iter().map(|release| release.name).collect();
+                Err(error).with_context(|| {
+                    format!(
+                        "{wanted} is neither a release that `rocm-sdk install` has installed ({names}; it can install {}) nor a folder with ROCm",
+                        known.join(", ")
+                    )
+                })
             });
         }
         match rocm_sdk::layout() {
