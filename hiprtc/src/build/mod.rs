@@ -158,7 +158,8 @@ pub struct Made {
     pub left_out: Vec<String>,
     /// The compiler's warnings.
     pub log: String,
-    /// The files it depends on: the source, its headers, and folders of headers that cannot be followed.
+    /// The files it depends on: the source, its headers, and folders of headers that cannot be followed. A committed
+    /// bundle that does not exist is not among them.
     pub depends_on: Vec<PathBuf>,
 }
 
@@ -236,7 +237,7 @@ impl Build {
         let stem = self.stem()?;
         let bundle = format!("{stem}.hipfb");
         let made = Self { choice, restarts: true, ..self.clone() }.make(&bundle, &out)?;
-        // Printed now: the process that `make` has replaced by another one prints nothing. A script that fails runs again anyway.
+        // Printed after `make`, which may replace this process by one that prints the same. A script that fails runs again anyway.
         VARIABLES.iter().for_each(|name| println!("cargo::rerun-if-env-changed={name}"));
         made.depends_on.iter().for_each(|path| println!("cargo::rerun-if-changed={}", path.display()));
         if let By::Committed(path, why) = &made.by {
@@ -288,7 +289,8 @@ impl Build {
             By::Hiprtc => depends_on.extend(hiprtc_sys::BINDING.opened().and_then(|l| l.path()).map(Path::to_owned)),
             By::Committed(..) => {}
         }
-        depends_on.extend(self.committed.clone());
+        // Cargo runs a script again and again if a file that it depends on does not exist.
+        depends_on.extend(self.committed.clone().filter(|path| path.exists()));
         Ok(Made { bundle: code, rust: made.rust, by, left_out: made.left_out, log, depends_on })
     }
 
