@@ -3,11 +3,12 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use anyhow::{Context, Result, ensure};
 
 use crate::process::quiet;
+use crate::steps::cpu;
 use crate::workspace;
 
 /// A crate whose cold build is timed.
@@ -17,6 +18,13 @@ struct Subject<'a> {
     folder: PathBuf,
     /// Arguments that name what is built.
     cargo_args: Vec<&'a str>,
+}
+
+/// What a build takes: seconds on the clock, and of all processors together, which depend less on what else runs.
+#[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
+struct Cost {
+    cpu: f64,
+    wall: f64,
 }
 
 /// Peers, and the line that a user of each would write in Cargo.toml.
@@ -39,44 +47,65 @@ pub(super) fn run(rounds: usize) -> Result<()> {
     for (name, dependency) in PEERS {
         subjects.push(Subject { name, folder: peer(&scratch, name, dependency)?, cargo_args: vec!["build"] });
     }
-    let times = medians(&subjects, rounds, &scratch)?;
-    println!("| cold `cargo build` | median s | against hip | crates | depth |");
-    println!("|---|---|---|---|---|");
-    for (subject, time) in subjects.iter().zip(&times) {
+    let costs = medians(&subjects, rounds, &scratch)?;
+    println!("| cold `cargo build` | median s of processors | against hip | s | crates | depth |");
+    println!("|---|---|---|---|---|---|");
+    for (subject, cost) in subjects.iter().zip(&costs) {
         let (crates, depth) = tree(subject)?;
-        let ratio = time.as_secs_f64() / times[0].as_secs_f64();
-        println!("| {} | {:.2} | {ratio:.2} | {crates} | {depth} |", subject.name, time.as_secs_f64());
+        let ratio = cost.cpu / costs[0].cpu;
+        println!("| {} | {:.1} | {ratio:.2} | {:.1} | {crates} | {depth} |", subject.name, cost.cpu, cost.wall);
     }
 
     let raw = workspace::sys_crates()?;
     let alone = |name| Subject { name, folder: root.clone(), cargo_args: vec!["build", "-p", name] };
     let subjects: Vec<Subject<'_>> = raw.iter().map(|name| alone(name.as_str())).collect();
-    let times = medians(&subjects, rounds, &scratch)?;
-    println!("\n| cold build of one -sys crate, alone | median s | crates |");
-    println!("|---|---|---|");
-    for (subject, time) in subjects.iter().zip(&times) {
-        println!("| `{}` | {:.2} | {} |", subject.name, time.as_secs_f64(), tree(subject)?.0);
+    let costs = medians(&subjects, rounds, &scratch)?;
+    println!("\n| cold build of one -sys crate, alone | median s of processors | s | crates |");
+    println!("|---|---|---|---|");
+    for (subject, cost) in subjects.iter().zip(&costs) {
+        println!("| `{}` | {:.1} | {:.1} | {} |", subject.name, cost.cpu, cost.wall, tree(subject)?.0);
     }
 
     let all_raw = [vec!["build"], crate::cargo::packages(&raw.iter().map(String::as_str).collect::<Vec<_>>())].concat();
     let example = ["run", "--example", "vector_add"];
     let without = ["build", "-p", "rocm-examples", "--no-default-features", "--example", "vector_add"];
-    println!("\n| cold build, once | s |");
-    println!("|---|---|");
+    println!("\n| cold build, once | s of processors | s |");
+    println!("|---|---|---|");
     for subject in [
         here("vector_add, software GPU in: `cargo run --example vector_add`", &example),
         here("vector_add, without it", &without),
         Subject { name: "all -sys crates in one call", folder: root.clone(), cargo_args: all_raw },
         here("the workspace with its tools: `cargo build --workspace`", &["build", "--workspace"]),
     ] {
-        println!("| {} | {:.2} |", subject.name, cold(&subject, &scratch)?.as_secs_f64());
+        let cost = cold(&subject, &scratch)?;
+        println!("| {} | {:.1} | {:.1} |", subject.name, cost.cpu, cost.wall);
     }
     Ok(())
 }
 
+/// Prints what a cold build of `hip` costs against that of its peers, from one build of each.
+pub(crate) fn ratio() -> Result<()> {
+    let scratch = crate::paths::root().join("target/bench");
+    let mut subjects =
+        vec![Subject { name: "hip", folder: crate::paths::root().to_owned(), cargo_args: vec!["build", "-p", "hip"] }];
+    for (name, dependency) in PEERS {
+        subjects.push(Subject { name, folder: peer(&scratch, name, dependency)?, cargo_args: vec!["build"] });
+    }
+    let costs = medians(&subjects, 1, &scratch)?;
+    for (subject, cost) in subjects.iter().zip(&costs) {
+        println!(
+            "cold build of {}: {:.1} s of processors, {:.2} of hip's",
+            subject.name,
+            cost.cpu,
+            cost.cpu / costs[0].cpu
+        );
+    }
+    std::fs::remove_dir_all(scratch.join("target")).context("removing the built crates")
+}
+
 /// Builds each once per round, alternating, after its crates have been downloaded. Returns the medians in the same
 /// order.
-fn medians(subjects: &[Subject<'_>], rounds: usize, scratch: &Path) -> Result<Vec<Duration>> {
+fn medians(subjects: &[Subject<'_>], rounds: usize, scratch: &Path) -> Result<Vec<Cost>> {
     for folder in subjects.iter().map(|subject| &subject.folder).collect::<BTreeSet<_>>() {
         quiet(Command::new("cargo").arg("fetch").current_dir(folder))?;
     }
@@ -87,7 +116,10 @@ fn medians(subjects: &[Subject<'_>], rounds: usize, scratch: &Path) -> Result<Ve
             times.push(cold(subject, scratch)?);
         }
     }
-    Ok(times.iter().map(|times| median(times)).collect())
+    Ok(times
+        .iter()
+        .map(|costs| Cost { cpu: median(costs, |cost| cost.cpu), wall: median(costs, |cost| cost.wall) })
+        .collect())
 }
 
 /// Creates a crate with one dependency in `scratch`.
@@ -104,16 +136,20 @@ fn peer(scratch: &Path, name: &str, dependency: &str) -> Result<PathBuf> {
     Ok(folder)
 }
 
-fn cold(subject: &Subject<'_>, scratch: &Path) -> Result<Duration> {
+fn cold(subject: &Subject<'_>, scratch: &Path) -> Result<Cost> {
     let target = scratch.join("target");
     if target.exists() {
         std::fs::remove_dir_all(&target)?;
     }
-    let start = Instant::now();
-    quiet(
-        Command::new("cargo").args(&subject.cargo_args).current_dir(&subject.folder).env("CARGO_TARGET_DIR", &target),
-    )?;
-    Ok(start.elapsed())
+    let (start, before) = (Instant::now(), cpu::used());
+    let mut cargo = Command::new("cargo");
+    cargo.args(&subject.cargo_args).current_dir(&subject.folder).env("CARGO_TARGET_DIR", &target);
+    // As a user builds, also where a whole run does without debug information.
+    for name in ["RUSTFLAGS", "CARGO_INCREMENTAL", "CARGO_PROFILE_DEV_DEBUG"] {
+        cargo.env_remove(name);
+    }
+    quiet(&mut cargo)?;
+    Ok(Cost { cpu: (cpu::used() - before).as_secs_f64(), wall: start.elapsed().as_secs_f64() })
 }
 
 /// Returns the number of crates that `cargo tree` lists besides the root, and the depth of the tree.
@@ -142,9 +178,9 @@ fn count_tree(listing: &str) -> (usize, usize) {
     (crates.len(), deepest)
 }
 
-fn median(times: &[Duration]) -> Duration {
-    let mut sorted = times.to_vec();
-    sorted.sort_unstable();
+fn median(costs: &[Cost], of: impl Fn(&Cost) -> f64) -> f64 {
+    let mut sorted: Vec<f64> = costs.iter().map(of).collect();
+    sorted.sort_unstable_by(f64::total_cmp);
     sorted[sorted.len() / 2]
 }
 
@@ -160,7 +196,8 @@ mod tests {
 
     #[test]
     fn the_median_is_the_middle_one() {
-        let s = Duration::from_secs;
-        assert_eq!(median(&[s(9), s(1), s(3)]), s(3));
+        let cost = |cpu| Cost { cpu, wall: -cpu };
+        let costs = [cost(9.0), cost(1.0), cost(3.0)];
+        assert_eq!((median(&costs, |cost| cost.cpu), median(&costs, |cost| cost.wall)), (3.0, -3.0));
     }
 }

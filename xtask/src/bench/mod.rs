@@ -14,6 +14,7 @@ use crate::rocm::fetched;
 mod build;
 mod sizes;
 
+pub(crate) use build::ratio as build_ratio;
 pub(crate) use sizes::pack;
 
 /// What to measure.

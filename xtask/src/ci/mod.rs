@@ -19,7 +19,7 @@ use crate::process::cargo;
 use crate::rocm::{RELEASES, Release};
 use crate::steps::{self, Selection, Step};
 use crate::turn::Turn;
-use crate::{msrv, test, workspace};
+use crate::{bench, msrv, test, workspace};
 use features::features;
 pub(crate) use layers::wrap_compiler;
 use package::package;
@@ -112,6 +112,10 @@ fn steps(tasks: &[String], named: &[&'static Release], turn: Option<Turn>) -> Re
         "the published crates can be packaged, with their licences and feature badges on docs.rs",
         package,
     ));
+    if turn.is_none_or(|turn| turn.is_of(0, 3)) {
+        let about = "what a cold build of `hip` costs against its peers: shown, and no limit";
+        steps.push(Step::call("cold build", about, bench::build_ratio));
+    }
     let about = "the published crates build on the Rust that they promise";
     let sample = turn.is_some();
     steps.push(Step::call("msrv", about, move || msrv::run(&msrv::Args { offline: false, sample })));

@@ -6,7 +6,7 @@ use std::time::Duration;
 const TICKS: u32 = 100;
 
 /// Returns the processor time used so far, on all processors, in user and system mode. Zero without `/proc`.
-pub(super) fn used() -> Duration {
+pub(crate) fn used() -> Duration {
     let ticks = std::fs::read_to_string("/proc/self/stat").ok().and_then(|stat| ticks(&stat)).unwrap_or(0);
     Duration::from_secs(1) * ticks / TICKS
 }

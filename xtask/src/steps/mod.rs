@@ -10,7 +10,7 @@ use anyhow::{Context, Result, bail};
 
 use crate::process::shown;
 
-mod cpu;
+pub(crate) mod cpu;
 mod lane;
 mod libtest;
 mod progress;
