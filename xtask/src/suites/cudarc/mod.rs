@@ -76,3 +76,24 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     }
     page::finish(&cases, args.sample || args.name.is_some())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::workspace;
+
+    #[test]
+    fn the_crate_for_patches_has_the_features_and_the_version_of_cudarc() {
+        let packages = workspace::packages().unwrap();
+        let package = |name: &str| packages.iter().find(|package| package.name == name).unwrap();
+        let (patch, mut features) = (package("cudarc"), package("cuda-compat").features.clone());
+        features.retain(|name| !name.starts_with("rocm-") && !["cli", "nvml", "sim"].contains(&name.as_str()));
+        assert_eq!(patch.features, features);
+        assert_eq!(patch.version, VERSION);
+        let manifest = std::fs::read_to_string(patch.folder.join("Cargo.toml")).unwrap();
+        for feature in features {
+            let line = manifest.lines().find(|line| line.starts_with(&format!("{feature} = "))).unwrap();
+            assert!(line.contains(&format!("\"cuda-compat/{feature}\"")), "{line}");
+        }
+    }
+}
