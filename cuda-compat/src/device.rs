@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU8, Ordering};
 
 use hip_sys::{
     hipDeviceAttribute_t, hipDeviceAttributeComputeCapabilityMajor, hipDeviceAttributeComputeCapabilityMinor,
-    hipDeviceAttributeWarpSize,
+    hipDeviceAttributeWarpSize, hipError_t, hipSuccess,
 };
 
 /// The compute capability of every GPU, major and minor: that of an A100.
@@ -60,8 +60,22 @@ pub fn set_warp_size(size: WarpSize) {
     SIZE.store(size, Ordering::Relaxed);
 }
 
+/// Writes an attribute of a device.
+///
+/// # Safety
+/// `value` must be valid for the write, or null, which is an error.
+pub(crate) unsafe fn get_attribute(value: *mut i32, of: hipDeviceAttribute_t, device: i32) -> hipError_t {
+    // SAFETY: the caller's contract.
+    let status = unsafe { hip_sys::hipDeviceGetAttribute(value, of, device) };
+    if let Some(ours) = attribute(of).filter(|_| status == hipSuccess) {
+        // SAFETY: the call has written it.
+        unsafe { value.write(ours) };
+    }
+    status
+}
+
 /// Returns the value of an attribute that differs from HIP's.
-pub(crate) fn attribute(attribute: hipDeviceAttribute_t) -> Option<i32> {
+fn attribute(attribute: hipDeviceAttribute_t) -> Option<i32> {
     if attribute == hipDeviceAttributeComputeCapabilityMajor {
         Some(COMPUTE_CAPABILITY.0)
     } else if attribute == hipDeviceAttributeComputeCapabilityMinor {

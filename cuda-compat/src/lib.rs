@@ -39,8 +39,8 @@
 //! - `_v2` names and the names without a suffix are one function, as in CUDA's headers since CUDA 4. If CUDA 12 changed
 //!   the meaning of a name (`cudaGraphInstantiate`), the name has the meaning of CUDA 12.
 //! - A constant of an enum is also an associated constant of its type, as in cudarc: `CUresult::CUDA_SUCCESS` is
-//!   `CUDA_SUCCESS`. An enum whose values are plain numbers in ROCm (`CUevent_flags`) is a Rust enum. A status has the
-//!   method `result`.
+//!   `CUDA_SUCCESS`. Rust enums are `CUdevice_attribute`, and those whose values are plain numbers in ROCm
+//!   (`CUevent_flags`). A status has the method `result`.
 //! - A constant that ROCm lacks has a distinct value, which no function of ROCm returns. [`CudaName`] returns its name.
 //! - A function that ROCm lacks is absent. [`CUDA_NAMES.md`] lists each with its replacement.
 //! - A status is printed with HIP's name (`hipErrorOutOfMemory`) and HIP's number. CUDA's numbers are mostly the same;

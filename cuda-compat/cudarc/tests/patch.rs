@@ -48,7 +48,8 @@ fn crates_that_depend_on_cudarc_compile_in_an_application_with_the_patch() {
     // The versions that the workspace has, which are present without a network.
     fs::copy(here.join("../../Cargo.lock"), folder.join("Cargo.lock")).unwrap();
     let mut cargo = Command::new(env!("CARGO"));
-    let output = cargo.args(["check", "--offline"]).current_dir(&folder).env_remove("CARGO_TARGET_DIR").output().unwrap();
+    let output =
+        cargo.args(["check", "--offline"]).current_dir(&folder).env_remove("CARGO_TARGET_DIR").output().unwrap();
     let text = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{text}");
     assert!(!text.contains("was not used"), "{text}");

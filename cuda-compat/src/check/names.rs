@@ -157,7 +157,7 @@ mod tests {
         assert_eq!(of("cufftPlan1d").features, ["cufft"]);
         assert_eq!(of("cuMemAdvise_v2").features, ["rocm-7-1"]);
         assert_eq!(of("nvmlDeviceGetMemoryInfo").features, ["nvml"]);
-        assert!(of("cuTensorMapEncodeTiled").note.unwrap().contains("tensor memory"));
+        assert!(of("cuMulticastCreate").note.unwrap().contains("NVLink"));
         assert_eq!(of("CUDA_ERROR_STUB_LIBRARY").status, Status::Differs);
         assert_eq!(of("nvrtcGetPTX").status, Status::Differs);
         let default = of("CU_EVENT_WAIT_DEFAULT");

@@ -75,5 +75,6 @@ pub mod image;
 pub mod result;
 pub mod safe;
 pub mod sys;
+mod tensor_map;
 pub use safe::*;
 pub use sys::*;

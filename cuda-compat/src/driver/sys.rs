@@ -12,6 +12,10 @@ pub use crate::generated::driver::*;
 #[cfg(feature = "rocm-7-1")]
 pub use super::image::{cuLibraryLoadData, cuLibraryLoadFromFile, cuModuleLoadFatBinary};
 pub use super::image::{cuModuleLoad, cuModuleLoadData, cuModuleLoadDataEx};
+pub use super::tensor_map::{
+    CUtensorMap, CUtensorMap_st, cuTensorMapEncodeIm2col, cuTensorMapEncodeIm2colWide, cuTensorMapEncodeTiled,
+    cuTensorMapReplaceAddress,
+};
 
 use hip_sys::{
     hipDrvGetErrorName, hipDrvGetErrorString, hipError_t, hipErrorInvalidValue, hipErrorNotSupported, hipFunction_t,
@@ -170,25 +174,21 @@ pub unsafe extern "C" fn cuCtxSetCacheConfig(config: CUfunc_cache) -> hipError_t
     unsafe { hip_sys::hipDeviceSetCacheConfig(hip_sys::hipFuncCache_t(config as _)) }
 }
 
+impl From<CUdevice_attribute> for hip_sys::hipDeviceAttribute_t {
+    fn from(attribute: CUdevice_attribute) -> Self {
+        Self(attribute as _)
+    }
+}
+
 /// Writes an attribute of a device. The compute capability and the size of warps are those of
 /// [`device`](crate::device); other values are HIP's.
 ///
 /// # Safety
 /// `pi` must be valid for the write, or null, which is an error.
 #[doc(alias("hipDeviceGetAttribute"))]
-pub unsafe extern "C" fn cuDeviceGetAttribute(
-    pi: *mut c_int,
-    attrib: hip_sys::hipDeviceAttribute_t,
-    dev: c_int,
-) -> hipError_t {
-    // SAFETY: the caller's contract is that of the function called.
-    let status = unsafe { hip_sys::hipDeviceGetAttribute(pi, attrib, dev) };
-    let ours = if status == hipSuccess { crate::device::attribute(attrib) } else { None };
-    if let Some(value) = ours {
-        // SAFETY: the call has written it.
-        unsafe { pi.write(value) };
-    }
-    status
+pub unsafe extern "C" fn cuDeviceGetAttribute(pi: *mut c_int, attrib: CUdevice_attribute, dev: c_int) -> hipError_t {
+    // SAFETY: the caller's contract.
+    unsafe { crate::device::get_attribute(pi, attrib.into(), dev) }
 }
 
 /// Writes the [compute capability](crate::device::COMPUTE_CAPABILITY) of a device.

@@ -180,103 +180,11 @@ pub use hip_sys::{
     hipDevP2PAttrHipArrayAccessSupported as CU_DEVICE_P2P_ATTRIBUTE_CUDA_ARRAY_ACCESS_SUPPORTED,
     hipDevP2PAttrNativeAtomicSupported as CU_DEVICE_P2P_ATTRIBUTE_NATIVE_ATOMIC_SUPPORTED,
     hipDevP2PAttrPerformanceRank as CU_DEVICE_P2P_ATTRIBUTE_PERFORMANCE_RANK,
-    hipDeviceAttributeAsyncEngineCount as CU_DEVICE_ATTRIBUTE_ASYNC_ENGINE_COUNT,
-    hipDeviceAttributeAsyncEngineCount as CU_DEVICE_ATTRIBUTE_GPU_OVERLAP,
-    hipDeviceAttributeCanMapHostMemory as CU_DEVICE_ATTRIBUTE_CAN_MAP_HOST_MEMORY,
-    hipDeviceAttributeCanUseHostPointerForRegisteredMem as CU_DEVICE_ATTRIBUTE_CAN_USE_HOST_POINTER_FOR_REGISTERED_MEM,
-    hipDeviceAttributeCanUseStreamWaitValue as CU_DEVICE_ATTRIBUTE_CAN_USE_STREAM_WAIT_VALUE_NOR,
-    hipDeviceAttributeCanUseStreamWaitValue as CU_DEVICE_ATTRIBUTE_CAN_USE_STREAM_WAIT_VALUE_NOR_V1,
-    hipDeviceAttributeClockRate as CU_DEVICE_ATTRIBUTE_CLOCK_RATE,
-    hipDeviceAttributeComputeCapabilityMajor as CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR,
-    hipDeviceAttributeComputeCapabilityMinor as CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR,
-    hipDeviceAttributeComputeMode as CU_DEVICE_ATTRIBUTE_COMPUTE_MODE,
-    hipDeviceAttributeComputePreemptionSupported as CU_DEVICE_ATTRIBUTE_COMPUTE_PREEMPTION_SUPPORTED,
-    hipDeviceAttributeConcurrentKernels as CU_DEVICE_ATTRIBUTE_CONCURRENT_KERNELS,
-    hipDeviceAttributeConcurrentManagedAccess as CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS,
-    hipDeviceAttributeCooperativeLaunch as CU_DEVICE_ATTRIBUTE_COOPERATIVE_LAUNCH,
-    hipDeviceAttributeCooperativeMultiDeviceLaunch as CU_DEVICE_ATTRIBUTE_COOPERATIVE_MULTI_DEVICE_LAUNCH,
-    hipDeviceAttributeDirectManagedMemAccessFromHost as CU_DEVICE_ATTRIBUTE_DIRECT_MANAGED_MEM_ACCESS_FROM_HOST,
-    hipDeviceAttributeEccEnabled as CU_DEVICE_ATTRIBUTE_ECC_ENABLED,
-    hipDeviceAttributeGlobalL1CacheSupported as CU_DEVICE_ATTRIBUTE_GLOBAL_L1_CACHE_SUPPORTED,
-    hipDeviceAttributeHostNativeAtomicSupported as CU_DEVICE_ATTRIBUTE_HOST_NATIVE_ATOMIC_SUPPORTED,
-    hipDeviceAttributeIntegrated as CU_DEVICE_ATTRIBUTE_INTEGRATED,
-    hipDeviceAttributeIsMultiGpuBoard as CU_DEVICE_ATTRIBUTE_MULTI_GPU_BOARD,
-    hipDeviceAttributeKernelExecTimeout as CU_DEVICE_ATTRIBUTE_KERNEL_EXEC_TIMEOUT,
-    hipDeviceAttributeL2CacheSize as CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE,
-    hipDeviceAttributeLocalL1CacheSupported as CU_DEVICE_ATTRIBUTE_LOCAL_L1_CACHE_SUPPORTED,
-    hipDeviceAttributeManagedMemory as CU_DEVICE_ATTRIBUTE_MANAGED_MEMORY,
-    hipDeviceAttributeMaxBlockDimX as CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X,
-    hipDeviceAttributeMaxBlockDimY as CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Y,
-    hipDeviceAttributeMaxBlockDimZ as CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Z,
-    hipDeviceAttributeMaxGridDimX as CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X,
-    hipDeviceAttributeMaxGridDimY as CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Y,
-    hipDeviceAttributeMaxGridDimZ as CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Z,
-    hipDeviceAttributeMaxPitch as CU_DEVICE_ATTRIBUTE_MAX_PITCH,
-    hipDeviceAttributeMaxRegistersPerBlock as CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_BLOCK,
     hipDeviceAttributeMaxRegistersPerBlock as CU_DEVICE_ATTRIBUTE_REGISTERS_PER_BLOCK,
-    hipDeviceAttributeMaxRegistersPerMultiprocessor as CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR,
-    hipDeviceAttributeMaxSharedMemoryPerBlock as CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK,
     hipDeviceAttributeMaxSharedMemoryPerBlock as CU_DEVICE_ATTRIBUTE_SHARED_MEMORY_PER_BLOCK,
-    hipDeviceAttributeMaxSharedMemoryPerMultiprocessor as CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR,
-    hipDeviceAttributeMaxSurface1D as CU_DEVICE_ATTRIBUTE_MAXIMUM_SURFACE1D_WIDTH,
-    hipDeviceAttributeMaxSurface1DLayered as CU_DEVICE_ATTRIBUTE_MAXIMUM_SURFACE1D_LAYERED_WIDTH,
-    hipDeviceAttributeMaxSurface2D as CU_DEVICE_ATTRIBUTE_MAXIMUM_SURFACE2D_HEIGHT,
-    hipDeviceAttributeMaxSurface2D as CU_DEVICE_ATTRIBUTE_MAXIMUM_SURFACE2D_WIDTH,
-    hipDeviceAttributeMaxSurface2DLayered as CU_DEVICE_ATTRIBUTE_MAXIMUM_SURFACE2D_LAYERED_HEIGHT,
-    hipDeviceAttributeMaxSurface2DLayered as CU_DEVICE_ATTRIBUTE_MAXIMUM_SURFACE2D_LAYERED_WIDTH,
-    hipDeviceAttributeMaxSurface3D as CU_DEVICE_ATTRIBUTE_MAXIMUM_SURFACE3D_DEPTH,
-    hipDeviceAttributeMaxSurface3D as CU_DEVICE_ATTRIBUTE_MAXIMUM_SURFACE3D_HEIGHT,
-    hipDeviceAttributeMaxSurface3D as CU_DEVICE_ATTRIBUTE_MAXIMUM_SURFACE3D_WIDTH,
-    hipDeviceAttributeMaxSurfaceCubemap as CU_DEVICE_ATTRIBUTE_MAXIMUM_SURFACECUBEMAP_WIDTH,
-    hipDeviceAttributeMaxSurfaceCubemapLayered as CU_DEVICE_ATTRIBUTE_MAXIMUM_SURFACECUBEMAP_LAYERED_WIDTH,
-    hipDeviceAttributeMaxTexture1DLayered as CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE1D_LAYERED_WIDTH,
-    hipDeviceAttributeMaxTexture1DLinear as CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE1D_LINEAR_WIDTH,
-    hipDeviceAttributeMaxTexture1DMipmap as CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE1D_MIPMAPPED_WIDTH,
-    hipDeviceAttributeMaxTexture1DWidth as CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE1D_WIDTH,
-    hipDeviceAttributeMaxTexture2DGather as CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_GATHER_HEIGHT,
-    hipDeviceAttributeMaxTexture2DGather as CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_GATHER_WIDTH,
-    hipDeviceAttributeMaxTexture2DHeight as CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_HEIGHT,
     hipDeviceAttributeMaxTexture2DLayered as CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_ARRAY_HEIGHT,
     hipDeviceAttributeMaxTexture2DLayered as CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_ARRAY_WIDTH,
-    hipDeviceAttributeMaxTexture2DLayered as CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_LAYERED_HEIGHT,
-    hipDeviceAttributeMaxTexture2DLayered as CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_LAYERED_WIDTH,
-    hipDeviceAttributeMaxTexture2DLinear as CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_LINEAR_HEIGHT,
-    hipDeviceAttributeMaxTexture2DLinear as CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_LINEAR_PITCH,
-    hipDeviceAttributeMaxTexture2DLinear as CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_LINEAR_WIDTH,
-    hipDeviceAttributeMaxTexture2DMipmap as CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_MIPMAPPED_HEIGHT,
-    hipDeviceAttributeMaxTexture2DMipmap as CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_MIPMAPPED_WIDTH,
-    hipDeviceAttributeMaxTexture2DWidth as CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_WIDTH,
-    hipDeviceAttributeMaxTexture3DAlt as CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE3D_DEPTH_ALTERNATE,
-    hipDeviceAttributeMaxTexture3DAlt as CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE3D_HEIGHT_ALTERNATE,
-    hipDeviceAttributeMaxTexture3DAlt as CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE3D_WIDTH_ALTERNATE,
-    hipDeviceAttributeMaxTexture3DDepth as CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE3D_DEPTH,
-    hipDeviceAttributeMaxTexture3DHeight as CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE3D_HEIGHT,
-    hipDeviceAttributeMaxTexture3DWidth as CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE3D_WIDTH,
-    hipDeviceAttributeMaxTextureCubemap as CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURECUBEMAP_WIDTH,
-    hipDeviceAttributeMaxTextureCubemapLayered as CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURECUBEMAP_LAYERED_WIDTH,
-    hipDeviceAttributeMaxThreadsPerBlock as CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK,
-    hipDeviceAttributeMaxThreadsPerMultiProcessor as CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR,
-    hipDeviceAttributeMemoryBusWidth as CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH,
-    hipDeviceAttributeMemoryClockRate as CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE,
-    hipDeviceAttributeMemoryPoolsSupported as CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED,
-    hipDeviceAttributeMultiprocessorCount as CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT,
-    hipDeviceAttributePageableMemoryAccess as CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS,
-    hipDeviceAttributePageableMemoryAccessUsesHostPageTables as CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS_USES_HOST_PAGE_TABLES,
-    hipDeviceAttributePciBusId as CU_DEVICE_ATTRIBUTE_PCI_BUS_ID,
-    hipDeviceAttributePciDeviceId as CU_DEVICE_ATTRIBUTE_PCI_DEVICE_ID,
-    hipDeviceAttributeSharedMemPerBlockOptin as CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN,
-    hipDeviceAttributeSingleToDoublePrecisionPerfRatio as CU_DEVICE_ATTRIBUTE_SINGLE_TO_DOUBLE_PRECISION_PERF_RATIO,
-    hipDeviceAttributeStreamPrioritiesSupported as CU_DEVICE_ATTRIBUTE_STREAM_PRIORITIES_SUPPORTED,
-    hipDeviceAttributeSurfaceAlignment as CU_DEVICE_ATTRIBUTE_SURFACE_ALIGNMENT,
-    hipDeviceAttributeTccDriver as CU_DEVICE_ATTRIBUTE_TCC_DRIVER,
-    hipDeviceAttributeTextureAlignment as CU_DEVICE_ATTRIBUTE_TEXTURE_ALIGNMENT,
-    hipDeviceAttributeTexturePitchAlignment as CU_DEVICE_ATTRIBUTE_TEXTURE_PITCH_ALIGNMENT,
-    hipDeviceAttributeTotalConstantMemory as CU_DEVICE_ATTRIBUTE_TOTAL_CONSTANT_MEMORY,
-    hipDeviceAttributeUnifiedAddressing as CU_DEVICE_ATTRIBUTE_UNIFIED_ADDRESSING,
     hipDeviceAttributeVirtualMemoryManagementSupported as CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED,
-    hipDeviceAttributeWarpSize as CU_DEVICE_ATTRIBUTE_WARP_SIZE,
-    hipDeviceAttribute_t as CUdevice_attribute,
-    hipDeviceAttribute_t as CUdevice_attribute_enum,
     hipDeviceCanAccessPeer as cuDeviceCanAccessPeer,
     hipDeviceGet as cuDeviceGet,
     hipDeviceGetByPCIBusId as cuDeviceGetByPCIBusId,
@@ -812,7 +720,6 @@ pub use hip_sys::{
     HIP_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT as CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT,
     hipChildGraphNodeParams as CUDA_CHILD_GRAPH_NODE_PARAMS,
     hipChildGraphNodeParams as CUDA_CHILD_GRAPH_NODE_PARAMS_st,
-    hipDeviceAttributeHostRegisterSupported as CU_DEVICE_ATTRIBUTE_HOST_REGISTER_SUPPORTED,
     hipDriverProcAddressQueryResult as CUdriverProcAddressQueryResult,
     hipDriverProcAddressQueryResult as CUdriverProcAddressQueryResult_enum,
     hipEventRecordNodeParams as CUDA_EVENT_RECORD_NODE_PARAMS,
@@ -993,7 +900,6 @@ pub use hip_sys::rocm_6_4::{
 pub use hip_sys::{
     HIP_LAUNCH_CONFIG as CUlaunchConfig,
     HIP_LAUNCH_CONFIG_st as CUlaunchConfig_st,
-    hipDeviceAttributePciDomainId as CU_DEVICE_ATTRIBUTE_PCI_DOMAIN_ID,
     hipDrvLaunchKernelEx as cuLaunchKernelEx,
     hipLaunchAttribute as CUlaunchAttribute,
     hipLaunchAttribute_st as CUlaunchAttribute_st,
@@ -1087,7 +993,6 @@ pub use hip_sys::{
 };
 #[cfg(feature = "rocm-7-2")]
 pub use hip_sys::{
-    hipDeviceAttributeHostNumaId as CU_DEVICE_ATTRIBUTE_HOST_NUMA_ID,
     hipKernelGetLibrary as cuKernelGetLibrary,
     hipKernelGetName as cuKernelGetName,
     hipLibraryEnumerateKernels as cuLibraryEnumerateKernels,
@@ -1095,8 +1000,6 @@ pub use hip_sys::{
 };
 #[cfg(feature = "rocm-10-0")]
 pub use hip_sys::{
-    hipDeviceAttributeDmaBufSupported as CU_DEVICE_ATTRIBUTE_DMA_BUF_SUPPORTED,
-    hipDeviceAttributeHandleTypeFabricSupported as CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_FABRIC_SUPPORTED,
     hipMemHandleTypeFabric as CU_MEM_HANDLE_TYPE_FABRIC,
 };
 #[cfg(feature = "rocm-10-0")]
@@ -1886,234 +1789,315 @@ pub const CU_AD_FORMAT_YUV444_8bit_SemiPlanar: hip_sys::hipArray_Format = hip_sy
 pub const CU_AD_FORMAT_YUY2: hip_sys::hipArray_Format = hip_sys::hipArray_Format(
     0x435500a5,
 );
-/// HIP has no such constant, and no function of HIP returns it.
-pub const CU_DEVICE_ATTRIBUTE_ATOMIC_REDUCTION_SUPPORTED: hip_sys::hipDeviceAttribute_t = hip_sys::hipDeviceAttribute_t(
-    0x43550094,
-);
-/// HIP has no such constant, and no function of HIP returns it.
-pub const CU_DEVICE_ATTRIBUTE_CAN_FLUSH_REMOTE_WRITES: hip_sys::hipDeviceAttribute_t = hip_sys::hipDeviceAttribute_t(
-    0x43550062,
-);
-/// HIP has no such constant, and no function of HIP returns it.
-pub const CU_DEVICE_ATTRIBUTE_CAN_TEX2D_GATHER: hip_sys::hipDeviceAttribute_t = hip_sys::hipDeviceAttribute_t(
-    0x4355002c,
-);
-/// HIP has no such constant, and no function of HIP returns it.
-pub const CU_DEVICE_ATTRIBUTE_CAN_USE_64_BIT_STREAM_MEM_OPS: hip_sys::hipDeviceAttribute_t = hip_sys::hipDeviceAttribute_t(
-    0x4355005d,
-);
-/// HIP has no such constant, and no function of HIP returns it.
-pub const CU_DEVICE_ATTRIBUTE_CAN_USE_64_BIT_STREAM_MEM_OPS_V1: hip_sys::hipDeviceAttribute_t = hip_sys::hipDeviceAttribute_t(
-    0x4355005d,
-);
-/// HIP has no such constant, and no function of HIP returns it.
-pub const CU_DEVICE_ATTRIBUTE_CAN_USE_64_BIT_STREAM_MEM_OPS_V2: hip_sys::hipDeviceAttribute_t = hip_sys::hipDeviceAttribute_t(
-    0x4355007a,
-);
-/// HIP has no such constant, and no function of HIP returns it.
-pub const CU_DEVICE_ATTRIBUTE_CAN_USE_STREAM_MEM_OPS: hip_sys::hipDeviceAttribute_t = hip_sys::hipDeviceAttribute_t(
-    0x4355005c,
-);
-/// HIP has no such constant, and no function of HIP returns it.
-pub const CU_DEVICE_ATTRIBUTE_CAN_USE_STREAM_MEM_OPS_V1: hip_sys::hipDeviceAttribute_t = hip_sys::hipDeviceAttribute_t(
-    0x4355005c,
-);
-/// HIP has no such constant, and no function of HIP returns it.
-pub const CU_DEVICE_ATTRIBUTE_CAN_USE_STREAM_WAIT_VALUE_NOR_V2: hip_sys::hipDeviceAttribute_t = hip_sys::hipDeviceAttribute_t(
-    0x4355007b,
-);
-/// HIP has no such constant, and no function of HIP returns it.
-pub const CU_DEVICE_ATTRIBUTE_CLUSTER_LAUNCH: hip_sys::hipDeviceAttribute_t = hip_sys::hipDeviceAttribute_t(
-    0x43550078,
-);
-/// HIP has no such constant, and no function of HIP returns it.
-pub const CU_DEVICE_ATTRIBUTE_D3D12_CIG_SUPPORTED: hip_sys::hipDeviceAttribute_t = hip_sys::hipDeviceAttribute_t(
-    0x43550087,
-);
-/// HIP has no such constant, and no function of HIP returns it.
-pub const CU_DEVICE_ATTRIBUTE_DEFERRED_MAPPING_CUDA_ARRAY_SUPPORTED: hip_sys::hipDeviceAttribute_t = hip_sys::hipDeviceAttribute_t(
-    0x43550079,
-);
-/// HIP has no such constant, and no function of HIP returns it.
-pub const CU_DEVICE_ATTRIBUTE_GENERIC_COMPRESSION_SUPPORTED: hip_sys::hipDeviceAttribute_t = hip_sys::hipDeviceAttribute_t(
-    0x4355006b,
-);
-/// HIP has no such constant, and no function of HIP returns it.
-pub const CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_FLUSH_WRITES_OPTIONS: hip_sys::hipDeviceAttribute_t = hip_sys::hipDeviceAttribute_t(
-    0x43550075,
-);
-/// HIP has no such constant, and no function of HIP returns it.
-pub const CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_SUPPORTED: hip_sys::hipDeviceAttribute_t = hip_sys::hipDeviceAttribute_t(
-    0x43550074,
-);
-/// HIP has no such constant, and no function of HIP returns it.
-pub const CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WITH_CUDA_VMM_SUPPORTED: hip_sys::hipDeviceAttribute_t = hip_sys::hipDeviceAttribute_t(
-    0x4355006e,
-);
-/// HIP has no such constant, and no function of HIP returns it.
-pub const CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WRITES_ORDERING: hip_sys::hipDeviceAttribute_t = hip_sys::hipDeviceAttribute_t(
-    0x43550076,
-);
-/// HIP has no such constant, and no function of HIP returns it.
-pub const CU_DEVICE_ATTRIBUTE_GPU_PCI_DEVICE_ID: hip_sys::hipDeviceAttribute_t = hip_sys::hipDeviceAttribute_t(
-    0x4355008b,
-);
-/// HIP has no such constant, and no function of HIP returns it.
-pub const CU_DEVICE_ATTRIBUTE_GPU_PCI_SUBSYSTEM_ID: hip_sys::hipDeviceAttribute_t = hip_sys::hipDeviceAttribute_t(
-    0x4355008c,
-);
-/// HIP has no such constant, and no function of HIP returns it.
-pub const CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED: hip_sys::hipDeviceAttribute_t = hip_sys::hipDeviceAttribute_t(
-    0x43550067,
-);
-/// HIP has no such constant, and no function of HIP returns it.
-pub const CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_WIN32_HANDLE_SUPPORTED: hip_sys::hipDeviceAttribute_t = hip_sys::hipDeviceAttribute_t(
-    0x43550068,
-);
-/// HIP has no such constant, and no function of HIP returns it.
-pub const CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_WIN32_KMT_HANDLE_SUPPORTED: hip_sys::hipDeviceAttribute_t = hip_sys::hipDeviceAttribute_t(
-    0x43550069,
-);
-/// HIP has no such constant, and no function of HIP returns it.
-pub const CU_DEVICE_ATTRIBUTE_HOST_ALLOC_DMA_BUF_SUPPORTED: hip_sys::hipDeviceAttribute_t = hip_sys::hipDeviceAttribute_t(
-    0x43550092,
-);
-/// HIP has no such constant, and no function of HIP returns it.
-pub const CU_DEVICE_ATTRIBUTE_HOST_MEMORY_POOLS_SUPPORTED: hip_sys::hipDeviceAttribute_t = hip_sys::hipDeviceAttribute_t(
-    0x43550090,
-);
-/// HIP has no such constant, and no function of HIP returns it.
-pub const CU_DEVICE_ATTRIBUTE_HOST_NUMA_MEMORY_POOLS_SUPPORTED: hip_sys::hipDeviceAttribute_t = hip_sys::hipDeviceAttribute_t(
-    0x4355008e,
-);
-/// HIP has no such constant, and no function of HIP returns it.
-pub const CU_DEVICE_ATTRIBUTE_HOST_NUMA_MULTINODE_IPC_SUPPORTED: hip_sys::hipDeviceAttribute_t = hip_sys::hipDeviceAttribute_t(
-    0x4355008f,
-);
-/// HIP has no such constant, and no function of HIP returns it.
-pub const CU_DEVICE_ATTRIBUTE_HOST_NUMA_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED: hip_sys::hipDeviceAttribute_t = hip_sys::hipDeviceAttribute_t(
-    0x4355008d,
-);
-/// HIP has no such constant, and no function of HIP returns it.
-pub const CU_DEVICE_ATTRIBUTE_HOST_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED: hip_sys::hipDeviceAttribute_t = hip_sys::hipDeviceAttribute_t(
-    0x43550091,
-);
-/// HIP has no such constant, and no function of HIP returns it.
-pub const CU_DEVICE_ATTRIBUTE_IPC_EVENT_SUPPORTED: hip_sys::hipDeviceAttribute_t = hip_sys::hipDeviceAttribute_t(
-    0x4355007d,
-);
-/// HIP has no such constant, and no function of HIP returns it.
-pub const CU_DEVICE_ATTRIBUTE_MAX: hip_sys::hipDeviceAttribute_t = hip_sys::hipDeviceAttribute_t(
-    0x43550078,
-);
-/// HIP has no such constant, and no function of HIP returns it.
-pub const CU_DEVICE_ATTRIBUTE_MAXIMUM_SURFACE1D_LAYERED_LAYERS: hip_sys::hipDeviceAttribute_t = hip_sys::hipDeviceAttribute_t(
-    0x4355003e,
-);
-/// HIP has no such constant, and no function of HIP returns it.
-pub const CU_DEVICE_ATTRIBUTE_MAXIMUM_SURFACE2D_LAYERED_LAYERS: hip_sys::hipDeviceAttribute_t = hip_sys::hipDeviceAttribute_t(
-    0x43550041,
-);
-/// HIP has no such constant, and no function of HIP returns it.
-pub const CU_DEVICE_ATTRIBUTE_MAXIMUM_SURFACECUBEMAP_LAYERED_LAYERS: hip_sys::hipDeviceAttribute_t = hip_sys::hipDeviceAttribute_t(
-    0x43550044,
-);
-/// HIP has no such constant, and no function of HIP returns it.
-pub const CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE1D_LAYERED_LAYERS: hip_sys::hipDeviceAttribute_t = hip_sys::hipDeviceAttribute_t(
-    0x4355002b,
-);
-/// HIP has no such constant, and no function of HIP returns it.
-pub const CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_LAYERED_LAYERS: hip_sys::hipDeviceAttribute_t = hip_sys::hipDeviceAttribute_t(
-    0x4355001d,
-);
-/// HIP has no such constant, and no function of HIP returns it.
-pub const CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURECUBEMAP_LAYERED_LAYERS: hip_sys::hipDeviceAttribute_t = hip_sys::hipDeviceAttribute_t(
-    0x43550036,
-);
-/// HIP has no such constant, and no function of HIP returns it.
-pub const CU_DEVICE_ATTRIBUTE_MAX_ACCESS_POLICY_WINDOW_SIZE: hip_sys::hipDeviceAttribute_t = hip_sys::hipDeviceAttribute_t(
-    0x4355006d,
-);
-/// HIP has no such constant, and no function of HIP returns it.
-pub const CU_DEVICE_ATTRIBUTE_MAX_BLOCKS_PER_MULTIPROCESSOR: hip_sys::hipDeviceAttribute_t = hip_sys::hipDeviceAttribute_t(
-    0x4355006a,
-);
-/// HIP has no such constant, and no function of HIP returns it.
-pub const CU_DEVICE_ATTRIBUTE_MAX_PERSISTING_L2_CACHE_SIZE: hip_sys::hipDeviceAttribute_t = hip_sys::hipDeviceAttribute_t(
-    0x4355006c,
-);
-/// HIP has no such constant, and no function of HIP returns it.
-pub const CU_DEVICE_ATTRIBUTE_MEMPOOL_SUPPORTED_HANDLE_TYPES: hip_sys::hipDeviceAttribute_t = hip_sys::hipDeviceAttribute_t(
-    0x43550077,
-);
-/// HIP has no such constant, and no function of HIP returns it.
-pub const CU_DEVICE_ATTRIBUTE_MEM_DECOMPRESS_ALGORITHM_MASK: hip_sys::hipDeviceAttribute_t = hip_sys::hipDeviceAttribute_t(
-    0x43550088,
-);
-/// HIP has no such constant, and no function of HIP returns it.
-pub const CU_DEVICE_ATTRIBUTE_MEM_DECOMPRESS_MAXIMUM_LENGTH: hip_sys::hipDeviceAttribute_t = hip_sys::hipDeviceAttribute_t(
-    0x43550089,
-);
-/// HIP has no such constant, and no function of HIP returns it.
-pub const CU_DEVICE_ATTRIBUTE_MEM_SYNC_DOMAIN_COUNT: hip_sys::hipDeviceAttribute_t = hip_sys::hipDeviceAttribute_t(
-    0x4355007e,
-);
-/// HIP has no such constant, and no function of HIP returns it.
-pub const CU_DEVICE_ATTRIBUTE_MPS_ENABLED: hip_sys::hipDeviceAttribute_t = hip_sys::hipDeviceAttribute_t(
-    0x43550085,
-);
-/// HIP has no such constant, and no function of HIP returns it.
-pub const CU_DEVICE_ATTRIBUTE_MULTICAST_SUPPORTED: hip_sys::hipDeviceAttribute_t = hip_sys::hipDeviceAttribute_t(
-    0x43550084,
-);
-/// HIP has no such constant, and no function of HIP returns it.
-pub const CU_DEVICE_ATTRIBUTE_MULTI_GPU_BOARD_GROUP_ID: hip_sys::hipDeviceAttribute_t = hip_sys::hipDeviceAttribute_t(
-    0x43550055,
-);
-/// HIP has no such constant, and no function of HIP returns it.
-pub const CU_DEVICE_ATTRIBUTE_NUMA_CONFIG: hip_sys::hipDeviceAttribute_t = hip_sys::hipDeviceAttribute_t(
-    0x43550082,
-);
-/// HIP has no such constant, and no function of HIP returns it.
-pub const CU_DEVICE_ATTRIBUTE_NUMA_ID: hip_sys::hipDeviceAttribute_t = hip_sys::hipDeviceAttribute_t(
-    0x43550083,
-);
-/// HIP has no such constant, and no function of HIP returns it.
-pub const CU_DEVICE_ATTRIBUTE_ONLY_PARTIAL_HOST_NATIVE_ATOMIC_SUPPORTED: hip_sys::hipDeviceAttribute_t = hip_sys::hipDeviceAttribute_t(
-    0x43550093,
-);
-/// HIP has no such constant, and no function of HIP returns it.
-pub const CU_DEVICE_ATTRIBUTE_READ_ONLY_HOST_REGISTER_SUPPORTED: hip_sys::hipDeviceAttribute_t = hip_sys::hipDeviceAttribute_t(
-    0x43550071,
-);
-/// HIP has no such constant, and no function of HIP returns it.
-pub const CU_DEVICE_ATTRIBUTE_RESERVED_SHARED_MEMORY_PER_BLOCK: hip_sys::hipDeviceAttribute_t = hip_sys::hipDeviceAttribute_t(
-    0x4355006f,
-);
-/// HIP has no such constant, and no function of HIP returns it.
-pub const CU_DEVICE_ATTRIBUTE_SPARSE_CUDA_ARRAY_SUPPORTED: hip_sys::hipDeviceAttribute_t = hip_sys::hipDeviceAttribute_t(
-    0x43550070,
-);
-/// HIP has no such constant, and no function of HIP returns it.
-pub const CU_DEVICE_ATTRIBUTE_TENSOR_MAP_ACCESS_SUPPORTED: hip_sys::hipDeviceAttribute_t = hip_sys::hipDeviceAttribute_t(
-    0x4355007f,
-);
-/// HIP has no such constant, and no function of HIP returns it.
-pub const CU_DEVICE_ATTRIBUTE_TIMELINE_SEMAPHORE_INTEROP_SUPPORTED: hip_sys::hipDeviceAttribute_t = hip_sys::hipDeviceAttribute_t(
-    0x43550072,
-);
-/// HIP has no such constant, and no function of HIP returns it.
-pub const CU_DEVICE_ATTRIBUTE_UNIFIED_FUNCTION_POINTERS: hip_sys::hipDeviceAttribute_t = hip_sys::hipDeviceAttribute_t(
-    0x43550081,
-);
-/// HIP has no such constant, and no function of HIP returns it.
-pub const CU_DEVICE_ATTRIBUTE_VIRTUAL_ADDRESS_MANAGEMENT_SUPPORTED: hip_sys::hipDeviceAttribute_t = hip_sys::hipDeviceAttribute_t(
-    0x43550066,
-);
-/// HIP has no such constant, and no function of HIP returns it.
-pub const CU_DEVICE_ATTRIBUTE_VULKAN_CIG_SUPPORTED: hip_sys::hipDeviceAttribute_t = hip_sys::hipDeviceAttribute_t(
-    0x4355008a,
-);
+/// The constant of [`CUdevice_attribute`].
+pub const CU_DEVICE_ATTRIBUTE_ASYNC_ENGINE_COUNT: CUdevice_attribute = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_ASYNC_ENGINE_COUNT;
+/// The constant of [`CUdevice_attribute`].
+pub const CU_DEVICE_ATTRIBUTE_ATOMIC_REDUCTION_SUPPORTED: CUdevice_attribute = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_ATOMIC_REDUCTION_SUPPORTED;
+/// The constant of [`CUdevice_attribute`].
+pub const CU_DEVICE_ATTRIBUTE_CAN_FLUSH_REMOTE_WRITES: CUdevice_attribute = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_CAN_FLUSH_REMOTE_WRITES;
+/// The constant of [`CUdevice_attribute`].
+pub const CU_DEVICE_ATTRIBUTE_CAN_MAP_HOST_MEMORY: CUdevice_attribute = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_CAN_MAP_HOST_MEMORY;
+/// The constant of [`CUdevice_attribute`].
+pub const CU_DEVICE_ATTRIBUTE_CAN_TEX2D_GATHER: CUdevice_attribute = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_CAN_TEX2D_GATHER;
+/// The constant of [`CUdevice_attribute`].
+pub const CU_DEVICE_ATTRIBUTE_CAN_USE_64_BIT_STREAM_MEM_OPS: CUdevice_attribute = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_CAN_USE_64_BIT_STREAM_MEM_OPS;
+/// The constant of [`CUdevice_attribute`].
+pub const CU_DEVICE_ATTRIBUTE_CAN_USE_64_BIT_STREAM_MEM_OPS_V1: CUdevice_attribute = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_CAN_USE_64_BIT_STREAM_MEM_OPS_V1;
+/// The constant of [`CUdevice_attribute`].
+pub const CU_DEVICE_ATTRIBUTE_CAN_USE_64_BIT_STREAM_MEM_OPS_V2: CUdevice_attribute = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_CAN_USE_64_BIT_STREAM_MEM_OPS_V2;
+/// The constant of [`CUdevice_attribute`].
+pub const CU_DEVICE_ATTRIBUTE_CAN_USE_HOST_POINTER_FOR_REGISTERED_MEM: CUdevice_attribute = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_CAN_USE_HOST_POINTER_FOR_REGISTERED_MEM;
+/// The constant of [`CUdevice_attribute`].
+pub const CU_DEVICE_ATTRIBUTE_CAN_USE_STREAM_MEM_OPS: CUdevice_attribute = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_CAN_USE_STREAM_MEM_OPS;
+/// The constant of [`CUdevice_attribute`].
+pub const CU_DEVICE_ATTRIBUTE_CAN_USE_STREAM_MEM_OPS_V1: CUdevice_attribute = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_CAN_USE_STREAM_MEM_OPS_V1;
+/// The constant of [`CUdevice_attribute`].
+pub const CU_DEVICE_ATTRIBUTE_CAN_USE_STREAM_WAIT_VALUE_NOR: CUdevice_attribute = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_CAN_USE_STREAM_WAIT_VALUE_NOR;
+/// The constant of [`CUdevice_attribute`].
+pub const CU_DEVICE_ATTRIBUTE_CAN_USE_STREAM_WAIT_VALUE_NOR_V1: CUdevice_attribute = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_CAN_USE_STREAM_WAIT_VALUE_NOR_V1;
+/// The constant of [`CUdevice_attribute`].
+pub const CU_DEVICE_ATTRIBUTE_CAN_USE_STREAM_WAIT_VALUE_NOR_V2: CUdevice_attribute = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_CAN_USE_STREAM_WAIT_VALUE_NOR_V2;
+/// The constant of [`CUdevice_attribute`].
+pub const CU_DEVICE_ATTRIBUTE_CLOCK_RATE: CUdevice_attribute = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_CLOCK_RATE;
+/// The constant of [`CUdevice_attribute`].
+pub const CU_DEVICE_ATTRIBUTE_CLUSTER_LAUNCH: CUdevice_attribute = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_CLUSTER_LAUNCH;
+/// The constant of [`CUdevice_attribute`].
+pub const CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR: CUdevice_attribute = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR;
+/// The constant of [`CUdevice_attribute`].
+pub const CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR: CUdevice_attribute = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR;
+/// The constant of [`CUdevice_attribute`].
+pub const CU_DEVICE_ATTRIBUTE_COMPUTE_MODE: CUdevice_attribute = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_MODE;
+/// The constant of [`CUdevice_attribute`].
+pub const CU_DEVICE_ATTRIBUTE_COMPUTE_PREEMPTION_SUPPORTED: CUdevice_attribute = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_PREEMPTION_SUPPORTED;
+/// The constant of [`CUdevice_attribute`].
+pub const CU_DEVICE_ATTRIBUTE_CONCURRENT_KERNELS: CUdevice_attribute = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_CONCURRENT_KERNELS;
+/// The constant of [`CUdevice_attribute`].
+pub const CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS: CUdevice_attribute = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS;
+/// The constant of [`CUdevice_attribute`].
+pub const CU_DEVICE_ATTRIBUTE_COOPERATIVE_LAUNCH: CUdevice_attribute = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_COOPERATIVE_LAUNCH;
+/// The constant of [`CUdevice_attribute`].
+pub const CU_DEVICE_ATTRIBUTE_COOPERATIVE_MULTI_DEVICE_LAUNCH: CUdevice_attribute = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_COOPERATIVE_MULTI_DEVICE_LAUNCH;
+/// The constant of [`CUdevice_attribute`].
+pub const CU_DEVICE_ATTRIBUTE_D3D12_CIG_SUPPORTED: CUdevice_attribute = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_D3D12_CIG_SUPPORTED;
+/// The constant of [`CUdevice_attribute`].
+pub const CU_DEVICE_ATTRIBUTE_DEFERRED_MAPPING_CUDA_ARRAY_SUPPORTED: CUdevice_attribute = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_DEFERRED_MAPPING_CUDA_ARRAY_SUPPORTED;
+/// The constant of [`CUdevice_attribute`].
+pub const CU_DEVICE_ATTRIBUTE_DIRECT_MANAGED_MEM_ACCESS_FROM_HOST: CUdevice_attribute = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_DIRECT_MANAGED_MEM_ACCESS_FROM_HOST;
+#[cfg(feature = "rocm-10-0")]
+/// The constant of [`CUdevice_attribute`].
+pub const CU_DEVICE_ATTRIBUTE_DMA_BUF_SUPPORTED: CUdevice_attribute = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_DMA_BUF_SUPPORTED;
+/// The constant of [`CUdevice_attribute`].
+pub const CU_DEVICE_ATTRIBUTE_ECC_ENABLED: CUdevice_attribute = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_ECC_ENABLED;
+/// The constant of [`CUdevice_attribute`].
+pub const CU_DEVICE_ATTRIBUTE_GENERIC_COMPRESSION_SUPPORTED: CUdevice_attribute = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_GENERIC_COMPRESSION_SUPPORTED;
+/// The constant of [`CUdevice_attribute`].
+pub const CU_DEVICE_ATTRIBUTE_GLOBAL_L1_CACHE_SUPPORTED: CUdevice_attribute = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_GLOBAL_L1_CACHE_SUPPORTED;
+/// The constant of [`CUdevice_attribute`].
+pub const CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH: CUdevice_attribute = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH;
+/// The constant of [`CUdevice_attribute`].
+pub const CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_FLUSH_WRITES_OPTIONS: CUdevice_attribute = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_FLUSH_WRITES_OPTIONS;
+/// The constant of [`CUdevice_attribute`].
+pub const CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_SUPPORTED: CUdevice_attribute = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_SUPPORTED;
+/// The constant of [`CUdevice_attribute`].
+pub const CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WITH_CUDA_VMM_SUPPORTED: CUdevice_attribute = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WITH_CUDA_VMM_SUPPORTED;
+/// The constant of [`CUdevice_attribute`].
+pub const CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WRITES_ORDERING: CUdevice_attribute = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WRITES_ORDERING;
+/// The constant of [`CUdevice_attribute`].
+pub const CU_DEVICE_ATTRIBUTE_GPU_OVERLAP: CUdevice_attribute = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_GPU_OVERLAP;
+/// The constant of [`CUdevice_attribute`].
+pub const CU_DEVICE_ATTRIBUTE_GPU_PCI_DEVICE_ID: CUdevice_attribute = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_GPU_PCI_DEVICE_ID;
+/// The constant of [`CUdevice_attribute`].
+pub const CU_DEVICE_ATTRIBUTE_GPU_PCI_SUBSYSTEM_ID: CUdevice_attribute = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_GPU_PCI_SUBSYSTEM_ID;
+#[cfg(feature = "rocm-10-0")]
+/// The constant of [`CUdevice_attribute`].
+pub const CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_FABRIC_SUPPORTED: CUdevice_attribute = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_FABRIC_SUPPORTED;
+/// The constant of [`CUdevice_attribute`].
+pub const CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED: CUdevice_attribute = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED;
+/// The constant of [`CUdevice_attribute`].
+pub const CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_WIN32_HANDLE_SUPPORTED: CUdevice_attribute = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_WIN32_HANDLE_SUPPORTED;
+/// The constant of [`CUdevice_attribute`].
+pub const CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_WIN32_KMT_HANDLE_SUPPORTED: CUdevice_attribute = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_WIN32_KMT_HANDLE_SUPPORTED;
+/// The constant of [`CUdevice_attribute`].
+pub const CU_DEVICE_ATTRIBUTE_HOST_ALLOC_DMA_BUF_SUPPORTED: CUdevice_attribute = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_HOST_ALLOC_DMA_BUF_SUPPORTED;
+/// The constant of [`CUdevice_attribute`].
+pub const CU_DEVICE_ATTRIBUTE_HOST_MEMORY_POOLS_SUPPORTED: CUdevice_attribute = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_HOST_MEMORY_POOLS_SUPPORTED;
+/// The constant of [`CUdevice_attribute`].
+pub const CU_DEVICE_ATTRIBUTE_HOST_NATIVE_ATOMIC_SUPPORTED: CUdevice_attribute = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_HOST_NATIVE_ATOMIC_SUPPORTED;
+#[cfg(feature = "rocm-7-2")]
+/// The constant of [`CUdevice_attribute`].
+pub const CU_DEVICE_ATTRIBUTE_HOST_NUMA_ID: CUdevice_attribute = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_HOST_NUMA_ID;
+/// The constant of [`CUdevice_attribute`].
+pub const CU_DEVICE_ATTRIBUTE_HOST_NUMA_MEMORY_POOLS_SUPPORTED: CUdevice_attribute = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_HOST_NUMA_MEMORY_POOLS_SUPPORTED;
+/// The constant of [`CUdevice_attribute`].
+pub const CU_DEVICE_ATTRIBUTE_HOST_NUMA_MULTINODE_IPC_SUPPORTED: CUdevice_attribute = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_HOST_NUMA_MULTINODE_IPC_SUPPORTED;
+/// The constant of [`CUdevice_attribute`].
+pub const CU_DEVICE_ATTRIBUTE_HOST_NUMA_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED: CUdevice_attribute = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_HOST_NUMA_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED;
+#[cfg(feature = "rocm-6-2")]
+/// The constant of [`CUdevice_attribute`].
+pub const CU_DEVICE_ATTRIBUTE_HOST_REGISTER_SUPPORTED: CUdevice_attribute = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_HOST_REGISTER_SUPPORTED;
+/// The constant of [`CUdevice_attribute`].
+pub const CU_DEVICE_ATTRIBUTE_HOST_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED: CUdevice_attribute = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_HOST_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED;
+/// The constant of [`CUdevice_attribute`].
+pub const CU_DEVICE_ATTRIBUTE_INTEGRATED: CUdevice_attribute = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_INTEGRATED;
+/// The constant of [`CUdevice_attribute`].
+pub const CU_DEVICE_ATTRIBUTE_IPC_EVENT_SUPPORTED: CUdevice_attribute = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_IPC_EVENT_SUPPORTED;
+/// The constant of [`CUdevice_attribute`].
+pub const CU_DEVICE_ATTRIBUTE_KERNEL_EXEC_TIMEOUT: CUdevice_attribute = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_KERNEL_EXEC_TIMEOUT;
+/// The constant of [`CUdevice_attribute`].
+pub const CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE: CUdevice_attribute = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE;
+/// The constant of [`CUdevice_attribute`].
+pub const CU_DEVICE_ATTRIBUTE_LOCAL_L1_CACHE_SUPPORTED: CUdevice_attribute = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_LOCAL_L1_CACHE_SUPPORTED;
+/// The constant of [`CUdevice_attribute`].
+pub const CU_DEVICE_ATTRIBUTE_MANAGED_MEMORY: CUdevice_attribute = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MANAGED_MEMORY;
+/// The constant of [`CUdevice_attribute`].
+pub const CU_DEVICE_ATTRIBUTE_MAX: CUdevice_attribute = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MAX;
+/// The constant of [`CUdevice_attribute`].
+pub const CU_DEVICE_ATTRIBUTE_MAXIMUM_SURFACE1D_LAYERED_LAYERS: CUdevice_attribute = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MAXIMUM_SURFACE1D_LAYERED_LAYERS;
+/// The constant of [`CUdevice_attribute`].
+pub const CU_DEVICE_ATTRIBUTE_MAXIMUM_SURFACE1D_LAYERED_WIDTH: CUdevice_attribute = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MAXIMUM_SURFACE1D_LAYERED_WIDTH;
+/// The constant of [`CUdevice_attribute`].
+pub const CU_DEVICE_ATTRIBUTE_MAXIMUM_SURFACE1D_WIDTH: CUdevice_attribute = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MAXIMUM_SURFACE1D_WIDTH;
+/// The constant of [`CUdevice_attribute`].
+pub const CU_DEVICE_ATTRIBUTE_MAXIMUM_SURFACE2D_HEIGHT: CUdevice_attribute = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MAXIMUM_SURFACE2D_HEIGHT;
+/// The constant of [`CUdevice_attribute`].
+pub const CU_DEVICE_ATTRIBUTE_MAXIMUM_SURFACE2D_LAYERED_HEIGHT: CUdevice_attribute = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MAXIMUM_SURFACE2D_LAYERED_HEIGHT;
+/// The constant of [`CUdevice_attribute`].
+pub const CU_DEVICE_ATTRIBUTE_MAXIMUM_SURFACE2D_LAYERED_LAYERS: CUdevice_attribute = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MAXIMUM_SURFACE2D_LAYERED_LAYERS;
+/// The constant of [`CUdevice_attribute`].
+pub const CU_DEVICE_ATTRIBUTE_MAXIMUM_SURFACE2D_LAYERED_WIDTH: CUdevice_attribute = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MAXIMUM_SURFACE2D_LAYERED_WIDTH;
+/// The constant of [`CUdevice_attribute`].
+pub const CU_DEVICE_ATTRIBUTE_MAXIMUM_SURFACE2D_WIDTH: CUdevice_attribute = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MAXIMUM_SURFACE2D_WIDTH;
+/// The constant of [`CUdevice_attribute`].
+pub const CU_DEVICE_ATTRIBUTE_MAXIMUM_SURFACE3D_DEPTH: CUdevice_attribute = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MAXIMUM_SURFACE3D_DEPTH;
+/// The constant of [`CUdevice_attribute`].
+pub const CU_DEVICE_ATTRIBUTE_MAXIMUM_SURFACE3D_HEIGHT: CUdevice_attribute = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MAXIMUM_SURFACE3D_HEIGHT;
+/// The constant of [`CUdevice_attribute`].
+pub const CU_DEVICE_ATTRIBUTE_MAXIMUM_SURFACE3D_WIDTH: CUdevice_attribute = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MAXIMUM_SURFACE3D_WIDTH;
+/// The constant of [`CUdevice_attribute`].
+pub const CU_DEVICE_ATTRIBUTE_MAXIMUM_SURFACECUBEMAP_LAYERED_LAYERS: CUdevice_attribute = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MAXIMUM_SURFACECUBEMAP_LAYERED_LAYERS;
+/// The constant of [`CUdevice_attribute`].
+pub const CU_DEVICE_ATTRIBUTE_MAXIMUM_SURFACECUBEMAP_LAYERED_WIDTH: CUdevice_attribute = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MAXIMUM_SURFACECUBEMAP_LAYERED_WIDTH;
+/// The constant of [`CUdevice_attribute`].
+pub const CU_DEVICE_ATTRIBUTE_MAXIMUM_SURFACECUBEMAP_WIDTH: CUdevice_attribute = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MAXIMUM_SURFACECUBEMAP_WIDTH;
+/// The constant of [`CUdevice_attribute`].
+pub const CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE1D_LAYERED_LAYERS: CUdevice_attribute = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE1D_LAYERED_LAYERS;
+/// The constant of [`CUdevice_attribute`].
+pub const CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE1D_LAYERED_WIDTH: CUdevice_attribute = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE1D_LAYERED_WIDTH;
+/// The constant of [`CUdevice_attribute`].
+pub const CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE1D_LINEAR_WIDTH: CUdevice_attribute = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE1D_LINEAR_WIDTH;
+/// The constant of [`CUdevice_attribute`].
+pub const CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE1D_MIPMAPPED_WIDTH: CUdevice_attribute = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE1D_MIPMAPPED_WIDTH;
+/// The constant of [`CUdevice_attribute`].
+pub const CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE1D_WIDTH: CUdevice_attribute = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE1D_WIDTH;
+/// The constant of [`CUdevice_attribute`].
+pub const CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_GATHER_HEIGHT: CUdevice_attribute = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_GATHER_HEIGHT;
+/// The constant of [`CUdevice_attribute`].
+pub const CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_GATHER_WIDTH: CUdevice_attribute = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_GATHER_WIDTH;
+/// The constant of [`CUdevice_attribute`].
+pub const CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_HEIGHT: CUdevice_attribute = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_HEIGHT;
+/// The constant of [`CUdevice_attribute`].
+pub const CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_LAYERED_HEIGHT: CUdevice_attribute = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_LAYERED_HEIGHT;
+/// The constant of [`CUdevice_attribute`].
+pub const CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_LAYERED_LAYERS: CUdevice_attribute = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_LAYERED_LAYERS;
+/// The constant of [`CUdevice_attribute`].
+pub const CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_LAYERED_WIDTH: CUdevice_attribute = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_LAYERED_WIDTH;
+/// The constant of [`CUdevice_attribute`].
+pub const CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_LINEAR_HEIGHT: CUdevice_attribute = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_LINEAR_HEIGHT;
+/// The constant of [`CUdevice_attribute`].
+pub const CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_LINEAR_PITCH: CUdevice_attribute = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_LINEAR_PITCH;
+/// The constant of [`CUdevice_attribute`].
+pub const CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_LINEAR_WIDTH: CUdevice_attribute = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_LINEAR_WIDTH;
+/// The constant of [`CUdevice_attribute`].
+pub const CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_MIPMAPPED_HEIGHT: CUdevice_attribute = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_MIPMAPPED_HEIGHT;
+/// The constant of [`CUdevice_attribute`].
+pub const CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_MIPMAPPED_WIDTH: CUdevice_attribute = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_MIPMAPPED_WIDTH;
+/// The constant of [`CUdevice_attribute`].
+pub const CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_WIDTH: CUdevice_attribute = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_WIDTH;
+/// The constant of [`CUdevice_attribute`].
+pub const CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE3D_DEPTH: CUdevice_attribute = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE3D_DEPTH;
+/// The constant of [`CUdevice_attribute`].
+pub const CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE3D_DEPTH_ALTERNATE: CUdevice_attribute = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE3D_DEPTH_ALTERNATE;
+/// The constant of [`CUdevice_attribute`].
+pub const CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE3D_HEIGHT: CUdevice_attribute = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE3D_HEIGHT;
+/// The constant of [`CUdevice_attribute`].
+pub const CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE3D_HEIGHT_ALTERNATE: CUdevice_attribute = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE3D_HEIGHT_ALTERNATE;
+/// The constant of [`CUdevice_attribute`].
+pub const CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE3D_WIDTH: CUdevice_attribute = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE3D_WIDTH;
+/// The constant of [`CUdevice_attribute`].
+pub const CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE3D_WIDTH_ALTERNATE: CUdevice_attribute = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE3D_WIDTH_ALTERNATE;
+/// The constant of [`CUdevice_attribute`].
+pub const CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURECUBEMAP_LAYERED_LAYERS: CUdevice_attribute = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURECUBEMAP_LAYERED_LAYERS;
+/// The constant of [`CUdevice_attribute`].
+pub const CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURECUBEMAP_LAYERED_WIDTH: CUdevice_attribute = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURECUBEMAP_LAYERED_WIDTH;
+/// The constant of [`CUdevice_attribute`].
+pub const CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURECUBEMAP_WIDTH: CUdevice_attribute = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURECUBEMAP_WIDTH;
+/// The constant of [`CUdevice_attribute`].
+pub const CU_DEVICE_ATTRIBUTE_MAX_ACCESS_POLICY_WINDOW_SIZE: CUdevice_attribute = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MAX_ACCESS_POLICY_WINDOW_SIZE;
+/// The constant of [`CUdevice_attribute`].
+pub const CU_DEVICE_ATTRIBUTE_MAX_BLOCKS_PER_MULTIPROCESSOR: CUdevice_attribute = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MAX_BLOCKS_PER_MULTIPROCESSOR;
+/// The constant of [`CUdevice_attribute`].
+pub const CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X: CUdevice_attribute = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X;
+/// The constant of [`CUdevice_attribute`].
+pub const CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Y: CUdevice_attribute = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Y;
+/// The constant of [`CUdevice_attribute`].
+pub const CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Z: CUdevice_attribute = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Z;
+/// The constant of [`CUdevice_attribute`].
+pub const CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X: CUdevice_attribute = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X;
+/// The constant of [`CUdevice_attribute`].
+pub const CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Y: CUdevice_attribute = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Y;
+/// The constant of [`CUdevice_attribute`].
+pub const CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Z: CUdevice_attribute = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Z;
+/// The constant of [`CUdevice_attribute`].
+pub const CU_DEVICE_ATTRIBUTE_MAX_PERSISTING_L2_CACHE_SIZE: CUdevice_attribute = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MAX_PERSISTING_L2_CACHE_SIZE;
+/// The constant of [`CUdevice_attribute`].
+pub const CU_DEVICE_ATTRIBUTE_MAX_PITCH: CUdevice_attribute = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MAX_PITCH;
+/// The constant of [`CUdevice_attribute`].
+pub const CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_BLOCK: CUdevice_attribute = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_BLOCK;
+/// The constant of [`CUdevice_attribute`].
+pub const CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR: CUdevice_attribute = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR;
+/// The constant of [`CUdevice_attribute`].
+pub const CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK: CUdevice_attribute = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK;
+/// The constant of [`CUdevice_attribute`].
+pub const CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN: CUdevice_attribute = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN;
+/// The constant of [`CUdevice_attribute`].
+pub const CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR: CUdevice_attribute = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR;
+/// The constant of [`CUdevice_attribute`].
+pub const CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK: CUdevice_attribute = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK;
+/// The constant of [`CUdevice_attribute`].
+pub const CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR: CUdevice_attribute = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR;
+/// The constant of [`CUdevice_attribute`].
+pub const CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE: CUdevice_attribute = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE;
+/// The constant of [`CUdevice_attribute`].
+pub const CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED: CUdevice_attribute = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED;
+/// The constant of [`CUdevice_attribute`].
+pub const CU_DEVICE_ATTRIBUTE_MEMPOOL_SUPPORTED_HANDLE_TYPES: CUdevice_attribute = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MEMPOOL_SUPPORTED_HANDLE_TYPES;
+/// The constant of [`CUdevice_attribute`].
+pub const CU_DEVICE_ATTRIBUTE_MEM_DECOMPRESS_ALGORITHM_MASK: CUdevice_attribute = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MEM_DECOMPRESS_ALGORITHM_MASK;
+/// The constant of [`CUdevice_attribute`].
+pub const CU_DEVICE_ATTRIBUTE_MEM_DECOMPRESS_MAXIMUM_LENGTH: CUdevice_attribute = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MEM_DECOMPRESS_MAXIMUM_LENGTH;
+/// The constant of [`CUdevice_attribute`].
+pub const CU_DEVICE_ATTRIBUTE_MEM_SYNC_DOMAIN_COUNT: CUdevice_attribute = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MEM_SYNC_DOMAIN_COUNT;
+/// The constant of [`CUdevice_attribute`].
+pub const CU_DEVICE_ATTRIBUTE_MPS_ENABLED: CUdevice_attribute = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MPS_ENABLED;
+/// The constant of [`CUdevice_attribute`].
+pub const CU_DEVICE_ATTRIBUTE_MULTICAST_SUPPORTED: CUdevice_attribute = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MULTICAST_SUPPORTED;
+/// The constant of [`CUdevice_attribute`].
+pub const CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT: CUdevice_attribute = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT;
+/// The constant of [`CUdevice_attribute`].
+pub const CU_DEVICE_ATTRIBUTE_MULTI_GPU_BOARD: CUdevice_attribute = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MULTI_GPU_BOARD;
+/// The constant of [`CUdevice_attribute`].
+pub const CU_DEVICE_ATTRIBUTE_MULTI_GPU_BOARD_GROUP_ID: CUdevice_attribute = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MULTI_GPU_BOARD_GROUP_ID;
+/// The constant of [`CUdevice_attribute`].
+pub const CU_DEVICE_ATTRIBUTE_NUMA_CONFIG: CUdevice_attribute = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_NUMA_CONFIG;
+/// The constant of [`CUdevice_attribute`].
+pub const CU_DEVICE_ATTRIBUTE_NUMA_ID: CUdevice_attribute = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_NUMA_ID;
+/// The constant of [`CUdevice_attribute`].
+pub const CU_DEVICE_ATTRIBUTE_ONLY_PARTIAL_HOST_NATIVE_ATOMIC_SUPPORTED: CUdevice_attribute = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_ONLY_PARTIAL_HOST_NATIVE_ATOMIC_SUPPORTED;
+/// The constant of [`CUdevice_attribute`].
+pub const CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS: CUdevice_attribute = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS;
+/// The constant of [`CUdevice_attribute`].
+pub const CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS_USES_HOST_PAGE_TABLES: CUdevice_attribute = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS_USES_HOST_PAGE_TABLES;
+/// The constant of [`CUdevice_attribute`].
+pub const CU_DEVICE_ATTRIBUTE_PCI_BUS_ID: CUdevice_attribute = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_PCI_BUS_ID;
+/// The constant of [`CUdevice_attribute`].
+pub const CU_DEVICE_ATTRIBUTE_PCI_DEVICE_ID: CUdevice_attribute = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_PCI_DEVICE_ID;
+#[cfg(feature = "rocm-7-0")]
+/// The constant of [`CUdevice_attribute`].
+pub const CU_DEVICE_ATTRIBUTE_PCI_DOMAIN_ID: CUdevice_attribute = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_PCI_DOMAIN_ID;
+/// The constant of [`CUdevice_attribute`].
+pub const CU_DEVICE_ATTRIBUTE_READ_ONLY_HOST_REGISTER_SUPPORTED: CUdevice_attribute = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_READ_ONLY_HOST_REGISTER_SUPPORTED;
+/// The constant of [`CUdevice_attribute`].
+pub const CU_DEVICE_ATTRIBUTE_RESERVED_SHARED_MEMORY_PER_BLOCK: CUdevice_attribute = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_RESERVED_SHARED_MEMORY_PER_BLOCK;
+/// The constant of [`CUdevice_attribute`].
+pub const CU_DEVICE_ATTRIBUTE_SINGLE_TO_DOUBLE_PRECISION_PERF_RATIO: CUdevice_attribute = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_SINGLE_TO_DOUBLE_PRECISION_PERF_RATIO;
+/// The constant of [`CUdevice_attribute`].
+pub const CU_DEVICE_ATTRIBUTE_SPARSE_CUDA_ARRAY_SUPPORTED: CUdevice_attribute = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_SPARSE_CUDA_ARRAY_SUPPORTED;
+/// The constant of [`CUdevice_attribute`].
+pub const CU_DEVICE_ATTRIBUTE_STREAM_PRIORITIES_SUPPORTED: CUdevice_attribute = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_STREAM_PRIORITIES_SUPPORTED;
+/// The constant of [`CUdevice_attribute`].
+pub const CU_DEVICE_ATTRIBUTE_SURFACE_ALIGNMENT: CUdevice_attribute = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_SURFACE_ALIGNMENT;
+/// The constant of [`CUdevice_attribute`].
+pub const CU_DEVICE_ATTRIBUTE_TCC_DRIVER: CUdevice_attribute = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_TCC_DRIVER;
+/// The constant of [`CUdevice_attribute`].
+pub const CU_DEVICE_ATTRIBUTE_TENSOR_MAP_ACCESS_SUPPORTED: CUdevice_attribute = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_TENSOR_MAP_ACCESS_SUPPORTED;
+/// The constant of [`CUdevice_attribute`].
+pub const CU_DEVICE_ATTRIBUTE_TEXTURE_ALIGNMENT: CUdevice_attribute = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_TEXTURE_ALIGNMENT;
+/// The constant of [`CUdevice_attribute`].
+pub const CU_DEVICE_ATTRIBUTE_TEXTURE_PITCH_ALIGNMENT: CUdevice_attribute = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_TEXTURE_PITCH_ALIGNMENT;
+/// The constant of [`CUdevice_attribute`].
+pub const CU_DEVICE_ATTRIBUTE_TIMELINE_SEMAPHORE_INTEROP_SUPPORTED: CUdevice_attribute = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_TIMELINE_SEMAPHORE_INTEROP_SUPPORTED;
+/// The constant of [`CUdevice_attribute`].
+pub const CU_DEVICE_ATTRIBUTE_TOTAL_CONSTANT_MEMORY: CUdevice_attribute = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_TOTAL_CONSTANT_MEMORY;
+/// The constant of [`CUdevice_attribute`].
+pub const CU_DEVICE_ATTRIBUTE_UNIFIED_ADDRESSING: CUdevice_attribute = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_UNIFIED_ADDRESSING;
+/// The constant of [`CUdevice_attribute`].
+pub const CU_DEVICE_ATTRIBUTE_UNIFIED_FUNCTION_POINTERS: CUdevice_attribute = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_UNIFIED_FUNCTION_POINTERS;
+/// The constant of [`CUdevice_attribute`].
+pub const CU_DEVICE_ATTRIBUTE_VIRTUAL_ADDRESS_MANAGEMENT_SUPPORTED: CUdevice_attribute = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_VIRTUAL_ADDRESS_MANAGEMENT_SUPPORTED;
+/// The constant of [`CUdevice_attribute`].
+pub const CU_DEVICE_ATTRIBUTE_VULKAN_CIG_SUPPORTED: CUdevice_attribute = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_VULKAN_CIG_SUPPORTED;
+/// The constant of [`CUdevice_attribute`].
+pub const CU_DEVICE_ATTRIBUTE_WARP_SIZE: CUdevice_attribute = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_WARP_SIZE;
 /// HIP has no such constant, and no function of HIP returns it.
 pub const CU_DEVICE_P2P_ATTRIBUTE_ONLY_PARTIAL_NATIVE_ATOMIC_SUPPORTED: hip_sys::hipDeviceP2PAttr = hip_sys::hipDeviceP2PAttr(
     0x43550005,
@@ -2428,6 +2412,391 @@ pub use CUctx_flags as CUctx_flags_enum;
 /// An enum of CUDA, whose values are numbers in ROCm. `as u32` is the value to pass.
 #[repr(u32)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum CUdevice_attribute {
+    /// [`hipDeviceAttributeAsyncEngineCount`](hip_sys::hipDeviceAttributeAsyncEngineCount).
+    CU_DEVICE_ATTRIBUTE_ASYNC_ENGINE_COUNT = hip_sys::hipDeviceAttributeAsyncEngineCount
+        .0 as u32,
+    /// HIP has no such constant.
+    CU_DEVICE_ATTRIBUTE_ATOMIC_REDUCTION_SUPPORTED = 0x43550094,
+    /// HIP has no such constant.
+    CU_DEVICE_ATTRIBUTE_CAN_FLUSH_REMOTE_WRITES = 0x43550062,
+    /// [`hipDeviceAttributeCanMapHostMemory`](hip_sys::hipDeviceAttributeCanMapHostMemory).
+    CU_DEVICE_ATTRIBUTE_CAN_MAP_HOST_MEMORY = hip_sys::hipDeviceAttributeCanMapHostMemory
+        .0 as u32,
+    /// HIP has no such constant.
+    CU_DEVICE_ATTRIBUTE_CAN_TEX2D_GATHER = 0x4355002c,
+    /// HIP has no such constant.
+    CU_DEVICE_ATTRIBUTE_CAN_USE_64_BIT_STREAM_MEM_OPS = 0x4355005d,
+    /// HIP has no such constant.
+    CU_DEVICE_ATTRIBUTE_CAN_USE_64_BIT_STREAM_MEM_OPS_V2 = 0x4355007a,
+    /// [`hipDeviceAttributeCanUseHostPointerForRegisteredMem`](hip_sys::hipDeviceAttributeCanUseHostPointerForRegisteredMem).
+    CU_DEVICE_ATTRIBUTE_CAN_USE_HOST_POINTER_FOR_REGISTERED_MEM = hip_sys::hipDeviceAttributeCanUseHostPointerForRegisteredMem
+        .0 as u32,
+    /// HIP has no such constant.
+    CU_DEVICE_ATTRIBUTE_CAN_USE_STREAM_MEM_OPS = 0x4355005c,
+    /// [`hipDeviceAttributeCanUseStreamWaitValue`](hip_sys::hipDeviceAttributeCanUseStreamWaitValue).
+    CU_DEVICE_ATTRIBUTE_CAN_USE_STREAM_WAIT_VALUE_NOR = hip_sys::hipDeviceAttributeCanUseStreamWaitValue
+        .0 as u32,
+    /// HIP has no such constant.
+    CU_DEVICE_ATTRIBUTE_CAN_USE_STREAM_WAIT_VALUE_NOR_V2 = 0x4355007b,
+    /// [`hipDeviceAttributeClockRate`](hip_sys::hipDeviceAttributeClockRate).
+    CU_DEVICE_ATTRIBUTE_CLOCK_RATE = hip_sys::hipDeviceAttributeClockRate.0 as u32,
+    /// HIP has no such constant.
+    CU_DEVICE_ATTRIBUTE_CLUSTER_LAUNCH = 0x43550078,
+    /// [`hipDeviceAttributeComputeCapabilityMajor`](hip_sys::hipDeviceAttributeComputeCapabilityMajor).
+    CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR = hip_sys::hipDeviceAttributeComputeCapabilityMajor
+        .0 as u32,
+    /// [`hipDeviceAttributeComputeCapabilityMinor`](hip_sys::hipDeviceAttributeComputeCapabilityMinor).
+    CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR = hip_sys::hipDeviceAttributeComputeCapabilityMinor
+        .0 as u32,
+    /// [`hipDeviceAttributeComputeMode`](hip_sys::hipDeviceAttributeComputeMode).
+    CU_DEVICE_ATTRIBUTE_COMPUTE_MODE = hip_sys::hipDeviceAttributeComputeMode.0 as u32,
+    /// [`hipDeviceAttributeComputePreemptionSupported`](hip_sys::hipDeviceAttributeComputePreemptionSupported).
+    CU_DEVICE_ATTRIBUTE_COMPUTE_PREEMPTION_SUPPORTED = hip_sys::hipDeviceAttributeComputePreemptionSupported
+        .0 as u32,
+    /// [`hipDeviceAttributeConcurrentKernels`](hip_sys::hipDeviceAttributeConcurrentKernels).
+    CU_DEVICE_ATTRIBUTE_CONCURRENT_KERNELS = hip_sys::hipDeviceAttributeConcurrentKernels
+        .0 as u32,
+    /// [`hipDeviceAttributeConcurrentManagedAccess`](hip_sys::hipDeviceAttributeConcurrentManagedAccess).
+    CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS = hip_sys::hipDeviceAttributeConcurrentManagedAccess
+        .0 as u32,
+    /// [`hipDeviceAttributeCooperativeLaunch`](hip_sys::hipDeviceAttributeCooperativeLaunch).
+    CU_DEVICE_ATTRIBUTE_COOPERATIVE_LAUNCH = hip_sys::hipDeviceAttributeCooperativeLaunch
+        .0 as u32,
+    /// [`hipDeviceAttributeCooperativeMultiDeviceLaunch`](hip_sys::hipDeviceAttributeCooperativeMultiDeviceLaunch).
+    CU_DEVICE_ATTRIBUTE_COOPERATIVE_MULTI_DEVICE_LAUNCH = hip_sys::hipDeviceAttributeCooperativeMultiDeviceLaunch
+        .0 as u32,
+    /// HIP has no such constant.
+    CU_DEVICE_ATTRIBUTE_D3D12_CIG_SUPPORTED = 0x43550087,
+    /// HIP has no such constant.
+    CU_DEVICE_ATTRIBUTE_DEFERRED_MAPPING_CUDA_ARRAY_SUPPORTED = 0x43550079,
+    /// [`hipDeviceAttributeDirectManagedMemAccessFromHost`](hip_sys::hipDeviceAttributeDirectManagedMemAccessFromHost).
+    CU_DEVICE_ATTRIBUTE_DIRECT_MANAGED_MEM_ACCESS_FROM_HOST = hip_sys::hipDeviceAttributeDirectManagedMemAccessFromHost
+        .0 as u32,
+    #[cfg(feature = "rocm-10-0")]
+    /// [`hipDeviceAttributeDmaBufSupported`](hip_sys::hipDeviceAttributeDmaBufSupported).
+    CU_DEVICE_ATTRIBUTE_DMA_BUF_SUPPORTED = hip_sys::hipDeviceAttributeDmaBufSupported.0
+        as u32,
+    /// [`hipDeviceAttributeEccEnabled`](hip_sys::hipDeviceAttributeEccEnabled).
+    CU_DEVICE_ATTRIBUTE_ECC_ENABLED = hip_sys::hipDeviceAttributeEccEnabled.0 as u32,
+    /// HIP has no such constant.
+    CU_DEVICE_ATTRIBUTE_GENERIC_COMPRESSION_SUPPORTED = 0x4355006b,
+    /// [`hipDeviceAttributeGlobalL1CacheSupported`](hip_sys::hipDeviceAttributeGlobalL1CacheSupported).
+    CU_DEVICE_ATTRIBUTE_GLOBAL_L1_CACHE_SUPPORTED = hip_sys::hipDeviceAttributeGlobalL1CacheSupported
+        .0 as u32,
+    /// [`hipDeviceAttributeMemoryBusWidth`](hip_sys::hipDeviceAttributeMemoryBusWidth).
+    CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH = hip_sys::hipDeviceAttributeMemoryBusWidth
+        .0 as u32,
+    /// HIP has no such constant.
+    CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_FLUSH_WRITES_OPTIONS = 0x43550075,
+    /// HIP has no such constant.
+    CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_SUPPORTED = 0x43550074,
+    /// HIP has no such constant.
+    CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WITH_CUDA_VMM_SUPPORTED = 0x4355006e,
+    /// HIP has no such constant.
+    CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WRITES_ORDERING = 0x43550076,
+    /// HIP has no such constant.
+    CU_DEVICE_ATTRIBUTE_GPU_PCI_DEVICE_ID = 0x4355008b,
+    /// HIP has no such constant.
+    CU_DEVICE_ATTRIBUTE_GPU_PCI_SUBSYSTEM_ID = 0x4355008c,
+    #[cfg(feature = "rocm-10-0")]
+    /// [`hipDeviceAttributeHandleTypeFabricSupported`](hip_sys::hipDeviceAttributeHandleTypeFabricSupported).
+    CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_FABRIC_SUPPORTED = hip_sys::hipDeviceAttributeHandleTypeFabricSupported
+        .0 as u32,
+    /// HIP has no such constant.
+    CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED = 0x43550067,
+    /// HIP has no such constant.
+    CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_WIN32_HANDLE_SUPPORTED = 0x43550068,
+    /// HIP has no such constant.
+    CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_WIN32_KMT_HANDLE_SUPPORTED = 0x43550069,
+    /// HIP has no such constant.
+    CU_DEVICE_ATTRIBUTE_HOST_ALLOC_DMA_BUF_SUPPORTED = 0x43550092,
+    /// HIP has no such constant.
+    CU_DEVICE_ATTRIBUTE_HOST_MEMORY_POOLS_SUPPORTED = 0x43550090,
+    /// [`hipDeviceAttributeHostNativeAtomicSupported`](hip_sys::hipDeviceAttributeHostNativeAtomicSupported).
+    CU_DEVICE_ATTRIBUTE_HOST_NATIVE_ATOMIC_SUPPORTED = hip_sys::hipDeviceAttributeHostNativeAtomicSupported
+        .0 as u32,
+    #[cfg(feature = "rocm-7-2")]
+    /// [`hipDeviceAttributeHostNumaId`](hip_sys::hipDeviceAttributeHostNumaId).
+    CU_DEVICE_ATTRIBUTE_HOST_NUMA_ID = hip_sys::hipDeviceAttributeHostNumaId.0 as u32,
+    /// HIP has no such constant.
+    CU_DEVICE_ATTRIBUTE_HOST_NUMA_MEMORY_POOLS_SUPPORTED = 0x4355008e,
+    /// HIP has no such constant.
+    CU_DEVICE_ATTRIBUTE_HOST_NUMA_MULTINODE_IPC_SUPPORTED = 0x4355008f,
+    /// HIP has no such constant.
+    CU_DEVICE_ATTRIBUTE_HOST_NUMA_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED = 0x4355008d,
+    #[cfg(feature = "rocm-6-2")]
+    /// [`hipDeviceAttributeHostRegisterSupported`](hip_sys::hipDeviceAttributeHostRegisterSupported).
+    CU_DEVICE_ATTRIBUTE_HOST_REGISTER_SUPPORTED = hip_sys::hipDeviceAttributeHostRegisterSupported
+        .0 as u32,
+    /// HIP has no such constant.
+    CU_DEVICE_ATTRIBUTE_HOST_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED = 0x43550091,
+    /// [`hipDeviceAttributeIntegrated`](hip_sys::hipDeviceAttributeIntegrated).
+    CU_DEVICE_ATTRIBUTE_INTEGRATED = hip_sys::hipDeviceAttributeIntegrated.0 as u32,
+    /// HIP has no such constant.
+    CU_DEVICE_ATTRIBUTE_IPC_EVENT_SUPPORTED = 0x4355007d,
+    /// [`hipDeviceAttributeKernelExecTimeout`](hip_sys::hipDeviceAttributeKernelExecTimeout).
+    CU_DEVICE_ATTRIBUTE_KERNEL_EXEC_TIMEOUT = hip_sys::hipDeviceAttributeKernelExecTimeout
+        .0 as u32,
+    /// [`hipDeviceAttributeL2CacheSize`](hip_sys::hipDeviceAttributeL2CacheSize).
+    CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE = hip_sys::hipDeviceAttributeL2CacheSize.0 as u32,
+    /// [`hipDeviceAttributeLocalL1CacheSupported`](hip_sys::hipDeviceAttributeLocalL1CacheSupported).
+    CU_DEVICE_ATTRIBUTE_LOCAL_L1_CACHE_SUPPORTED = hip_sys::hipDeviceAttributeLocalL1CacheSupported
+        .0 as u32,
+    /// [`hipDeviceAttributeManagedMemory`](hip_sys::hipDeviceAttributeManagedMemory).
+    CU_DEVICE_ATTRIBUTE_MANAGED_MEMORY = hip_sys::hipDeviceAttributeManagedMemory.0
+        as u32,
+    /// HIP has no such constant.
+    CU_DEVICE_ATTRIBUTE_MAXIMUM_SURFACE1D_LAYERED_LAYERS = 0x4355003e,
+    /// [`hipDeviceAttributeMaxSurface1DLayered`](hip_sys::hipDeviceAttributeMaxSurface1DLayered).
+    CU_DEVICE_ATTRIBUTE_MAXIMUM_SURFACE1D_LAYERED_WIDTH = hip_sys::hipDeviceAttributeMaxSurface1DLayered
+        .0 as u32,
+    /// [`hipDeviceAttributeMaxSurface1D`](hip_sys::hipDeviceAttributeMaxSurface1D).
+    CU_DEVICE_ATTRIBUTE_MAXIMUM_SURFACE1D_WIDTH = hip_sys::hipDeviceAttributeMaxSurface1D
+        .0 as u32,
+    /// [`hipDeviceAttributeMaxSurface2D`](hip_sys::hipDeviceAttributeMaxSurface2D).
+    CU_DEVICE_ATTRIBUTE_MAXIMUM_SURFACE2D_HEIGHT = hip_sys::hipDeviceAttributeMaxSurface2D
+        .0 as u32,
+    /// [`hipDeviceAttributeMaxSurface2DLayered`](hip_sys::hipDeviceAttributeMaxSurface2DLayered).
+    CU_DEVICE_ATTRIBUTE_MAXIMUM_SURFACE2D_LAYERED_HEIGHT = hip_sys::hipDeviceAttributeMaxSurface2DLayered
+        .0 as u32,
+    /// HIP has no such constant.
+    CU_DEVICE_ATTRIBUTE_MAXIMUM_SURFACE2D_LAYERED_LAYERS = 0x43550041,
+    /// [`hipDeviceAttributeMaxSurface3D`](hip_sys::hipDeviceAttributeMaxSurface3D).
+    CU_DEVICE_ATTRIBUTE_MAXIMUM_SURFACE3D_DEPTH = hip_sys::hipDeviceAttributeMaxSurface3D
+        .0 as u32,
+    /// HIP has no such constant.
+    CU_DEVICE_ATTRIBUTE_MAXIMUM_SURFACECUBEMAP_LAYERED_LAYERS = 0x43550044,
+    /// [`hipDeviceAttributeMaxSurfaceCubemapLayered`](hip_sys::hipDeviceAttributeMaxSurfaceCubemapLayered).
+    CU_DEVICE_ATTRIBUTE_MAXIMUM_SURFACECUBEMAP_LAYERED_WIDTH = hip_sys::hipDeviceAttributeMaxSurfaceCubemapLayered
+        .0 as u32,
+    /// [`hipDeviceAttributeMaxSurfaceCubemap`](hip_sys::hipDeviceAttributeMaxSurfaceCubemap).
+    CU_DEVICE_ATTRIBUTE_MAXIMUM_SURFACECUBEMAP_WIDTH = hip_sys::hipDeviceAttributeMaxSurfaceCubemap
+        .0 as u32,
+    /// HIP has no such constant.
+    CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE1D_LAYERED_LAYERS = 0x4355002b,
+    /// [`hipDeviceAttributeMaxTexture1DLayered`](hip_sys::hipDeviceAttributeMaxTexture1DLayered).
+    CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE1D_LAYERED_WIDTH = hip_sys::hipDeviceAttributeMaxTexture1DLayered
+        .0 as u32,
+    /// [`hipDeviceAttributeMaxTexture1DLinear`](hip_sys::hipDeviceAttributeMaxTexture1DLinear).
+    CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE1D_LINEAR_WIDTH = hip_sys::hipDeviceAttributeMaxTexture1DLinear
+        .0 as u32,
+    /// [`hipDeviceAttributeMaxTexture1DMipmap`](hip_sys::hipDeviceAttributeMaxTexture1DMipmap).
+    CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE1D_MIPMAPPED_WIDTH = hip_sys::hipDeviceAttributeMaxTexture1DMipmap
+        .0 as u32,
+    /// [`hipDeviceAttributeMaxTexture1DWidth`](hip_sys::hipDeviceAttributeMaxTexture1DWidth).
+    CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE1D_WIDTH = hip_sys::hipDeviceAttributeMaxTexture1DWidth
+        .0 as u32,
+    /// [`hipDeviceAttributeMaxTexture2DGather`](hip_sys::hipDeviceAttributeMaxTexture2DGather).
+    CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_GATHER_HEIGHT = hip_sys::hipDeviceAttributeMaxTexture2DGather
+        .0 as u32,
+    /// [`hipDeviceAttributeMaxTexture2DHeight`](hip_sys::hipDeviceAttributeMaxTexture2DHeight).
+    CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_HEIGHT = hip_sys::hipDeviceAttributeMaxTexture2DHeight
+        .0 as u32,
+    /// [`hipDeviceAttributeMaxTexture2DLayered`](hip_sys::hipDeviceAttributeMaxTexture2DLayered).
+    CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_LAYERED_HEIGHT = hip_sys::hipDeviceAttributeMaxTexture2DLayered
+        .0 as u32,
+    /// HIP has no such constant.
+    CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_LAYERED_LAYERS = 0x4355001d,
+    /// [`hipDeviceAttributeMaxTexture2DLinear`](hip_sys::hipDeviceAttributeMaxTexture2DLinear).
+    CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_LINEAR_HEIGHT = hip_sys::hipDeviceAttributeMaxTexture2DLinear
+        .0 as u32,
+    /// [`hipDeviceAttributeMaxTexture2DMipmap`](hip_sys::hipDeviceAttributeMaxTexture2DMipmap).
+    CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_MIPMAPPED_HEIGHT = hip_sys::hipDeviceAttributeMaxTexture2DMipmap
+        .0 as u32,
+    /// [`hipDeviceAttributeMaxTexture2DWidth`](hip_sys::hipDeviceAttributeMaxTexture2DWidth).
+    CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_WIDTH = hip_sys::hipDeviceAttributeMaxTexture2DWidth
+        .0 as u32,
+    /// [`hipDeviceAttributeMaxTexture3DDepth`](hip_sys::hipDeviceAttributeMaxTexture3DDepth).
+    CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE3D_DEPTH = hip_sys::hipDeviceAttributeMaxTexture3DDepth
+        .0 as u32,
+    /// [`hipDeviceAttributeMaxTexture3DAlt`](hip_sys::hipDeviceAttributeMaxTexture3DAlt).
+    CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE3D_DEPTH_ALTERNATE = hip_sys::hipDeviceAttributeMaxTexture3DAlt
+        .0 as u32,
+    /// [`hipDeviceAttributeMaxTexture3DHeight`](hip_sys::hipDeviceAttributeMaxTexture3DHeight).
+    CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE3D_HEIGHT = hip_sys::hipDeviceAttributeMaxTexture3DHeight
+        .0 as u32,
+    /// [`hipDeviceAttributeMaxTexture3DWidth`](hip_sys::hipDeviceAttributeMaxTexture3DWidth).
+    CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE3D_WIDTH = hip_sys::hipDeviceAttributeMaxTexture3DWidth
+        .0 as u32,
+    /// HIP has no such constant.
+    CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURECUBEMAP_LAYERED_LAYERS = 0x43550036,
+    /// [`hipDeviceAttributeMaxTextureCubemapLayered`](hip_sys::hipDeviceAttributeMaxTextureCubemapLayered).
+    CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURECUBEMAP_LAYERED_WIDTH = hip_sys::hipDeviceAttributeMaxTextureCubemapLayered
+        .0 as u32,
+    /// [`hipDeviceAttributeMaxTextureCubemap`](hip_sys::hipDeviceAttributeMaxTextureCubemap).
+    CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURECUBEMAP_WIDTH = hip_sys::hipDeviceAttributeMaxTextureCubemap
+        .0 as u32,
+    /// HIP has no such constant.
+    CU_DEVICE_ATTRIBUTE_MAX_ACCESS_POLICY_WINDOW_SIZE = 0x4355006d,
+    /// HIP has no such constant.
+    CU_DEVICE_ATTRIBUTE_MAX_BLOCKS_PER_MULTIPROCESSOR = 0x4355006a,
+    /// [`hipDeviceAttributeMaxBlockDimX`](hip_sys::hipDeviceAttributeMaxBlockDimX).
+    CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X = hip_sys::hipDeviceAttributeMaxBlockDimX.0
+        as u32,
+    /// [`hipDeviceAttributeMaxBlockDimY`](hip_sys::hipDeviceAttributeMaxBlockDimY).
+    CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Y = hip_sys::hipDeviceAttributeMaxBlockDimY.0
+        as u32,
+    /// [`hipDeviceAttributeMaxBlockDimZ`](hip_sys::hipDeviceAttributeMaxBlockDimZ).
+    CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Z = hip_sys::hipDeviceAttributeMaxBlockDimZ.0
+        as u32,
+    /// [`hipDeviceAttributeMaxGridDimX`](hip_sys::hipDeviceAttributeMaxGridDimX).
+    CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X = hip_sys::hipDeviceAttributeMaxGridDimX.0 as u32,
+    /// [`hipDeviceAttributeMaxGridDimY`](hip_sys::hipDeviceAttributeMaxGridDimY).
+    CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Y = hip_sys::hipDeviceAttributeMaxGridDimY.0 as u32,
+    /// [`hipDeviceAttributeMaxGridDimZ`](hip_sys::hipDeviceAttributeMaxGridDimZ).
+    CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Z = hip_sys::hipDeviceAttributeMaxGridDimZ.0 as u32,
+    /// HIP has no such constant.
+    CU_DEVICE_ATTRIBUTE_MAX_PERSISTING_L2_CACHE_SIZE = 0x4355006c,
+    /// [`hipDeviceAttributeMaxPitch`](hip_sys::hipDeviceAttributeMaxPitch).
+    CU_DEVICE_ATTRIBUTE_MAX_PITCH = hip_sys::hipDeviceAttributeMaxPitch.0 as u32,
+    /// [`hipDeviceAttributeMaxRegistersPerBlock`](hip_sys::hipDeviceAttributeMaxRegistersPerBlock).
+    CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_BLOCK = hip_sys::hipDeviceAttributeMaxRegistersPerBlock
+        .0 as u32,
+    /// [`hipDeviceAttributeMaxRegistersPerMultiprocessor`](hip_sys::hipDeviceAttributeMaxRegistersPerMultiprocessor).
+    CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR = hip_sys::hipDeviceAttributeMaxRegistersPerMultiprocessor
+        .0 as u32,
+    /// [`hipDeviceAttributeMaxSharedMemoryPerBlock`](hip_sys::hipDeviceAttributeMaxSharedMemoryPerBlock).
+    CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK = hip_sys::hipDeviceAttributeMaxSharedMemoryPerBlock
+        .0 as u32,
+    /// [`hipDeviceAttributeSharedMemPerBlockOptin`](hip_sys::hipDeviceAttributeSharedMemPerBlockOptin).
+    CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN = hip_sys::hipDeviceAttributeSharedMemPerBlockOptin
+        .0 as u32,
+    /// [`hipDeviceAttributeMaxSharedMemoryPerMultiprocessor`](hip_sys::hipDeviceAttributeMaxSharedMemoryPerMultiprocessor).
+    CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR = hip_sys::hipDeviceAttributeMaxSharedMemoryPerMultiprocessor
+        .0 as u32,
+    /// [`hipDeviceAttributeMaxThreadsPerBlock`](hip_sys::hipDeviceAttributeMaxThreadsPerBlock).
+    CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK = hip_sys::hipDeviceAttributeMaxThreadsPerBlock
+        .0 as u32,
+    /// [`hipDeviceAttributeMaxThreadsPerMultiProcessor`](hip_sys::hipDeviceAttributeMaxThreadsPerMultiProcessor).
+    CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR = hip_sys::hipDeviceAttributeMaxThreadsPerMultiProcessor
+        .0 as u32,
+    /// [`hipDeviceAttributeMemoryClockRate`](hip_sys::hipDeviceAttributeMemoryClockRate).
+    CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE = hip_sys::hipDeviceAttributeMemoryClockRate.0
+        as u32,
+    /// [`hipDeviceAttributeMemoryPoolsSupported`](hip_sys::hipDeviceAttributeMemoryPoolsSupported).
+    CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED = hip_sys::hipDeviceAttributeMemoryPoolsSupported
+        .0 as u32,
+    /// HIP has no such constant.
+    CU_DEVICE_ATTRIBUTE_MEMPOOL_SUPPORTED_HANDLE_TYPES = 0x43550077,
+    /// HIP has no such constant.
+    CU_DEVICE_ATTRIBUTE_MEM_DECOMPRESS_ALGORITHM_MASK = 0x43550088,
+    /// HIP has no such constant.
+    CU_DEVICE_ATTRIBUTE_MEM_DECOMPRESS_MAXIMUM_LENGTH = 0x43550089,
+    /// HIP has no such constant.
+    CU_DEVICE_ATTRIBUTE_MEM_SYNC_DOMAIN_COUNT = 0x4355007e,
+    /// HIP has no such constant.
+    CU_DEVICE_ATTRIBUTE_MPS_ENABLED = 0x43550085,
+    /// HIP has no such constant.
+    CU_DEVICE_ATTRIBUTE_MULTICAST_SUPPORTED = 0x43550084,
+    /// [`hipDeviceAttributeMultiprocessorCount`](hip_sys::hipDeviceAttributeMultiprocessorCount).
+    CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT = hip_sys::hipDeviceAttributeMultiprocessorCount
+        .0 as u32,
+    /// [`hipDeviceAttributeIsMultiGpuBoard`](hip_sys::hipDeviceAttributeIsMultiGpuBoard).
+    CU_DEVICE_ATTRIBUTE_MULTI_GPU_BOARD = hip_sys::hipDeviceAttributeIsMultiGpuBoard.0
+        as u32,
+    /// HIP has no such constant.
+    CU_DEVICE_ATTRIBUTE_MULTI_GPU_BOARD_GROUP_ID = 0x43550055,
+    /// HIP has no such constant.
+    CU_DEVICE_ATTRIBUTE_NUMA_CONFIG = 0x43550082,
+    /// HIP has no such constant.
+    CU_DEVICE_ATTRIBUTE_NUMA_ID = 0x43550083,
+    /// HIP has no such constant.
+    CU_DEVICE_ATTRIBUTE_ONLY_PARTIAL_HOST_NATIVE_ATOMIC_SUPPORTED = 0x43550093,
+    /// [`hipDeviceAttributePageableMemoryAccess`](hip_sys::hipDeviceAttributePageableMemoryAccess).
+    CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS = hip_sys::hipDeviceAttributePageableMemoryAccess
+        .0 as u32,
+    /// [`hipDeviceAttributePageableMemoryAccessUsesHostPageTables`](hip_sys::hipDeviceAttributePageableMemoryAccessUsesHostPageTables).
+    CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS_USES_HOST_PAGE_TABLES = hip_sys::hipDeviceAttributePageableMemoryAccessUsesHostPageTables
+        .0 as u32,
+    /// [`hipDeviceAttributePciBusId`](hip_sys::hipDeviceAttributePciBusId).
+    CU_DEVICE_ATTRIBUTE_PCI_BUS_ID = hip_sys::hipDeviceAttributePciBusId.0 as u32,
+    /// [`hipDeviceAttributePciDeviceId`](hip_sys::hipDeviceAttributePciDeviceId).
+    CU_DEVICE_ATTRIBUTE_PCI_DEVICE_ID = hip_sys::hipDeviceAttributePciDeviceId.0 as u32,
+    #[cfg(feature = "rocm-7-0")]
+    /// [`hipDeviceAttributePciDomainId`](hip_sys::hipDeviceAttributePciDomainId).
+    CU_DEVICE_ATTRIBUTE_PCI_DOMAIN_ID = hip_sys::hipDeviceAttributePciDomainId.0 as u32,
+    /// HIP has no such constant.
+    CU_DEVICE_ATTRIBUTE_READ_ONLY_HOST_REGISTER_SUPPORTED = 0x43550071,
+    /// HIP has no such constant.
+    CU_DEVICE_ATTRIBUTE_RESERVED_SHARED_MEMORY_PER_BLOCK = 0x4355006f,
+    /// [`hipDeviceAttributeSingleToDoublePrecisionPerfRatio`](hip_sys::hipDeviceAttributeSingleToDoublePrecisionPerfRatio).
+    CU_DEVICE_ATTRIBUTE_SINGLE_TO_DOUBLE_PRECISION_PERF_RATIO = hip_sys::hipDeviceAttributeSingleToDoublePrecisionPerfRatio
+        .0 as u32,
+    /// HIP has no such constant.
+    CU_DEVICE_ATTRIBUTE_SPARSE_CUDA_ARRAY_SUPPORTED = 0x43550070,
+    /// [`hipDeviceAttributeStreamPrioritiesSupported`](hip_sys::hipDeviceAttributeStreamPrioritiesSupported).
+    CU_DEVICE_ATTRIBUTE_STREAM_PRIORITIES_SUPPORTED = hip_sys::hipDeviceAttributeStreamPrioritiesSupported
+        .0 as u32,
+    /// [`hipDeviceAttributeSurfaceAlignment`](hip_sys::hipDeviceAttributeSurfaceAlignment).
+    CU_DEVICE_ATTRIBUTE_SURFACE_ALIGNMENT = hip_sys::hipDeviceAttributeSurfaceAlignment.0
+        as u32,
+    /// [`hipDeviceAttributeTccDriver`](hip_sys::hipDeviceAttributeTccDriver).
+    CU_DEVICE_ATTRIBUTE_TCC_DRIVER = hip_sys::hipDeviceAttributeTccDriver.0 as u32,
+    /// HIP has no such constant.
+    CU_DEVICE_ATTRIBUTE_TENSOR_MAP_ACCESS_SUPPORTED = 0x4355007f,
+    /// [`hipDeviceAttributeTextureAlignment`](hip_sys::hipDeviceAttributeTextureAlignment).
+    CU_DEVICE_ATTRIBUTE_TEXTURE_ALIGNMENT = hip_sys::hipDeviceAttributeTextureAlignment.0
+        as u32,
+    /// [`hipDeviceAttributeTexturePitchAlignment`](hip_sys::hipDeviceAttributeTexturePitchAlignment).
+    CU_DEVICE_ATTRIBUTE_TEXTURE_PITCH_ALIGNMENT = hip_sys::hipDeviceAttributeTexturePitchAlignment
+        .0 as u32,
+    /// HIP has no such constant.
+    CU_DEVICE_ATTRIBUTE_TIMELINE_SEMAPHORE_INTEROP_SUPPORTED = 0x43550072,
+    /// [`hipDeviceAttributeTotalConstantMemory`](hip_sys::hipDeviceAttributeTotalConstantMemory).
+    CU_DEVICE_ATTRIBUTE_TOTAL_CONSTANT_MEMORY = hip_sys::hipDeviceAttributeTotalConstantMemory
+        .0 as u32,
+    /// [`hipDeviceAttributeUnifiedAddressing`](hip_sys::hipDeviceAttributeUnifiedAddressing).
+    CU_DEVICE_ATTRIBUTE_UNIFIED_ADDRESSING = hip_sys::hipDeviceAttributeUnifiedAddressing
+        .0 as u32,
+    /// HIP has no such constant.
+    CU_DEVICE_ATTRIBUTE_UNIFIED_FUNCTION_POINTERS = 0x43550081,
+    /// HIP has no such constant.
+    CU_DEVICE_ATTRIBUTE_VIRTUAL_ADDRESS_MANAGEMENT_SUPPORTED = 0x43550066,
+    /// HIP has no such constant.
+    CU_DEVICE_ATTRIBUTE_VULKAN_CIG_SUPPORTED = 0x4355008a,
+    /// [`hipDeviceAttributeWarpSize`](hip_sys::hipDeviceAttributeWarpSize).
+    CU_DEVICE_ATTRIBUTE_WARP_SIZE = hip_sys::hipDeviceAttributeWarpSize.0 as u32,
+}
+impl CUdevice_attribute {
+    /// The same as `CU_DEVICE_ATTRIBUTE_CAN_USE_64_BIT_STREAM_MEM_OPS`.
+    pub const CU_DEVICE_ATTRIBUTE_CAN_USE_64_BIT_STREAM_MEM_OPS_V1: Self = Self::CU_DEVICE_ATTRIBUTE_CAN_USE_64_BIT_STREAM_MEM_OPS;
+    /// The same as `CU_DEVICE_ATTRIBUTE_CAN_USE_STREAM_MEM_OPS`.
+    pub const CU_DEVICE_ATTRIBUTE_CAN_USE_STREAM_MEM_OPS_V1: Self = Self::CU_DEVICE_ATTRIBUTE_CAN_USE_STREAM_MEM_OPS;
+    /// The same as `CU_DEVICE_ATTRIBUTE_CAN_USE_STREAM_WAIT_VALUE_NOR`.
+    pub const CU_DEVICE_ATTRIBUTE_CAN_USE_STREAM_WAIT_VALUE_NOR_V1: Self = Self::CU_DEVICE_ATTRIBUTE_CAN_USE_STREAM_WAIT_VALUE_NOR;
+    /// The same as `CU_DEVICE_ATTRIBUTE_ASYNC_ENGINE_COUNT`.
+    pub const CU_DEVICE_ATTRIBUTE_GPU_OVERLAP: Self = Self::CU_DEVICE_ATTRIBUTE_ASYNC_ENGINE_COUNT;
+    /// The same as `CU_DEVICE_ATTRIBUTE_CLUSTER_LAUNCH`.
+    pub const CU_DEVICE_ATTRIBUTE_MAX: Self = Self::CU_DEVICE_ATTRIBUTE_CLUSTER_LAUNCH;
+    /// The same as `CU_DEVICE_ATTRIBUTE_MAXIMUM_SURFACE2D_LAYERED_HEIGHT`.
+    pub const CU_DEVICE_ATTRIBUTE_MAXIMUM_SURFACE2D_LAYERED_WIDTH: Self = Self::CU_DEVICE_ATTRIBUTE_MAXIMUM_SURFACE2D_LAYERED_HEIGHT;
+    /// The same as `CU_DEVICE_ATTRIBUTE_MAXIMUM_SURFACE2D_HEIGHT`.
+    pub const CU_DEVICE_ATTRIBUTE_MAXIMUM_SURFACE2D_WIDTH: Self = Self::CU_DEVICE_ATTRIBUTE_MAXIMUM_SURFACE2D_HEIGHT;
+    /// The same as `CU_DEVICE_ATTRIBUTE_MAXIMUM_SURFACE3D_DEPTH`.
+    pub const CU_DEVICE_ATTRIBUTE_MAXIMUM_SURFACE3D_HEIGHT: Self = Self::CU_DEVICE_ATTRIBUTE_MAXIMUM_SURFACE3D_DEPTH;
+    /// The same as `CU_DEVICE_ATTRIBUTE_MAXIMUM_SURFACE3D_DEPTH`.
+    pub const CU_DEVICE_ATTRIBUTE_MAXIMUM_SURFACE3D_WIDTH: Self = Self::CU_DEVICE_ATTRIBUTE_MAXIMUM_SURFACE3D_DEPTH;
+    /// The same as `CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_GATHER_HEIGHT`.
+    pub const CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_GATHER_WIDTH: Self = Self::CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_GATHER_HEIGHT;
+    /// The same as `CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_LAYERED_HEIGHT`.
+    pub const CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_LAYERED_WIDTH: Self = Self::CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_LAYERED_HEIGHT;
+    /// The same as `CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_LINEAR_HEIGHT`.
+    pub const CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_LINEAR_PITCH: Self = Self::CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_LINEAR_HEIGHT;
+    /// The same as `CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_LINEAR_HEIGHT`.
+    pub const CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_LINEAR_WIDTH: Self = Self::CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_LINEAR_HEIGHT;
+    /// The same as `CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_MIPMAPPED_HEIGHT`.
+    pub const CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_MIPMAPPED_WIDTH: Self = Self::CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_MIPMAPPED_HEIGHT;
+    /// The same as `CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE3D_DEPTH_ALTERNATE`.
+    pub const CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE3D_HEIGHT_ALTERNATE: Self = Self::CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE3D_DEPTH_ALTERNATE;
+    /// The same as `CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE3D_DEPTH_ALTERNATE`.
+    pub const CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE3D_WIDTH_ALTERNATE: Self = Self::CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE3D_DEPTH_ALTERNATE;
+}
+/// [`CUdevice_attribute`].
+pub use CUdevice_attribute as CUdevice_attribute_enum;
+/// An enum of CUDA, whose values are numbers in ROCm. `as u32` is the value to pass.
+#[repr(u32)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum CUevent_flags {
     /// [`hipEventBlockingSync`](hip_sys::hipEventBlockingSync).
     CU_EVENT_BLOCKING_SYNC = hip_sys::hipEventBlockingSync as u32,
@@ -2527,6 +2896,116 @@ pub enum CUstream_flags {
 }
 /// [`CUstream_flags`].
 pub use CUstream_flags as CUstream_flags_enum;
+/// An enum of CUDA, whose values are numbers in ROCm. `as u32` is the value to pass.
+#[repr(u32)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum CUtensorMapDataType {
+    /// CUDA's value: HIP has none.
+    CU_TENSOR_MAP_DATA_TYPE_16U4_ALIGN16B = 14,
+    /// CUDA's value: HIP has none.
+    CU_TENSOR_MAP_DATA_TYPE_16U4_ALIGN8B = 13,
+    /// CUDA's value: HIP has none.
+    CU_TENSOR_MAP_DATA_TYPE_16U6_ALIGN16B = 15,
+    /// CUDA's value: HIP has none.
+    CU_TENSOR_MAP_DATA_TYPE_BFLOAT16 = 9,
+    /// CUDA's value: HIP has none.
+    CU_TENSOR_MAP_DATA_TYPE_FLOAT16 = 6,
+    /// CUDA's value: HIP has none.
+    CU_TENSOR_MAP_DATA_TYPE_FLOAT32 = 7,
+    /// CUDA's value: HIP has none.
+    CU_TENSOR_MAP_DATA_TYPE_FLOAT32_FTZ = 10,
+    /// CUDA's value: HIP has none.
+    CU_TENSOR_MAP_DATA_TYPE_FLOAT64 = 8,
+    /// CUDA's value: HIP has none.
+    CU_TENSOR_MAP_DATA_TYPE_INT32 = 3,
+    /// CUDA's value: HIP has none.
+    CU_TENSOR_MAP_DATA_TYPE_INT64 = 5,
+    /// CUDA's value: HIP has none.
+    CU_TENSOR_MAP_DATA_TYPE_TFLOAT32 = 11,
+    /// CUDA's value: HIP has none.
+    CU_TENSOR_MAP_DATA_TYPE_TFLOAT32_FTZ = 12,
+    /// CUDA's value: HIP has none.
+    CU_TENSOR_MAP_DATA_TYPE_UINT16 = 1,
+    /// CUDA's value: HIP has none.
+    CU_TENSOR_MAP_DATA_TYPE_UINT32 = 2,
+    /// CUDA's value: HIP has none.
+    CU_TENSOR_MAP_DATA_TYPE_UINT64 = 4,
+    /// CUDA's value: HIP has none.
+    CU_TENSOR_MAP_DATA_TYPE_UINT8 = 0,
+}
+/// [`CUtensorMapDataType`].
+pub use CUtensorMapDataType as CUtensorMapDataType_enum;
+/// An enum of CUDA, whose values are numbers in ROCm. `as u32` is the value to pass.
+#[repr(u32)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum CUtensorMapFloatOOBfill {
+    /// CUDA's value: HIP has none.
+    CU_TENSOR_MAP_FLOAT_OOB_FILL_NAN_REQUEST_ZERO_FMA = 1,
+    /// CUDA's value: HIP has none.
+    CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE = 0,
+}
+/// [`CUtensorMapFloatOOBfill`].
+pub use CUtensorMapFloatOOBfill as CUtensorMapFloatOOBfill_enum;
+/// An enum of CUDA, whose values are numbers in ROCm. `as u32` is the value to pass.
+#[repr(u32)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum CUtensorMapIm2ColWideMode {
+    /// CUDA's value: HIP has none.
+    CU_TENSOR_MAP_IM2COL_WIDE_MODE_W = 0,
+    /// CUDA's value: HIP has none.
+    CU_TENSOR_MAP_IM2COL_WIDE_MODE_W128 = 1,
+}
+/// [`CUtensorMapIm2ColWideMode`].
+pub use CUtensorMapIm2ColWideMode as CUtensorMapIm2ColWideMode_enum;
+/// An enum of CUDA, whose values are numbers in ROCm. `as u32` is the value to pass.
+#[repr(u32)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum CUtensorMapInterleave {
+    /// CUDA's value: HIP has none.
+    CU_TENSOR_MAP_INTERLEAVE_16B = 1,
+    /// CUDA's value: HIP has none.
+    CU_TENSOR_MAP_INTERLEAVE_32B = 2,
+    /// CUDA's value: HIP has none.
+    CU_TENSOR_MAP_INTERLEAVE_NONE = 0,
+}
+/// [`CUtensorMapInterleave`].
+pub use CUtensorMapInterleave as CUtensorMapInterleave_enum;
+/// An enum of CUDA, whose values are numbers in ROCm. `as u32` is the value to pass.
+#[repr(u32)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum CUtensorMapL2promotion {
+    /// CUDA's value: HIP has none.
+    CU_TENSOR_MAP_L2_PROMOTION_L2_128B = 2,
+    /// CUDA's value: HIP has none.
+    CU_TENSOR_MAP_L2_PROMOTION_L2_256B = 3,
+    /// CUDA's value: HIP has none.
+    CU_TENSOR_MAP_L2_PROMOTION_L2_64B = 1,
+    /// CUDA's value: HIP has none.
+    CU_TENSOR_MAP_L2_PROMOTION_NONE = 0,
+}
+/// [`CUtensorMapL2promotion`].
+pub use CUtensorMapL2promotion as CUtensorMapL2promotion_enum;
+/// An enum of CUDA, whose values are numbers in ROCm. `as u32` is the value to pass.
+#[repr(u32)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum CUtensorMapSwizzle {
+    /// CUDA's value: HIP has none.
+    CU_TENSOR_MAP_SWIZZLE_128B = 3,
+    /// CUDA's value: HIP has none.
+    CU_TENSOR_MAP_SWIZZLE_128B_ATOM_32B = 4,
+    /// CUDA's value: HIP has none.
+    CU_TENSOR_MAP_SWIZZLE_128B_ATOM_32B_FLIP_8B = 5,
+    /// CUDA's value: HIP has none.
+    CU_TENSOR_MAP_SWIZZLE_128B_ATOM_64B = 6,
+    /// CUDA's value: HIP has none.
+    CU_TENSOR_MAP_SWIZZLE_32B = 1,
+    /// CUDA's value: HIP has none.
+    CU_TENSOR_MAP_SWIZZLE_64B = 2,
+    /// CUDA's value: HIP has none.
+    CU_TENSOR_MAP_SWIZZLE_NONE = 0,
+}
+/// [`CUtensorMapSwizzle`].
+pub use CUtensorMapSwizzle as CUtensorMapSwizzle_enum;
 #[cfg(feature = "rocm-6-2")]
 /// CUDA's signature of [`hipExternalMemoryGetMappedBuffer`](hip_sys::rocm_6_2::hipExternalMemoryGetMappedBuffer).
 ///

@@ -2,14 +2,13 @@
 
 #![allow(non_camel_case_types, non_snake_case, reason = "names are C's")]
 
-use core::ffi::c_char;
+use core::ffi::{c_char, c_int};
 
 #[doc(no_inline)]
 pub use hip_sys::{has, load_error, symbol_error};
 
 pub use crate::driver::sys::{
-    CUgraphExecUpdateResultInfo as cudaGraphExecUpdateResultInfo, cuDeviceGetAttribute as cudaDeviceGetAttribute,
-    cuGraphExecUpdate as cudaGraphExecUpdate,
+    CUgraphExecUpdateResultInfo as cudaGraphExecUpdateResultInfo, cuGraphExecUpdate as cudaGraphExecUpdate,
 };
 #[cfg(feature = "rocm-7-1")]
 pub use crate::driver::sys::{
@@ -39,6 +38,17 @@ pub unsafe extern "C" fn cudaGetErrorString(error: cudaError_t) -> *const c_char
     name_of(error).map_or_else(|| unsafe { hip_sys::hipGetErrorString(error) }, |_| LACKING.as_ptr())
 }
 
+/// Writes an attribute of a device. The compute capability and the size of warps are those of
+/// [`device`](crate::device); other values are HIP's.
+///
+/// # Safety
+/// `value` must be valid for the write, or null, which is an error.
+#[doc(alias("hipDeviceGetAttribute"))]
+pub unsafe extern "C" fn cudaDeviceGetAttribute(value: *mut c_int, attr: cudaDeviceAttr, device: c_int) -> cudaError_t {
+    // SAFETY: the caller's contract.
+    unsafe { crate::device::get_attribute(value, attr, device) }
+}
+
 /// Writes the properties of a device. The compute capability (`major`, `minor`) and `warpSize` are those of
 /// [`device`](crate::device); other values are HIP's.
 ///
@@ -46,7 +56,7 @@ pub unsafe extern "C" fn cudaGetErrorString(error: cudaError_t) -> *const c_char
 /// `prop` must be valid for the write, or null, which is an error.
 #[cfg(feature = "rocm-6-2")]
 #[doc(alias("hipGetDeviceProperties"))]
-pub unsafe extern "C" fn cudaGetDeviceProperties(prop: *mut cudaDeviceProp, device: core::ffi::c_int) -> cudaError_t {
+pub unsafe extern "C" fn cudaGetDeviceProperties(prop: *mut cudaDeviceProp, device: c_int) -> cudaError_t {
     // SAFETY: the caller's contract is that of the function called.
     let status = unsafe { hip_sys::rocm_6_2::hipGetDeviceProperties(prop, device) };
     if status == hip_sys::hipSuccess {

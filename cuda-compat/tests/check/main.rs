@@ -67,7 +67,7 @@ fn has(report: &Value, name: &str) -> bool {
 fn c_names_are_found_in_paths_macros_and_foreign_blocks() {
     let folder = project(&[(
         "src/lib.rs",
-        r#"use cuda_sys::{cuInit, cuTensorMapEncodeTiled as encode};
+        r#"use cuda_sys::{cuInit, cuMulticastCreate as encode};
 //! cuMemFree in a comment, "cuMemcpy" in a string
 /// cuMemHostAlloc in documentation
 fn run() {
@@ -85,11 +85,11 @@ fn other() { cufftPlan1d(); cudaMyOwn(); }
 "#,
     )]);
     let (report, code) = report(folder.path());
-    assert_eq!(code, 1, "cuTensorMapEncodeTiled is missing");
+    assert_eq!(code, 1, "cuMulticastCreate is missing");
     let at = |name: &str| item(&report, name);
     let in_lib = |lines: &[u32]| lines.iter().map(|line| format!("src/lib.rs:{line}")).collect::<Vec<_>>();
     assert_eq!(at("cuInit"), ("mapped".into(), in_lib(&[1, 7])));
-    assert_eq!(at("cuTensorMapEncodeTiled"), ("missing".into(), in_lib(&[1])));
+    assert_eq!(at("cuMulticastCreate"), ("missing".into(), in_lib(&[1])));
     assert_eq!(at("cuMemAlloc_v2"), ("mapped".into(), in_lib(&[5])));
     assert_eq!(at("CUresult"), ("mapped".into(), in_lib(&[7])));
     assert_eq!(at("CUDA_SUCCESS"), ("mapped".into(), in_lib(&[8])));
@@ -205,15 +205,13 @@ fn the_exit_code_and_the_line_for_cargo_say_what_is_needed() {
 
 #[test]
 fn the_text_has_a_summary_first_and_colours_on_request() {
-    let folder = project(&[("a.rs", "fn f() { cuTensorMapEncodeTiled(); nvrtcGetPTX(); cuInit(0); }")]);
+    let folder = project(&[("a.rs", "fn f() { cuMulticastCreate(); nvrtcGetPTX(); cuInit(0); }")]);
     let text = |arguments: &[&str]| String::from_utf8(check(folder.path(), arguments).stdout).unwrap();
     let plain = text(&[]);
     let position = |word: &str| plain.find(word).unwrap_or_else(|| panic!("no {word:?} in {plain}"));
     assert!(position("C names") < position("Missing: 1 item, in 1 place"));
     assert!(position("Missing:") < position("Differs:"));
-    assert!(
-        position("cuTensorMapEncodeTiled  a.rs:1") < position("-> descriptors of NVIDIA's tensor memory accelerator")
-    );
+    assert!(position("cuMulticastCreate  a.rs:1") < position("-> NVLink multicast: use RCCL's collectives"));
     assert!(!plain.contains("\x1b[") && !plain.contains("cuInit"));
     let all = text(&["--all", "--color", "always"]);
     assert!(all.contains("\x1b[31m") && all.contains("cuda_compat::driver::cuInit (hipInit)"), "{all}");

@@ -75,16 +75,56 @@ fn attributes_have_hips_numbers() {
         value
     };
     assert_eq!(get(CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK), 1024);
-    assert_ne!(CU_DEVICE_ATTRIBUTE_WARP_SIZE.0, 10, "CUDA's number");
-    assert_eq!(CU_DEVICE_ATTRIBUTE_WARP_SIZE, cudaDevAttrWarpSize);
+    assert_ne!(CU_DEVICE_ATTRIBUTE_WARP_SIZE as u32, 10, "CUDA's number");
+    assert_eq!(cudaDeviceAttr::from(CU_DEVICE_ATTRIBUTE_WARP_SIZE), cudaDevAttrWarpSize);
     let mut value = 0;
     // SAFETY: room for the result.
-    let status = unsafe { cudaDeviceGetAttribute(&mut value, CU_DEVICE_ATTRIBUTE_TENSOR_MAP_ACCESS_SUPPORTED, 0) };
-    assert_eq!(status, cudaErrorInvalidValue, "an attribute that HIP lacks");
+    let status = unsafe { cuDeviceGetAttribute(&mut value, CU_DEVICE_ATTRIBUTE_TENSOR_MAP_ACCESS_SUPPORTED, 0) };
+    assert_eq!(status, CUDA_ERROR_INVALID_VALUE, "an attribute that HIP lacks");
+    // SAFETY: room for the result.
+    let status = unsafe { cudaDeviceGetAttribute(&mut value, cudaDevAttrMaxTexture2DLayeredLayers, 0) };
+    assert_eq!(status, cudaErrorInvalidValue, "the same for the runtime");
     assert_eq!(
-        CU_DEVICE_ATTRIBUTE_TENSOR_MAP_ACCESS_SUPPORTED.cuda_name().unwrap().to_str().unwrap(),
-        "CU_DEVICE_ATTRIBUTE_TENSOR_MAP_ACCESS_SUPPORTED"
+        cudaDevAttrMaxTexture2DLayeredLayers.cuda_name().unwrap().to_str().unwrap(),
+        "cudaDevAttrMaxTexture2DLayeredLayers"
     );
+}
+
+#[test]
+fn constants_of_attributes_can_be_imported_from_their_type() {
+    use cuda_compat::driver::sys::CUdevice_attribute::*;
+    start();
+    let mut values = [0; 2];
+    for (value, attribute) in
+        values.iter_mut().zip([CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT])
+    {
+        // SAFETY: room for the result.
+        unsafe { ok(cuDeviceGetAttribute(value, attribute, 0)) };
+    }
+    assert!(values[0] == 1024 && values[1] > 0, "{values:?}");
+}
+
+#[test]
+fn descriptors_of_tensors_are_not_supported() {
+    let mut map = CUtensorMap { opaque: [7; 16] };
+    // SAFETY: it reads nothing.
+    let status = unsafe {
+        cuTensorMapEncodeTiled(
+            &mut map,
+            CUtensorMapDataType::CU_TENSOR_MAP_DATA_TYPE_FLOAT32,
+            2,
+            null_mut(),
+            null(),
+            null(),
+            null(),
+            null(),
+            CUtensorMapInterleave::CU_TENSOR_MAP_INTERLEAVE_NONE,
+            CUtensorMapSwizzle::CU_TENSOR_MAP_SWIZZLE_NONE,
+            CUtensorMapL2promotion::CU_TENSOR_MAP_L2_PROMOTION_NONE,
+            CUtensorMapFloatOOBfill::CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE,
+        )
+    };
+    assert_eq!((status, map.opaque), (CUDA_ERROR_NOT_SUPPORTED, [7; 16]));
 }
 
 #[test]

@@ -97,6 +97,12 @@ impl NamesOf {
                     writeln!(items, "/// [`{ours}`].\npub type {name} = {ours};")?;
                 }
                 Fate::Enum(variants) => items.push_str(&enums::code(names, self, name, variants)?),
+                Fate::Variant(of, to) => {
+                    if let Some(to) = to {
+                        wrapper::feature(&mut items, &same(to)?);
+                    }
+                    writeln!(items, "/// The constant of [`{of}`].\npub const {name}: {of} = {of}::{name};")?;
+                }
                 Fate::Named(of) => {
                     if let Some(Fate::Enum(variants)) = self.entries.get(of).map(|entry| &entry.fate) {
                         enums::gate(&mut items, names, self, variants)?;

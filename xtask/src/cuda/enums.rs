@@ -13,15 +13,56 @@ use anyhow::{Context, Result};
 use super::found::Kind;
 use super::inputs::{Declared, Sort};
 use super::names::{Entry, Fate, HEAD, Names, NamesOf, Variant, is_a_limit};
-use super::reader::Reader;
+use super::reader::{INVENTED, Reader};
 use super::rules::{STATUSES, Status};
 use super::wrapper;
 use crate::paths;
 
-/// Enums of the driver whose values HIP functions take, although HIP has no names for them.
-const NUMBERS: &[&str] = &["CUevent_wait_flags", "CUevent_record_flags"];
+/// Enums of the driver that HIP has no names for. HIP functions take the values of the first two; functions of `cuda-compat`
+/// have the others as parameters.
+const NUMBERS: &[&str] = &[
+    "CUevent_wait_flags",
+    "CUevent_record_flags",
+    "CUtensorMapDataType",
+    "CUtensorMapFloatOOBfill",
+    "CUtensorMapIm2ColWideMode",
+    "CUtensorMapInterleave",
+    "CUtensorMapL2promotion",
+    "CUtensorMapSwizzle",
+];
+
+/// Enums of the driver that ROCm has, and that are Rust enums nevertheless: programs for cudarc import their constants by
+/// `use CUdevice_attribute::*`, which the type of a `-sys` crate does not allow. Functions of HIP only read their values.
+const IMPORTED: &[&str] = &["CUdevice_attribute"];
 
 impl Reader<'_> {
+    /// Makes the types of [`IMPORTED`] Rust enums, and their constants those of the enum.
+    pub(super) fn imported(&self, declared: &[&Declared], entries: &mut BTreeMap<String, Entry>) {
+        if self.module.name != "driver" {
+            return;
+        }
+        for name in IMPORTED {
+            let mut variants = Vec::new();
+            for row in declared.iter().filter(|row| row.sort == Sort::Constant && row.of == **name) {
+                let Some(entry) = entries.get_mut(&row.name) else { continue };
+                let (of_rocm, value) = match &entry.fate {
+                    Fate::Same(to) => (Some(to.clone()), row.value.unwrap_or_default()),
+                    Fate::Invented(value, _) => (None, i64::from(*value)),
+                    _ => continue,
+                };
+                variants.push(Variant { name: row.name.clone(), of_rocm: of_rocm.clone(), value });
+                entry.fate = Fate::Variant((*name).to_owned(), of_rocm);
+            }
+            for (other, fate) in
+                [((*name).to_owned(), Fate::Enum(variants)), (format!("{name}_enum"), Fate::Named((*name).to_owned()))]
+            {
+                if let Some(entry) = entries.get_mut(&other) {
+                    entry.fate = fate;
+                }
+            }
+        }
+    }
+
     /// Adds enum types that ROCm lacks, as Rust enums if at least one of their constants is a number in ROCm. Also adds
     /// aliases of types (`CUresult` is `cudaError_enum`, `CUctx_flags` is `CUctx_flags_enum`).
     pub(super) fn enums(&self, declared: &[&Declared], entries: &mut BTreeMap<String, Entry>) {
@@ -88,7 +129,7 @@ pub(super) fn gate(text: &mut String, names: &Names, of: &NamesOf, variants: &[V
 /// Returns the code of an enum that ROCm lacks.
 pub(super) fn code(names: &Names, of: &NamesOf, name: &str, variants: &[Variant]) -> Result<String> {
     let (mut text, mut others) = (String::new(), String::new());
-    let mut known: BTreeMap<i64, &str> = BTreeMap::new();
+    let mut known: BTreeMap<(Option<&str>, i64), &str> = BTreeMap::new();
     gate(&mut text, names, of, variants)?;
     writeln!(
         text,
@@ -96,11 +137,12 @@ pub(super) fn code(names: &Names, of: &NamesOf, name: &str, variants: &[Variant]
          #[repr(u32)]\n#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]\npub enum {name} {{"
     )?;
     for variant in variants {
-        if let Some(first) = known.get(&variant.value) {
+        let key = (variant.of_rocm.as_deref(), if variant.of_rocm.is_some() { 0 } else { variant.value });
+        if let Some(first) = known.get(&key) {
             writeln!(others, "/// The same as `{first}`.\npub const {}: Self = Self::{first};", variant.name)?;
             continue;
         }
-        known.insert(variant.value, &variant.name);
+        known.insert(key, &variant.name);
         let value = match &variant.of_rocm {
             Some(to) => {
                 let form = names.form(of.module, to)?;
@@ -108,6 +150,10 @@ pub(super) fn code(names: &Names, of: &NamesOf, name: &str, variants: &[Variant]
                 wrapper::feature(&mut text, form);
                 writeln!(text, "/// [`{to}`]({}::{to}).", form.module)?;
                 format!("{}::{to}{number} as u32", form.module)
+            }
+            None if variant.value >= i64::from(INVENTED) => {
+                writeln!(text, "/// HIP has no such constant.")?;
+                format!("{:#x}", variant.value)
             }
             None => {
                 writeln!(text, "/// CUDA's value: HIP has none.")?;

@@ -26,6 +26,8 @@ pub(crate) enum Fate {
     Alias(&'static str),
     /// An enum of `cuda-compat`, for numbers of ROCm.
     Enum(Vec<Variant>),
+    /// A constant of an enum of `cuda-compat`, and ROCm's constant if it has one.
+    Variant(String, Option<String>),
     /// An alias of an enum of `cuda-compat`.
     Named(String),
     /// Handwritten: how it differs.

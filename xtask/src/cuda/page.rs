@@ -38,7 +38,11 @@ pub(super) fn page(names: &Names) -> Result<String> {
             };
             write!(text, " | {mapped} of {all} | {amd}")?;
         }
-        writeln!(text, " | {} |", count(Sort::Constant, &|entry| matches!(entry.fate, Fate::Invented(..))))?;
+        writeln!(
+            text,
+            " | {} |",
+            count(Sort::Constant, &|entry| matches!(entry.fate, Fate::Invented(..) | Fate::Variant(_, None)))
+        )?;
     }
     text.push_str("\nA constant that HIP lacks has the value 0x4355_0000 plus the low 16 bits of CUDA's: distinct within its type, and returned by no\nfunction of ROCm. `CudaName::cuda_name` returns its name. A function that ROCm lacks is absent, and listed below.\n");
     text.push_str("\n## Functions that differ from ROCm's\n\nThey convert, and call the function of ROCm. Two names of ROCm: the older one is called on libraries before 7.0.\n");
@@ -66,7 +70,7 @@ pub(super) fn page(names: &Names) -> Result<String> {
 }
 
 pub(super) fn is_mapped(entry: &Entry) -> bool {
-    !matches!(entry.fate, Fate::Absent(_) | Fate::Invented(..))
+    !matches!(entry.fate, Fate::Absent(_) | Fate::Invented(..) | Fate::Variant(_, None))
 }
 
 fn differing(text: &mut String, of: &NamesOf) -> Result<()> {

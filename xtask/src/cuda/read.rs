@@ -88,6 +88,7 @@ impl Names {
             reader.types(&of_module, &mut entries);
             reader.constants(&of_module, &mut entries)?;
             reader.enums(&of_module, &mut entries);
+            reader.imported(&of_module, &mut entries);
             names.modules.push(NamesOf { module, entries });
         }
         Ok(names)
@@ -121,7 +122,7 @@ mod tests {
         assert_eq!(fate("nvrtc", "nvrtcGetCUBIN"), same("hiprtcGetCode"));
         assert_eq!(fate("cublas", "cublasSgemm_v2"), same("hipblasSgemm"));
         assert_eq!(fate("nccl", "ncclAllReduce"), same("ncclAllReduce"));
-        assert!(matches!(fate("driver", "cuTensorMapEncodeTiled"), Fate::Absent(why) if why.contains("tensor memory")));
+        assert!(matches!(fate("driver", "cuMulticastCreate"), Fate::Absent(why) if why.contains("NVLink")));
         assert!(matches!(fate("driver", "CUDA_ERROR_JIT_COMPILER_NOT_FOUND"), Fate::Invented(0x4355_00dd, _)));
     }
 

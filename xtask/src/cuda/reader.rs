@@ -11,7 +11,7 @@ use super::rules::{ADDED, CORRECTED, Module, STRUCTS};
 use super::wrapper;
 
 /// The base of invented constants: no enum of HIP has values near it.
-const INVENTED: u32 = 0x4355_0000;
+pub(super) const INVENTED: u32 = 0x4355_0000;
 
 /// Decides the counterparts of a module's names.
 pub(super) struct Reader<'a> {

@@ -247,6 +247,8 @@ pub(crate) const WRONG: &[(&str, &str)] = &[
     (r"^CU(DA)?_VERSION$", "the version of CUDA: nothing here has it"),
 ];
 
+const NO_TENSOR_MAPS: &str =
+    "it is `CUDA_ERROR_NOT_SUPPORTED`: descriptors of NVIDIA's tensor memory accelerator; load tiles by ordinary loads";
 const AN_ENUM: &str = "a Rust enum: programs match it without a default";
 
 /// Functions and types that are written by hand in the module: module, name, how it differs.
@@ -300,6 +302,12 @@ pub(crate) const BY_HAND: &[(&str, &str, &str)] = &[
     ("driver", "cuStreamWaitValue32_v2", "all bits are compared: HIP takes a mask"),
     ("driver", "cuStreamWaitValue64", "all bits are compared: HIP takes a mask"),
     ("driver", "cuStreamWaitValue64_v2", "all bits are compared: HIP takes a mask"),
+    ("driver", "CUtensorMap", "the struct of cuTensorMapEncodeTiled, which no function fills"),
+    ("driver", "CUtensorMap_st", "the struct of cuTensorMapEncodeTiled, which no function fills"),
+    ("driver", "cuTensorMapEncodeIm2col", NO_TENSOR_MAPS),
+    ("driver", "cuTensorMapEncodeIm2colWide", NO_TENSOR_MAPS),
+    ("driver", "cuTensorMapEncodeTiled", NO_TENSOR_MAPS),
+    ("driver", "cuTensorMapReplaceAddress", NO_TENSOR_MAPS),
     ("nvrtc", "nvrtcCompileProgram", "options of NVRTC are translated to those of clang"),
     ("nvrtc", "nvrtcCreateProgram", "a prelude with what CUDA C++ has and HIPRTC lacks comes first; PTX is refused"),
     ("nvrtc", "nvrtcDestroyProgram", "as nvrtcCreateProgram"),
@@ -385,7 +393,6 @@ pub(crate) const ABSENT: &[(&str, &str)] = &[
         "HIP shares memory with OpenGL alone: the crate `hip-gl`",
     ),
     (r"^(cu|cuda)(GL|WGL)", "of OpenGL, HIP has buffers and images: the crate `hip-gl`"),
-    (r"^cuTensorMap", "descriptors of NVIDIA's tensor memory accelerator: load tiles by ordinary loads"),
     (r"^cuMulticast", "NVLink multicast: use RCCL's collectives"),
     (r"^cu(da)?(Coredump|Logs?[A-Z])", "of NVIDIA's driver: set AMD_LOG_LEVEL for HIP's log, and use rocgdb"),
     (r"^cuCheckpoint", "checkpoints of processes are the driver's of NVIDIA"),

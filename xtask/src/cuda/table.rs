@@ -48,6 +48,8 @@ fn row(fate: &Fate) -> (&'static str, Option<&str>, String) {
         Fate::Alias(to) => ("wrapped", None, (*to).to_owned()),
         Fate::ByHand(how) => ("by-hand", None, (*how).to_owned()),
         Fate::Enum(_) => ("same", None, "an enum of its own".to_owned()),
+        Fate::Variant(_, Some(to)) => ("same", Some(to), to.clone()),
+        Fate::Variant(_, None) => ("lacking", None, String::new()),
         Fate::Named(of) => ("same", None, of.clone()),
         Fate::Written(beneath) => ("wrapped", None, beneath.clone()),
         Fate::Invented(_, ty) => ("lacking", Some(ty), String::new()),

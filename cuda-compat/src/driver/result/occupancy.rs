@@ -113,7 +113,8 @@ pub unsafe fn max_potential_block_size_with_flags(
     };
     let device = current_device()?;
     // SAFETY: the current device.
-    let units = unsafe { device::get_attribute(device, hip_sys::hipDeviceAttributeMultiprocessorCount) }?;
+    let units =
+        unsafe { device::get_attribute(device, sys::CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT) }?;
     let mut lanes = 0;
     // SAFETY: room for the result. The lanes of a wave count here, whatever the size of warps is.
     unsafe { hip_sys::hipDeviceGetAttribute(&mut lanes, hip_sys::hipDeviceAttributeWarpSize, device) }.result()?;
