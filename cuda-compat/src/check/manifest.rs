@@ -40,7 +40,7 @@ const CRATES: &[(&str, bool, &str)] = &[
 ];
 
 /// The first release of cudarc with the API of this crate.
-const CUDARC: (u64, u64) = (0, 17);
+const CUDARC: (u64, u64) = (0, 16);
 
 /// Published forks of cudarc, which have its API and features.
 const FORKS: &[&str] = &["luminal_cudarc", "mistralrs_cudarc_fork"];
@@ -228,7 +228,7 @@ fn features(package: &str, value: &str, place: &Place, findings: &mut Findings) 
         if let Some(feature) = feature {
             findings.add(Kind::Crate, &format!("{package}'s feature {feature}"), place.clone(), || {
                 Verdict::differs(
-                    "CUDA code of that crate: check its source, and patch its Cargo.toml by [patch.crates-io]",
+                    "CUDA code of that crate: if it is for cudarc, patch cudarc by [patch.crates-io], as PORTING.md says; otherwise check its source",
                 )
             });
         }
@@ -266,7 +266,7 @@ mod tests {
         let text = "\
 [dependencies]
 cudarc = { version = \"0.19\", features = [\"cudnn\", \"driver\"] } # cust = \"0\"
-gpu = { package = \"cudarc\", version = \"0.16.1\" }
+gpu = { package = \"cudarc\", version = \"0.13.1\" }
 [target.'cfg(a.b)'.dependencies]
 cust.version = \"0.3\"
 [workspace.dependencies.rustacuda]
@@ -288,7 +288,7 @@ features = [
         assert_eq!(
             found,
             [
-                ("cudarc 0.16.1", Status::Missing, 3),
+                ("cudarc 0.13.1", Status::Missing, 3),
                 ("cudarc's feature cudnn", Status::Missing, 2),
                 ("cust", Status::Missing, 5),
                 ("rustacuda", Status::Missing, 6),
