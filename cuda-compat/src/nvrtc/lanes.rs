@@ -7,6 +7,7 @@ pub(super) mod tokens;
 use std::collections::HashSet;
 use std::fmt;
 
+use super::ptx;
 use names::{is_index, is_lanes, is_mask, is_sync, is_warp_id};
 use tokens::{Kind, Token, tokens};
 
@@ -28,7 +29,12 @@ impl Finding {
     /// Returns whether the code is wrong with warps of 32 lanes, too: inline PTX, and collectives that are
     /// [refused](Self::is_refused).
     pub fn needs_change(&self) -> bool {
-        self.advice == PTX || self.is_refused()
+        self.is_ptx() || self.is_refused()
+    }
+
+    /// Returns whether the code is inline PTX without a translation. The compiler reports it if the program uses it.
+    pub(super) fn is_ptx(&self) -> bool {
+        self.advice == PTX
     }
 
     /// Returns whether [`nvrtcCompileProgram`](super::nvrtcCompileProgram) refuses the code: a collective of a whole
@@ -65,7 +71,7 @@ const PTX: &str = "AMD GPUs have no PTX: use CUDA's functions, or AMD's builtins
 /// - arithmetic with 32 on thread indices: `threadIdx.x % 32`, `tid >> 5`, `lane & 31`
 /// - `__shared__` arrays of 32 elements that are indexed by the number of a warp, and arrays with the bound `warpSize`
 /// - loops over the shuffle offsets 16, 8, … 1
-/// - inline PTX
+/// - inline PTX that is not [translated](super#ptx)
 /// - collectives of a whole warp in both branches of an `if` on the lane, where NVIDIA's lanes meet since sm_70
 ///
 /// The source is not preprocessed: code that `#if` excludes is searched, and included files are not. Code behind a
@@ -89,7 +95,10 @@ pub fn find(source: &str) -> Vec<Finding> {
         search.arithmetic(at);
         search.shared(at);
         search.offsets(at);
-        search.ptx(at);
+    }
+    for refused in ptx::refused(source) {
+        let ptx::Refused { line, column, why } = refused;
+        search.found.push(Finding { line, column, what: why, advice: PTX });
     }
     let branches = branches::find(&tokens, &search.indices);
     for (at, name) in branches {
@@ -300,24 +309,6 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Finds assembly for NVIDIA GPUs.
-    fn ptx(&mut self, at: usize) {
-        if !matches!(self.text(at), "asm" | "__asm__" | "__asm") {
-            return;
-        }
-        let open = if matches!(self.text(at + 1), "volatile" | "__volatile__") { at + 2 } else { at + 1 };
-        if self.text(open) != "(" {
-            return;
-        }
-        let signs =
-            [".u32", ".s32", ".b32", ".f32", ".u64", ".s64", ".b64", ".f64", ".f16", ".sync", ".shared", ".global"];
-        let is_ptx = self.tokens[open..self.closed(open)]
-            .iter()
-            .any(|token| token.kind == Kind::Text && signs.iter().any(|sign| token.text.contains(sign)));
-        if is_ptx {
-            self.tell(at, "this assembly is PTX".to_owned(), PTX);
-        }
-    }
 }
 
 #[cfg(test)]

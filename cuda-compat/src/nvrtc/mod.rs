@@ -52,6 +52,7 @@ pub mod lanes;
 mod options;
 mod prelude;
 mod program;
+mod ptx;
 pub mod result;
 pub mod safe;
 mod shifts;

@@ -6,7 +6,7 @@ macro_rules! texts {
 
 /// The texts by file name. Programs see them in `cuda_compat/`.
 const TEXTS: &[(&str, &str)] = texts! {
-    "prelude.h" "shifts.h" "lanes.h" "intrinsics.h" "simd.h" "atomics.h" "runtime.h" "math_constants.h" "fp16.h" "bf16.h" "fp8.h"
+    "prelude.h" "shifts.h" "lanes.h" "intrinsics.h" "rounding.h" "simd.h" "atomics.h" "ptx.h" "runtime.h" "math_constants.h" "fp16.h" "bf16.h" "fp8.h"
     "cooperative_groups.h" "cooperative_groups_reduce.h" "pipeline.h" "curand_kernel.h" "mma.h" "cub.h"
     "std/cstdint.h" "std/cstddef.h" "std/climits.h" "std/type_traits.h" "std/utility.h" "std/limits.h" "std/cmath.h"
     "std/cassert.h" "std/cstring.h" "std/atomic.h" "std/std.h"

@@ -12,7 +12,7 @@ use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
 use crate::generated::nvrtc::*;
 
 use super::options::{ALL_LANES, ARCH, DIVERGENT, LANES, translate_options};
-use super::{lanes, prelude, shifts};
+use super::{lanes, prelude, ptx, shifts};
 use crate::device::{self, WarpSize, warp_size};
 use crate::driver::image;
 
@@ -54,6 +54,11 @@ unsafe fn strings<'a>(count: c_int, pointers: *const *const c_char) -> Option<Ve
     pointers.iter().map(|pointer| (!pointer.is_null()).then(|| unsafe { CStr::from_ptr(*pointer) })).collect()
 }
 
+/// Returns CUDA C++ with HIP C++ in the place of PTX, and with shifts that saturate. Lines stay the same.
+fn in_hip(source: &str) -> String {
+    shifts::saturating(&ptx::translated(source))
+}
+
 /// Creates a program of CUDA C++, with the [prelude](super#kernels) before it.
 ///
 /// [`nvrtcCompileProgram`] rejects PTX, and its log explains what to do. A null pointer or a negative number of headers
@@ -88,7 +93,7 @@ pub unsafe extern "C" fn nvrtcCreateProgram(
     let owned = |text: &str| CString::new(text).unwrap_or_default();
     let ours: Vec<(CString, CString)> = ours.iter().map(|(name, text)| (owned(name), owned(text))).collect();
     let all_names = names.iter().copied().chain(ours.iter().map(|(name, _)| name.as_c_str()));
-    let theirs: Vec<CString> = texts.iter().map(|text| owned(&shifts::saturating(&text.to_string_lossy()))).collect();
+    let theirs: Vec<CString> = texts.iter().map(|text| owned(&in_hip(&text.to_string_lossy()))).collect();
     let all_texts = theirs.iter().map(CString::as_c_str).chain(ours.iter().map(|(_, text)| text.as_c_str()));
     let all_names: Vec<*const c_char> = all_names.map(CStr::as_ptr).collect();
     let all_texts: Vec<*const c_char> = all_texts.map(CStr::as_ptr).collect();
@@ -100,7 +105,7 @@ pub unsafe extern "C" fn nvrtcCreateProgram(
     let text = owned(&prelude::with_prelude(&if refused.is_some() {
         String::new()
     } else {
-        shifts::saturating(&program.source)
+        in_hip(&program.source)
     }));
     // SAFETY: C strings that live until the end; the caller ensures the rest.
     let status = unsafe {
@@ -225,7 +230,7 @@ fn log(program: &Program, options: &[String], ignored: &[String]) -> String {
     }
     let found = if has_32_lanes(options) { Vec::new() } else { lanes::find(&program.source) };
     let native = options.iter().any(|option| option == ALL_LANES);
-    for place in found.iter().filter(|place| !place.is_refused()).take(PLACES) {
+    for place in found.iter().filter(|place| !place.is_refused() && !place.is_ptx()).take(PLACES) {
         let lanes::Finding { line, column, what, advice, .. } = place;
         log += &match native || place.needs_change() {
             true => format!("{}:{line}:{column}: warning: {what}: {advice}\n", program.name),
@@ -295,7 +300,8 @@ unsafe fn full_log(prog: nvrtcProgram) -> Result<Vec<u8>, nvrtcResult> {
     };
     if !refused {
         // SAFETY: the caller ensures that it is alive.
-        log.extend(unsafe { hiprtc_log(prog) }?);
+        let theirs = unsafe { hiprtc_log(prog) }?;
+        log.extend(ptx::explained(&String::from_utf8_lossy(&theirs)).into_bytes());
     }
     log.push(0);
     Ok(log)
@@ -392,7 +398,7 @@ mod tests {
         assert_eq!(logged(source, &["--warp-size=native", "-arch=gfx1100"]), "");
         let many = "f(threadIdx.x % 32);\n".repeat(PLACES + 3);
         assert!(logged(&many, &[]).ends_with("k.cu: note: 3 more places assume 32 lanes\n"));
-        assert!(logged("asm(\"mov.u32 %0, %laneid;\");", &[]).contains("warning: this assembly is PTX"));
+        assert_eq!(logged("asm(\"mma.sync.aligned.m8n8k4 %0;\");", &[]), "", "the compiler reports it");
     }
 
     #[test]

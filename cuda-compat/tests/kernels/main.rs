@@ -15,6 +15,7 @@ mod memory;
 mod numbers;
 mod nvidia;
 mod prints;
+mod ptx;
 mod random;
 mod shifts;
 mod shuffles;

@@ -77,7 +77,8 @@ fn offsets_of_shuffles() {
 
 #[test]
 fn inline_ptx() {
-    assert!(one("asm volatile(\"mov.u32 %0, %laneid;\" : \"=r\"(lane));").1.starts_with("asm"));
+    assert!(one("asm volatile(\"mma.sync.aligned.m8n8k4.f16 %0;\" : \"=r\"(x));").1.starts_with("asm"));
+    none("asm volatile(\"mov.u32 %0, %laneid;\" : \"=r\"(lane));");
     none("asm volatile(\"s_waitcnt lgkmcnt(0)\");");
 }
 

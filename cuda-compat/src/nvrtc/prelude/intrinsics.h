@@ -53,23 +53,7 @@ CUDA_COMPAT_STORE(__stwt)
 #define __stcs __cuda_compat__stcs
 #define __stwt __cuda_compat__stwt
 
-// Rounding towards zero of floats, by way of doubles, which hold sums of near numbers and all products.
-__device__ inline float __cuda_compat_towards_zero(double value) {
-    float rounded = (float)value;
-    return __builtin_fabs((double)rounded) > __builtin_fabs(value) ? __uint_as_float(__float_as_uint(rounded) - 1) : rounded;
-}
-__device__ inline float __cuda_compat__fadd_rz(float a, float b) {
-    double sum = (double)a + (double)b;
-    // What the sum of doubles lost, as a sign: it decides where the sum is a float.
-    double lost = __builtin_fabs(a) > __builtin_fabs(b) ? b - (sum - a) : a - (sum - b);
-    float rounded = __cuda_compat_towards_zero(sum);
-    bool above = (double)rounded == sum && lost != 0 && (lost < 0) == (sum > 0);
-    return above ? __uint_as_float(__float_as_uint(rounded) - 1) : rounded;
-}
-__device__ inline float __cuda_compat__fmul_rz(float a, float b) { return __cuda_compat_towards_zero((double)a * (double)b); }
 __device__ inline float __cuda_compat__fmaf_ieee_rn(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
-#define __fadd_rz __cuda_compat__fadd_rz
-#define __fmul_rz __cuda_compat__fmul_rz
 #define __fmaf_ieee_rn __cuda_compat__fmaf_ieee_rn
 
 __device__ inline unsigned __cuda_compat_umin(unsigned a, unsigned b) { return a < b ? a : b; }
@@ -95,6 +79,25 @@ __device__ inline unsigned __cuda_compat__isLocal(const void *address) {
 __device__ inline unsigned __cuda_compat__isGlobal(const void *address) {
     return !__cuda_compat__isShared(address) && !__cuda_compat__isLocal(address);
 }
+// Addresses in shared memory have 32 bits; those in global memory are generic ones.
+__device__ inline __SIZE_TYPE__ __cuda_compat__cvta_generic_to_shared(const void *pointer) {
+    return (unsigned)(__SIZE_TYPE__)(__attribute__((address_space(3))) void *)(void *)pointer;
+}
+__device__ inline void *__cuda_compat__cvta_shared_to_generic(__SIZE_TYPE__ address) {
+    return (void *)(__attribute__((address_space(3))) void *)(unsigned)address;
+}
+__device__ inline __SIZE_TYPE__ __cuda_compat_address(const void *pointer) { return (__SIZE_TYPE__)pointer; }
+__device__ inline void *__cuda_compat_pointer(__SIZE_TYPE__ address) { return (void *)address; }
+#define __cvta_generic_to_shared __cuda_compat__cvta_generic_to_shared
+#define __cvta_shared_to_generic __cuda_compat__cvta_shared_to_generic
+#define __cvta_generic_to_global __cuda_compat_address
+#define __cvta_generic_to_constant __cuda_compat_address
+#define __cvta_generic_to_local __cuda_compat_address
+#define __cvta_generic_to_grid_constant __cuda_compat_address
+#define __cvta_global_to_generic __cuda_compat_pointer
+#define __cvta_constant_to_generic __cuda_compat_pointer
+#define __cvta_local_to_generic __cuda_compat_pointer
+#define __cvta_grid_constant_to_generic __cuda_compat_pointer
 #define __isShared __cuda_compat__isShared
 #define __isLocal __cuda_compat__isLocal
 #define __isGlobal __cuda_compat__isGlobal

@@ -47,6 +47,8 @@ typedef hipSurfaceObject_t cudaSurfaceObject_t;
 #include "cuda_compat/shifts.h"
 #include "cuda_compat/lanes.h"
 #include "cuda_compat/intrinsics.h"
+#include "cuda_compat/rounding.h"
 #include "cuda_compat/simd.h"
 #include "cuda_compat/atomics.h"
+#include "cuda_compat/ptx.h"
 #include "cuda_compat/std/cassert.h"
