@@ -12,7 +12,7 @@ use hiprtc_sys::{
     hiprtcGetCode, hiprtcGetCodeSize, hiprtcGetLoweredName, hiprtcGetProgramLog, hiprtcGetProgramLogSize,
     hiprtcProgram,
 };
-use rocm_loader::clang_log::with_places_of_source;
+use rocm_loader::clang_log::{with_places_of_source, without_directories};
 
 use crate::available::compiler;
 use crate::bitcode::Bitcode;
@@ -338,7 +338,7 @@ impl Program {
         let count = pointers.len().try_into().unwrap_or(i32::MAX);
         // SAFETY: a live program and `count` C strings, which are copied.
         let status = unsafe { hiprtcCompileProgram(handle.0, count, pointers.as_mut_ptr()) };
-        let log = with_places_of_source(&handle.log(), |file| self.text_of(file));
+        let log = with_places_of_source(&without_directories(&handle.log()), |file| self.text_of(file));
         if status == HIPRTC_ERROR_COMPILATION {
             return Err(Error::Compilation {
                 name: self.name.clone(),

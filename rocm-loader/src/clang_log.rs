@@ -43,6 +43,72 @@ pub fn with_places_of_source(log: &str, source: impl Fn(&str) -> Option<String>)
     fixed.join("\n")
 }
 
+/// Removes Comgr's temporary directories from messages: `/tmp/comgr-1a2b/input/a.hip:1:2: error: ..` is about `a.hip`.
+pub fn without_directories(log: &str) -> String {
+    const FOLDERS: [&str; 3] = ["input/", "include/", "output/"];
+    let mut kept = String::with_capacity(log.len());
+    let mut rest = log;
+    while let Some(at) = rest.find("/comgr-") {
+        let (before, after) = (&rest[..at], &rest[at + 1..]);
+        let folder = after.find('/').map(|slash| &after[slash + 1..]);
+        match folder.and_then(|folder| FOLDERS.iter().find_map(|name| folder.strip_prefix(name))) {
+            Some(file) => {
+                // The path starts after the last space, quote or bracket.
+                let start = before.rfind(|c: char| c.is_whitespace() || "'\"([".contains(c)).map_or(0, |at| at + 1);
+                kept.push_str(&before[..start]);
+                rest = file;
+            }
+            None => {
+                kept.push_str(&rest[..at + 1]);
+                rest = after;
+            }
+        }
+    }
+    kept.push_str(rest);
+    kept
+}
+
+/// Returns the messages with the errors first, each with its notes, and the counts of messages last.
+pub fn errors_first(log: &str) -> String {
+    let (mut errors, mut others, mut counts) = (String::new(), String::new(), String::new());
+    // Lines before a message that say where its file is included.
+    let mut includes = String::new();
+    let mut is_error = false;
+    for line in log.split_inclusive('\n') {
+        if line.starts_with(|c: char| c.is_ascii_digit()) && line.contains(" generated") {
+            counts.push_str(line);
+            continue;
+        }
+        if line.starts_with("In file included from ") {
+            includes.push_str(line);
+            continue;
+        }
+        match severity(line) {
+            Some("error" | "fatal error") => is_error = true,
+            Some("warning" | "remark") => is_error = false,
+            _ => {}
+        }
+        let place = if is_error { &mut errors } else { &mut others };
+        place.push_str(&std::mem::take(&mut includes));
+        place.push_str(line);
+    }
+    others.push_str(&includes);
+    if !errors.is_empty() && !errors.ends_with('\n') {
+        errors.push('\n');
+    }
+    errors + &others + &counts
+}
+
+/// Returns the severity of a message that starts in a line, with a place or without.
+fn severity(line: &str) -> Option<&'static str> {
+    const SEVERITIES: [&str; 5] = ["error", "warning", "note", "fatal error", "remark"];
+    let starts = |text: &str, name: &str| text.strip_prefix(name).is_some_and(|rest| rest.starts_with(": "));
+    match Place::of(line) {
+        Some(place) => SEVERITIES.into_iter().find(|name| starts(place.rest.trim_start(), name)),
+        None => SEVERITIES.into_iter().find(|name| starts(line, name)),
+    }
+}
+
 /// The start of a message: `file:line:column: error: ...`.
 #[derive(Clone, Copy)]
 struct Place<'a> {
@@ -186,5 +252,28 @@ mod tests {
         assert!(far.starts_with("a.hip:2:") && far.contains(LINE), "{far}");
         let long = "a ".repeat(MOST_TOKENS + 1);
         assert_eq!(column_in(&long, &long.replace("a ", "b "), 3), None);
+    }
+
+    #[test]
+    fn messages_name_the_callers_files() {
+        let log =
+            "/tmp/comgr-12-1-ab/input/a.hip:1:2: error: x\nIn file from '/var/t/comgr-1/include/b.h':3:\n a/comgr-x";
+        assert_eq!(without_directories(log), "a.hip:1:2: error: x\nIn file from 'b.h':3:\n a/comgr-x");
+        assert_eq!(without_directories(""), "");
+    }
+
+    #[test]
+    fn errors_are_first_with_their_notes() {
+        let log = "a.hip:1:2: note: advice\nIn file included from a.hip:1:\nb.h:3:4: warning: unused\n    3 | int x;\nb.h:5:1: note: here\n\
+            In file included from a.hip:1:\nIn file included from b.h:2:\nc.h:1:1: error: wrong\n    1 | y\n      | ^\na.hip:2:2: note: candidate\nwarning: option\n\
+            1 warning and 1 error generated.\n";
+        let sorted = "In file included from a.hip:1:\nIn file included from b.h:2:\nc.h:1:1: error: wrong\n    1 | y\n      | ^\na.hip:2:2: note: candidate\n\
+            a.hip:1:2: note: advice\nIn file included from a.hip:1:\nb.h:3:4: warning: unused\n    3 | int x;\nb.h:5:1: note: here\nwarning: option\n\
+            1 warning and 1 error generated.\n";
+        assert_eq!(errors_first(log), sorted);
+        for other in ["", "ld.lld: undefined\n", "warning: x", "a.hip:1:1: fatal error: no file\n"] {
+            assert_eq!(errors_first(other), other);
+        }
+        assert_eq!(errors_first("note: x\nerror: y"), "error: y\nnote: x\n");
     }
 }

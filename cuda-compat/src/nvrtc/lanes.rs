@@ -308,7 +308,6 @@ impl<'a> Search<'a> {
             self.tell(start + 1, "the offsets of shuffles start at 16".to_owned(), OFFSET);
         }
     }
-
 }
 
 #[cfg(test)]

@@ -17,13 +17,18 @@
 //! | headers | contents |
 //! |---|---|
 //! | `cuda_fp16.h` | the parts that HIPRTC's `__half` lacks |
-//! | `cuda_bf16.h`, `cuda_fp8.h` | implemented by this crate: `__nv_bfloat16`, `__nv_fp8_e4m3`, `__nv_fp8_e5m2`, in software |
-//! | `cooperative_groups.h`, `cooperative_groups/reduce.h`, `…/scan.h` | blocks, tiles of up to 32 lanes, coalesced groups, grids of cooperative launches |
-//! | `cuda/std/…`, `cuda/atomic` | `array`, `atomic`, `bit`, `cmath`, `cstdint`, `limits`, `type_traits`, `utility` and others |
+//! | `cuda_bf16.h`, `cuda_fp8.h`, `cuda_fp6.h`, `cuda_fp4.h` | implemented by this crate, in software: `__nv_bfloat16`, `__nv_fp8_e4m3`, `__nv_fp6_e2m3`, `__nv_fp4_e2m1` and others |
+//! | `cooperative_groups.h`, `cooperative_groups/reduce.h`, `…/scan.h`, `…/memcpy_async.h` | blocks, tiles of up to 32 lanes, coalesced groups, grids of cooperative launches |
+//! | `cuda/std/…`, `cuda/atomic` | `array`, `atomic`, `bit`, `cmath`, `complex`, `cstdint`, `limits`, `tuple`, `type_traits`, `utility` and others |
+//! | `cuda/barrier`, `cuda/pipeline` | barriers of threads; copies that are complete when they return |
 //! | `cstdint`, `cmath`, `type_traits`, `stdint.h`, … | the same in `std` |
 //! | `cuda_runtime.h`, `cuda.h`, `vector_types.h`, … | types of HIPRTC; no host functions |
-//! | `math_constants.h`, `cuda_pipeline.h` | constants; copies that are complete when they return |
-//! | `curand_kernel.h`, `mma.h`, `cub/cub.cuh` | an error that names the replacement |
+//! | `math_constants.h`, `cuComplex.h`, `cuda_pipeline.h` | constants; complex numbers; copies that are complete when they return |
+//! | `cub/cub.cuh`, `cub/block/…`, `cub/warp/…` | hipCUB of an installation (`rocm-sdk install 7.2 --with hipcub`), and the C++ library of the machine |
+//! | `cub/device/…`, `thrust/…` | an error: they run on the host |
+//! | `curand_kernel.h`, `mma.h` | an error that names the replacement |
+//!
+//! Other headers of the host cannot be opened, as in NVRTC.
 //!
 //! `__CUDA_ARCH__` is that of `--gpu-architecture`: 800 for `compute_80`. Without the option it is 520, NVRTC's
 //! default, and with an architecture of AMD it is that of [the device](crate::device::COMPUTE_CAPABILITY).
@@ -41,14 +46,21 @@
 //! The lanes of a warp cannot meet in two places. A collective of a whole warp in both branches of an `if` on the lane
 //! is an error; `--divergent-collectives=true` compiles it, for code whose lanes all take the same branch.
 //!
+//! # PTX
+//! Inline PTX becomes C++, instruction by instruction: `PORTING.md` lists them. An instruction without a translation is an error with
+//! its name and line, if the program uses the code. [`lanes::find`] finds it without compiling.
+//!
 //! # Shifts
 //! NVIDIA's GPUs shift everything out if the amount is the width of the number or more: `(1u << n) - 1` is all bits for
 //! 32. C++ leaves it undefined, and AMD's GPUs use the low bits of the amount. [`nvrtcCreateProgram`] puts a macro behind
 //! each operator `<<` and `>>` whose amount is not a plain number, in the program and its headers, so that results are
-//! those of NVIDIA's GPUs. Columns in the compiler's messages then are behind those of the source.
+//! those of NVIDIA's GPUs.
 //! `--saturating-shifts=false` leaves the shifts to C++.
 
+mod cub;
 pub mod lanes;
+mod messages;
+mod operators;
 mod options;
 mod prelude;
 mod program;

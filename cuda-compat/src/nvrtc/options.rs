@@ -43,6 +43,9 @@ pub(super) const ALL_LANES: &str = "-DCUDA_COMPAT_WARP_SIZE=0";
 /// The translation of `--divergent-collectives=true`.
 pub(super) const DIVERGENT: &str = "-DCUDA_COMPAT_DIVERGENT_COLLECTIVES=1";
 
+/// The translation of `--device-as-default-execution-space`: functions without a space are for the device, too.
+const DEFAULT_DEVICE: &str = "-DCUDA_COMPAT_DEFAULT_DEVICE=1";
+
 /// The prefix of the translation of an architecture: `__CUDA_ARCH__`, which the prelude defines after the headers of
 /// HIPRTC.
 pub(super) const ARCH: &str = "-DCUDA_COMPAT_ARCH=";
@@ -89,8 +92,8 @@ const RULES: &[(&str, &str, Rule)] = &[
     ("time", "time", Rule::IgnoredValue),
     ("fdevice-time-trace", "fdevice-time-trace", Rule::IgnoredValue),
     ("version-ident", "dQ", Rule::IgnoredValue),
-    ("default-device", "default-device", Rule::Ignored),
-    ("device-as-default-execution-space", "default-device", Rule::Ignored),
+    ("default-device", "default-device", Rule::Flag(DEFAULT_DEVICE)),
+    ("device-as-default-execution-space", "default-device", Rule::Flag(DEFAULT_DEVICE)),
     ("device-int128", "device-int128", Rule::Ignored),
     ("no-source-include", "no-source-include", Rule::Ignored),
     ("restrict", "restrict", Rule::Ignored),
@@ -246,6 +249,8 @@ mod tests {
         becomes(&["--fmad=false", "-fmad=true"], &["-ffp-contract=off", "-ffp-contract=fast"], &[]);
         becomes(&["--ftz=true", "--ftz=false"], &["-fgpu-flush-denormals-to-zero"], &[]);
         becomes(&["-rdc=true", "--relocatable-device-code=false", "-dc"], &["-fgpu-rdc", "-fgpu-rdc"], &[]);
+        becomes(&["-default-device"], &[DEFAULT_DEVICE], &[]);
+        becomes(&["--device-as-default-execution-space"], &[DEFAULT_DEVICE], &[]);
         becomes(&["-G", "-lineinfo", "-w"], &["-g", "-gline-tables-only", "-w"], &[]);
     }
 
@@ -259,7 +264,7 @@ mod tests {
 
     #[test]
     fn what_has_no_meaning_is_named_and_what_is_clangs_stays() {
-        let ignored = ["--maxrregcount=32", "-default-device", "--prec-div=false", "--restrict"];
+        let ignored = ["--maxrregcount=32", "--prec-div=false", "--restrict"];
         becomes(&ignored, &[], &ignored);
         becomes(&["-Xptxas", "-v", "-O3", "--ptxas-options=-v"], &["-O3"], &["-Xptxas -v", "--ptxas-options=-v"]);
         let clang = ["-O3", "-mllvm", "-amdgpu-early-inline-all=true", "-Wall", "-ffast-math", "-include-pch"];

@@ -7,9 +7,10 @@ macro_rules! texts {
 /// The texts by file name. Programs see them in `cuda_compat/`.
 const TEXTS: &[(&str, &str)] = texts! {
     "prelude.h" "shifts.h" "lanes.h" "intrinsics.h" "rounding.h" "simd.h" "atomics.h" "ptx.h" "runtime.h" "math_constants.h" "fp16.h" "bf16.h" "fp8.h"
-    "cooperative_groups.h" "cooperative_groups_reduce.h" "pipeline.h" "curand_kernel.h" "mma.h" "cub.h"
+    "cooperative_groups.h" "cooperative_groups_reduce.h" "cooperative_groups_memcpy_async.h" "pipeline.h" "cuda_pipeline.h"
+    "barrier.h" "copies.h" "host.h" "cub_warps.h" "complex.h" "fp46.h" "curand_kernel.h" "mma.h"
     "std/cstdint.h" "std/cstddef.h" "std/climits.h" "std/type_traits.h" "std/utility.h" "std/limits.h" "std/cmath.h"
-    "std/cassert.h" "std/cstring.h" "std/atomic.h" "std/std.h"
+    "std/cassert.h" "std/cstring.h" "std/atomic.h" "std/tuple.h" "std/complex.h" "std/std.h"
 };
 
 /// CUDA's headers: the text that each group includes, and their names.
@@ -53,13 +54,14 @@ const CUDA: &[(&str, &[&str])] = &[
     ("cooperative_groups.h", &["cooperative_groups.h"]),
     ("cooperative_groups_reduce.h", &["cooperative_groups/reduce.h", "cooperative_groups/scan.h"]),
     ("pipeline.h", &["cuda_pipeline.h", "cuda_pipeline_primitives.h"]),
+    ("cooperative_groups_memcpy_async.h", &["cooperative_groups/memcpy_async.h"]),
+    ("cuda_pipeline.h", &["cuda/pipeline"]),
+    ("barrier.h", &["cuda/barrier", "cuda/std/barrier"]),
+    ("complex.h", &["cuComplex.h"]),
+    ("fp46.h", &["cuda_fp4.h", "cuda_fp4.hpp", "cuda_fp6.h", "cuda_fp6.hpp"]),
     ("std/atomic.h", &["cuda/atomic"]),
     ("curand_kernel.h", &["curand_kernel.h"]),
     ("mma.h", &["crt/mma.h", "mma.h"]),
-    (
-        "cub.h",
-        &["cub/cub.cuh", "thrust/device_ptr.h", "thrust/device_vector.h", "thrust/execution_policy.h", "thrust/scan.h"],
-    ),
 ];
 
 /// C++ headers by their text in `std/`. Each is available as `NAME`, `cuda/std/NAME`, and for C headers as `NAME.h`.
@@ -81,6 +83,8 @@ const STANDARD: &[(&str, &str)] = &[
     ("bit", "utility"),
     ("limits", "limits"),
     ("atomic", "atomic"),
+    ("tuple", "tuple"),
+    ("complex", "complex"),
 ];
 
 /// The lines before a program, which its diagnostics do not count.
@@ -91,8 +95,9 @@ pub(super) fn with_prelude(source: &str) -> String {
     format!("{FIRST}{source}")
 }
 
-/// Returns the names and texts of the headers, except for names that the caller provides.
-pub(super) fn headers(is_callers: impl Fn(&str) -> bool) -> Vec<(String, String)> {
+/// Returns the names and texts of the headers, except for names that the caller provides. hipCUB and rocThrust need the
+/// C++ library of the machine in the place of ours.
+pub(super) fn headers(is_callers: impl Fn(&str) -> bool, has_cub: bool) -> Vec<(String, String)> {
     let mut headers: Vec<(String, String)> =
         TEXTS.iter().map(|(file, text)| (format!("cuda_compat/{file}"), (*text).to_owned())).collect();
     let include = |file: &str| format!("#include \"cuda_compat/{file}\"\n");
@@ -103,6 +108,9 @@ pub(super) fn headers(is_callers: impl Fn(&str) -> bool) -> Vec<(String, String)
         let file = format!("std/{text}.h");
         let both = include(&file) + &include("std/std.h");
         headers.push((format!("cuda/std/{name}"), include(&file)));
+        if has_cub {
+            continue;
+        }
         if let Some(name) = name.strip_prefix('c') {
             headers.push((format!("{name}.h"), both.clone()));
         }
@@ -120,7 +128,7 @@ mod tests {
 
     #[test]
     fn names_are_unique_and_what_is_included_is_there() {
-        let headers = headers(|_| false);
+        let headers = headers(|_| false, false);
         let names: HashSet<&str> = headers.iter().map(|(name, _)| name.as_str()).collect();
         assert_eq!(names.len(), headers.len());
         for (name, text) in &headers {
@@ -133,7 +141,7 @@ mod tests {
 
     #[test]
     fn a_header_of_the_callers_is_used_in_the_place_of_ours() {
-        let headers = headers(|name| name == "cuda_fp16.h");
+        let headers = headers(|name| name == "cuda_fp16.h", false);
         assert!(!headers.iter().any(|(name, _)| name == "cuda_fp16.h"));
         assert!(headers.iter().any(|(name, _)| name == "cuda_bf16.h"));
     }

@@ -9,10 +9,12 @@ use std::ptr::null;
 use std::slice::from_raw_parts;
 use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
 
+use rocm_loader::clang_log::errors_first;
+
 use crate::generated::nvrtc::*;
 
 use super::options::{ALL_LANES, ARCH, DIVERGENT, LANES, translate_options};
-use super::{lanes, prelude, ptx, shifts};
+use super::{cub, lanes, messages, operators, prelude, ptx, shifts};
 use crate::device::{self, WarpSize, warp_size};
 use crate::driver::image;
 
@@ -54,9 +56,10 @@ unsafe fn strings<'a>(count: c_int, pointers: *const *const c_char) -> Option<Ve
     pointers.iter().map(|pointer| (!pointer.is_null()).then(|| unsafe { CStr::from_ptr(*pointer) })).collect()
 }
 
-/// Returns CUDA C++ with HIP C++ in the place of PTX, and with shifts that saturate. Lines stay the same.
+/// Returns CUDA C++ with HIP C++ in the place of PTX, with shifts that saturate, and with its own operators preferred. Lines stay the
+/// same.
 fn in_hip(source: &str) -> String {
-    shifts::saturating(&ptx::translated(source))
+    operators::preferred(&shifts::saturating(&ptx::translated(source)))
 }
 
 /// Creates a program of CUDA C++, with the [prelude](super#kernels) before it.
@@ -89,7 +92,10 @@ pub unsafe extern "C" fn nvrtcCreateProgram(
     let named = (!name.is_null()).then(|| unsafe { CStr::from_ptr(name) }.to_string_lossy().into_owned());
     let refused = image::explain(source.as_bytes());
 
-    let ours = prelude::headers(|ours| names.iter().any(|name| name.to_bytes() == ours.as_bytes()));
+    let is_callers = |ours: &str| names.iter().any(|name| name.to_bytes() == ours.as_bytes());
+    let cub = cub::headers(&source);
+    let mut ours = prelude::headers(is_callers, cub::is_used(&source));
+    ours.extend(cub.into_iter().filter(|(name, _)| !is_callers(name)));
     let owned = |text: &str| CString::new(text).unwrap_or_default();
     let ours: Vec<(CString, CString)> = ours.iter().map(|(name, text)| (owned(name), owned(text))).collect();
     let all_names = names.iter().copied().chain(ours.iter().map(|(name, _)| name.as_c_str()));
@@ -102,11 +108,7 @@ pub unsafe extern "C" fn nvrtcCreateProgram(
     let program =
         Program { name: named.unwrap_or_else(|| "default_program".to_owned()), source, refused, ..Program::default() };
     // HIPRTC rejects an empty program.
-    let text = owned(&prelude::with_prelude(&if refused.is_some() {
-        String::new()
-    } else {
-        in_hip(&program.source)
-    }));
+    let text = owned(&prelude::with_prelude(&if refused.is_some() { String::new() } else { in_hip(&program.source) }));
     // SAFETY: C strings that live until the end; the caller ensures the rest.
     let status = unsafe {
         hiprtc_sys::hiprtcCreateProgram(prog, text.as_ptr(), name, count, all_texts.as_ptr(), all_names.as_ptr())
@@ -142,7 +144,12 @@ pub unsafe extern "C" fn nvrtcCompileProgram(
         return NVRTC_ERROR_INVALID_OPTION;
     };
     let mut translated = translate_options(given);
-    complete(&mut translated.options);
+    let source = programs().get(&(prog as usize)).map_or_else(String::new, |program| program.source.clone());
+    let has_cub = cub::is_used(&source);
+    complete(&mut translated.options, has_cub);
+    if has_cub {
+        translated.options.extend(cub::folders().iter().map(|folder| format!("-isystem{}", folder.display())));
+    }
     if let Some(program) = programs().get_mut(&(prog as usize)) {
         program.is_divergent = false;
         if let Some(why) = program.refused {
@@ -176,9 +183,11 @@ pub unsafe extern "C" fn nvrtcCompileProgram(
 
 /// Adds the options that were not given: the size of warps, `__CUDA_ARCH__` and the architecture. For all
 /// programs, arguments and results of functions need no value, as with NVIDIA's compiler.
-fn complete(options: &mut Vec<String>) {
-    let of_all = ["-Xclang", "-no-enable-noundef-analysis", "-Wno-overloaded-shift-op-parentheses"];
-    options.splice(0..0, of_all.map(str::to_owned));
+fn complete(options: &mut Vec<String>, has_cub: bool) {
+    // Without the headers of this machine, of which NVRTC has none either.
+    let of_all = ["-Xclang", "-no-enable-noundef-analysis", "-Wno-overloaded-shift-op-parentheses", "-nostdinc"];
+    let count = if has_cub { of_all.len() - 1 } else { of_all.len() };
+    options.splice(0..0, of_all[..count].iter().map(|option| (*option).to_owned()));
     let lacks = |options: &[String], starts: &[&str]| {
         !options.iter().any(|option| starts.iter().any(|start| option.starts_with(start)))
     };
@@ -294,15 +303,22 @@ unsafe fn hiprtc_log(prog: nvrtcProgram) -> Result<Vec<u8>, nvrtcResult> {
 /// # Safety
 /// The program must be alive.
 unsafe fn full_log(prog: nvrtcProgram) -> Result<Vec<u8>, nvrtcResult> {
-    let (mut log, refused) = match programs().get(&(prog as usize)) {
-        Some(program) => (program.log.clone().into_bytes(), program.refused.is_some() || program.is_divergent),
-        None => (Vec::new(), false),
+    let (own, is_refused, name, source) = match programs().get(&(prog as usize)) {
+        Some(program) => {
+            let is_refused = program.refused.is_some() || program.is_divergent;
+            (program.log.clone(), is_refused, program.name.clone(), program.source.clone())
+        }
+        None => Default::default(),
     };
-    if !refused {
-        // SAFETY: the caller ensures that it is alive.
-        let theirs = unsafe { hiprtc_log(prog) }?;
-        log.extend(ptx::explained(&String::from_utf8_lossy(&theirs)).into_bytes());
-    }
+    let theirs = match is_refused {
+        true => String::new(),
+        false => {
+            // SAFETY: the caller ensures that it is alive.
+            let theirs = unsafe { hiprtc_log(prog) }?;
+            messages::of_source(&String::from_utf8_lossy(&theirs), &name, &source)
+        }
+    };
+    let mut log = errors_first(&(own + &theirs)).into_bytes();
     log.push(0);
     Ok(log)
 }

@@ -6,8 +6,10 @@
 
 mod atomics;
 mod candle;
+mod cub;
 mod device;
 mod groups;
+mod headers;
 mod heap;
 mod integers;
 mod leaders;
@@ -17,6 +19,7 @@ mod nvidia;
 mod prints;
 mod ptx;
 mod random;
+mod rounding;
 mod shifts;
 mod shuffles;
 mod standard;

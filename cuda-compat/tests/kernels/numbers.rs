@@ -6,10 +6,10 @@ use crate::random::Random;
 
 /// A format of floating-point numbers of up to 16 bits.
 pub(crate) struct Format {
-    exponent: u32,
-    mantissa: u32,
+    pub(crate) exponent: u32,
+    pub(crate) mantissa: u32,
     /// Whether the largest exponent means infinity and NaN; otherwise only its largest mantissa is NaN.
-    ieee: bool,
+    pub(crate) ieee: bool,
 }
 
 pub(crate) const F16: Format = Format { exponent: 5, mantissa: 10, ieee: true };

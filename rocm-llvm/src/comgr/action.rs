@@ -4,7 +4,7 @@ use std::ffi::{CString, c_char};
 use std::path::{Path, PathBuf};
 
 use rocm_llvm_sys::comgr::{self as sys, amd_comgr_action_info_t};
-use rocm_loader::clang_log::with_places_of_source;
+use rocm_loader::clang_log::{with_places_of_source, without_directories};
 
 use crate::comgr::data_set::DataSet;
 use crate::comgr::error::{Error, Result};
@@ -12,7 +12,6 @@ use crate::comgr::isa::Isa;
 use crate::comgr::kind::{Action, DataKind, Language};
 use crate::comgr::library::{c_string, check, library, lossy, not_supported, status_text};
 use crate::comgr::numbering;
-use crate::comgr::paths::without_directories;
 
 impl Action {
     /// Returns whether the Comgr of this process has the action. Some actions also need a tool that a build of Comgr

@@ -81,7 +81,6 @@ mod names;
 mod notes;
 mod numbering;
 mod options;
-mod paths;
 mod pipeline;
 mod source_lines;
 mod symbols;

@@ -5,12 +5,12 @@ use std::fmt;
 use std::marker::PhantomData;
 
 use rocm_llvm_sys::comgr::{self as sys, amd_comgr_symbolizer_info_t};
+use rocm_loader::clang_log::without_directories;
 
 use crate::comgr::data::Data;
 use crate::comgr::error::{Error, Result};
 use crate::comgr::format;
 use crate::comgr::library::check;
-use crate::comgr::paths::without_directories;
 use crate::comgr::symbols::SymbolKind;
 
 /// A place in a source.

@@ -161,6 +161,23 @@ __device__ inline __nv_bfloat162 __hfma2(__nv_bfloat162 a, __nv_bfloat162 b, __n
 CUDA_COMPAT_IS(__heq, ==) CUDA_COMPAT_IS(__hne, !=) CUDA_COMPAT_IS(__hlt, <) CUDA_COMPAT_IS(__hle, <=)
 CUDA_COMPAT_IS(__hgt, >) CUDA_COMPAT_IS(__hge, >=)
 #undef CUDA_COMPAT_IS
+#define CUDA_COMPAT_MASK(name, compare)                                                                                 \
+    __device__ inline unsigned name(__nv_bfloat162 a, __nv_bfloat162 b) {                                               \
+        return (compare((float)a.x, (float)b.x) ? 0xffffu : 0) | (compare((float)a.y, (float)b.y) ? 0xffff0000u : 0);   \
+    }
+CUDA_COMPAT_MASK(__heq2_mask, __cuda_compat::ptx::eq)
+CUDA_COMPAT_MASK(__hne2_mask, __cuda_compat::ptx::ne)
+CUDA_COMPAT_MASK(__hlt2_mask, __cuda_compat::ptx::lt)
+CUDA_COMPAT_MASK(__hle2_mask, __cuda_compat::ptx::le)
+CUDA_COMPAT_MASK(__hgt2_mask, __cuda_compat::ptx::gt)
+CUDA_COMPAT_MASK(__hge2_mask, __cuda_compat::ptx::ge)
+CUDA_COMPAT_MASK(__hequ2_mask, __cuda_compat::ptx::equ)
+CUDA_COMPAT_MASK(__hneu2_mask, __cuda_compat::ptx::neu)
+CUDA_COMPAT_MASK(__hltu2_mask, __cuda_compat::ptx::ltu)
+CUDA_COMPAT_MASK(__hleu2_mask, __cuda_compat::ptx::leu)
+CUDA_COMPAT_MASK(__hgtu2_mask, __cuda_compat::ptx::gtu)
+CUDA_COMPAT_MASK(__hgeu2_mask, __cuda_compat::ptx::geu)
+#undef CUDA_COMPAT_MASK
 __device__ inline bool __hisnan(__nv_bfloat16 a) { return (a.__x & 0x7fff) > 0x7f80; }
 __device__ inline int __hisinf(__nv_bfloat16 a) { return (a.__x & 0x7fff) != 0x7f80 ? 0 : a.__x >> 15 ? -1 : 1; }
 

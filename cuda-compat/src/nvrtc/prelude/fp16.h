@@ -54,6 +54,26 @@ CUDA_COMPAT_TO(__half2char_rz, signed char, -128.0f, 127.0f)
 CUDA_COMPAT_TO(__half2uchar_rz, unsigned char, 0.0f, 255.0f)
 #undef CUDA_COMPAT_TO
 
+// Comparisons of two halves, each with all bits of its half. Those with u hold for NaN, too.
+#define CUDA_COMPAT_MASK(name, less)                                                                                    \
+    __device__ inline unsigned __cuda_compat##name(__half2 a, __half2 b) {                                              \
+        float x = __low2float(a), y = __low2float(b), z = __high2float(a), w = __high2float(b);                         \
+        return (less(x, y) ? 0xffffu : 0) | (less(z, w) ? 0xffff0000u : 0);                                             \
+    }
+CUDA_COMPAT_MASK(__heq2_mask, __cuda_compat::ptx::eq)
+CUDA_COMPAT_MASK(__hne2_mask, __cuda_compat::ptx::ne)
+CUDA_COMPAT_MASK(__hlt2_mask, __cuda_compat::ptx::lt)
+CUDA_COMPAT_MASK(__hle2_mask, __cuda_compat::ptx::le)
+CUDA_COMPAT_MASK(__hgt2_mask, __cuda_compat::ptx::gt)
+CUDA_COMPAT_MASK(__hge2_mask, __cuda_compat::ptx::ge)
+CUDA_COMPAT_MASK(__hequ2_mask, __cuda_compat::ptx::equ)
+CUDA_COMPAT_MASK(__hneu2_mask, __cuda_compat::ptx::neu)
+CUDA_COMPAT_MASK(__hltu2_mask, __cuda_compat::ptx::ltu)
+CUDA_COMPAT_MASK(__hleu2_mask, __cuda_compat::ptx::leu)
+CUDA_COMPAT_MASK(__hgtu2_mask, __cuda_compat::ptx::gtu)
+CUDA_COMPAT_MASK(__hgeu2_mask, __cuda_compat::ptx::geu)
+#undef CUDA_COMPAT_MASK
+
 #define __double2half __cuda_compat__double2half
 #define __hfma_relu __cuda_compat__hfma_relu
 #define htanh __cuda_compat_htanh
@@ -68,6 +88,18 @@ CUDA_COMPAT_TO(__half2uchar_rz, unsigned char, 0.0f, 255.0f)
 #define __hmin2_nan __cuda_compat__hmin2_nan
 #define __half2char_rz __cuda_compat__half2char_rz
 #define __half2uchar_rz __cuda_compat__half2uchar_rz
+#define __heq2_mask __cuda_compat__heq2_mask
+#define __hne2_mask __cuda_compat__hne2_mask
+#define __hlt2_mask __cuda_compat__hlt2_mask
+#define __hle2_mask __cuda_compat__hle2_mask
+#define __hgt2_mask __cuda_compat__hgt2_mask
+#define __hge2_mask __cuda_compat__hge2_mask
+#define __hequ2_mask __cuda_compat__hequ2_mask
+#define __hneu2_mask __cuda_compat__hneu2_mask
+#define __hltu2_mask __cuda_compat__hltu2_mask
+#define __hleu2_mask __cuda_compat__hleu2_mask
+#define __hgtu2_mask __cuda_compat__hgtu2_mask
+#define __hgeu2_mask __cuda_compat__hgeu2_mask
 
 namespace __cuda_compat {
 // Each half is added atomically; the two are not.

@@ -40,6 +40,8 @@
 
 typedef hipTextureObject_t cudaTextureObject_t;
 typedef hipSurfaceObject_t cudaSurfaceObject_t;
+typedef hipTextureObject_t CUtexObject;
+typedef hipSurfaceObject_t CUsurfObject;
 #define cudaBoundaryModeZero hipBoundaryModeZero
 #define cudaBoundaryModeClamp hipBoundaryModeClamp
 #define cudaBoundaryModeTrap hipBoundaryModeTrap
@@ -52,3 +54,11 @@ typedef hipSurfaceObject_t cudaSurfaceObject_t;
 #include "cuda_compat/atomics.h"
 #include "cuda_compat/ptx.h"
 #include "cuda_compat/std/cassert.h"
+
+// Before an operator of a program: the compiler prefers it to HIP's own for the same types.
+#define CUDA_COMPAT_PREFERRED __attribute__((enable_if(1, "")))
+
+// --device-as-default-execution-space: functions of a program are for the device, too.
+#if CUDA_COMPAT_DEFAULT_DEVICE
+#pragma clang force_cuda_host_device begin
+#endif

@@ -214,8 +214,7 @@ impl Block {
                 return Ok(format!("({kind_in_cpp}){constant}"));
             }
             let special = table::REGISTERS.iter().find(|(special, ..)| *special == name);
-            let (_, own, value) =
-                special.ok_or_else(|| format!("the PTX register %{name} is not supported"))?;
+            let (_, own, value) = special.ok_or_else(|| format!("the PTX register %{name} is not supported"))?;
             return Ok(format!("{SPACE}as<{kind_in_cpp}>(({}){value})", cpp(own)));
         }
         if operand == "WARP_SZ" {
@@ -268,7 +267,10 @@ impl Block {
         let results = usize::from(result != "N");
         // A mask is the last operand of collectives with `sync`.
         if operands.len() != results + arguments.len() {
-            return Err(format!("the PTX instruction {name} has {} operands here, which is not supported", operands.len()));
+            return Err(format!(
+                "the PTX instruction {name} has {} operands here, which is not supported",
+                operands.len()
+            ));
         }
         let mut values = Vec::new();
         for (operand, letter) in operands[results..].iter().zip(arguments.chars()) {
@@ -434,11 +436,22 @@ impl Block {
 
     /// A barrier of the whole block.
     fn barrier(&mut self, name: &str, operands: &[&str]) -> Result<(), String> {
-        if !matches!(name, "bar.sync" | "bar.cta.sync" | "barrier.sync" | "barrier.sync.aligned" | "barrier.cta.sync" | "barrier.cta.sync.aligned") {
+        if !matches!(
+            name,
+            "bar.sync"
+                | "bar.cta.sync"
+                | "barrier.sync"
+                | "barrier.sync.aligned"
+                | "barrier.cta.sync"
+                | "barrier.cta.sync.aligned"
+        ) {
             return Err(not_supported(name));
         }
         if operands.len() != 1 {
-            return Err(format!("{} with a number of threads: AMD GPUs have barriers of whole blocks", not_supported(name)));
+            return Err(format!(
+                "{} with a number of threads: AMD GPUs have barriers of whole blocks",
+                not_supported(name)
+            ));
         }
         self.code.push_str("__syncthreads(); ");
         Ok(())

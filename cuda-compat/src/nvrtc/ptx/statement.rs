@@ -46,7 +46,8 @@ impl Statement {
         let operands = |part: usize| parts.get(part).map_or_else(Vec::new, |part| operands(&tokens[part.clone()]));
         let (outputs, inputs) = (operands(1), operands(2));
         // Without a text, the letters of the operands are known.
-        let has_letters = || outputs.iter().chain(&inputs).any(|operand| operand.constraint.ends_with(['r', 'l', 'f', 'd', 'h']));
+        let has_letters =
+            || outputs.iter().chain(&inputs).any(|operand| operand.constraint.ends_with(['r', 'l', 'f', 'd', 'h']));
         if !known.map_or_else(has_letters, |text| is_ptx(&text)) {
             return None;
         }
@@ -108,7 +109,8 @@ fn assembly(tokens: &[Token<'_>], part: &Range<usize>) -> Result<String, String>
 
 /// Returns the string of `#define name "string"`.
 fn defined<'a>(tokens: &[Token<'a>], name: &str) -> Option<&'a str> {
-    let define = tokens.windows(4).find(|four| four[0].text == "#" && four[1].text == "define" && four[2].text == name)?;
+    let define =
+        tokens.windows(4).find(|four| four[0].text == "#" && four[1].text == "define" && four[2].text == name)?;
     (define[3].kind == Kind::Text).then_some(define[3].text)
 }
 
@@ -165,7 +167,7 @@ fn operands(tokens: &[Token<'_>]) -> Vec<Operand> {
 /// Returns whether assembly is PTX: AMD's has other names, which begin with the unit that runs the instruction.
 fn is_ptx(text: &str) -> bool {
     let units = ["s_", "v_", "ds_", "global_", "flat_", "buffer_", "scratch_", "image_", "tbuffer_"];
-    let first = text.trim_start_matches(|c: char| c.is_whitespace() || matches!(c, '{' | ';'));
+    let first = text.trim_start_matches(|c: char| c.is_whitespace() || c == '{');
     first.starts_with(['.', '@', '%', '$', '/', '}'])
         || first.starts_with(|c: char| c.is_ascii_alphabetic()) && !units.iter().any(|unit| first.starts_with(unit))
 }

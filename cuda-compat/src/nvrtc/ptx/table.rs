@@ -206,16 +206,21 @@ pub(super) const REGISTERS: &[(&str, &str, &str)] = &[
 ];
 
 /// Returns the row of an instruction, the options that it has, and its type, which may be empty.
-pub(super) fn find<'a>(name: &'a str) -> Option<(&'static Row, Vec<&'a str>, &'a str)> {
+pub(super) fn find(name: &str) -> Option<(&'static Row, Vec<&str>, &str)> {
     ROWS.iter().find_map(|row| {
         let rest = name.strip_prefix(row.name)?;
         let rest = if rest.is_empty() { "" } else { rest.strip_prefix('.')? };
         let mut options: Vec<&str> = rest.split('.').filter(|part| !part.is_empty()).collect();
         let kind = if row.types.is_empty() { "" } else { options.pop()? };
         let is_known = |list: &str, part: &str| list.split(' ').any(|known| known == part);
-        let fits = options.iter().all(|part| is_known(row.options, part)) && (kind.is_empty() || is_known(row.types, kind));
+        let fits =
+            options.iter().all(|part| is_known(row.options, part)) && (kind.is_empty() || is_known(row.types, kind));
         // An instruction with several precisions names one.
-        let is_precise = !is_known(row.options, "approx") || options.iter().any(|part| matches!(*part, "approx" | "full"));
-        (fits && is_precise).then_some((row, options, kind))
+        let is_precise =
+            !is_known(row.options, "approx") || options.iter().any(|part| matches!(*part, "approx" | "full"));
+        let is_rounded = !is_known(row.options, "rz")
+            || matches!(row.call, "add" | "sub" | "mul")
+            || options.iter().any(|part| matches!(*part, "rn" | "rz" | "rm" | "rp"));
+        (fits && is_precise && is_rounded).then_some((row, options, kind))
     })
 }

@@ -10,9 +10,18 @@ fn refused_for(statement: &str, why: &str) {
 
 #[test]
 fn instructions_without_a_translation_are_named() {
-    refused_for("asm(\"mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0}, {%1};\" : \"=r\"(a) : \"r\"(b));", "mma.sync.aligned.m16n8k16");
-    refused_for("asm(\"add.cc.u32 %0, %1, %2;\" : \"=r\"(a) : \"r\"(b), \"r\"(c));", "add.cc.u32 is not supported: there is no carry flag");
-    refused_for("asm(\"addc.u32 %0, %1, %2;\" : \"=r\"(a) : \"r\"(b), \"r\"(c));", "addc.u32 is not supported: there is no carry flag");
+    refused_for(
+        "asm(\"mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0}, {%1};\" : \"=r\"(a) : \"r\"(b));",
+        "mma.sync.aligned.m16n8k16",
+    );
+    refused_for(
+        "asm(\"add.cc.u32 %0, %1, %2;\" : \"=r\"(a) : \"r\"(b), \"r\"(c));",
+        "add.cc.u32 is not supported: there is no carry flag",
+    );
+    refused_for(
+        "asm(\"addc.u32 %0, %1, %2;\" : \"=r\"(a) : \"r\"(b), \"r\"(c));",
+        "addc.u32 is not supported: there is no carry flag",
+    );
     refused_for("asm(\"mad.lo.cc.u32 %0, %1, %2, %3;\" : \"=r\"(a) : \"r\"(b), \"r\"(c), \"r\"(d));", "carry");
     refused_for("asm volatile(\"bar.sync 1, 64;\");", "bar.sync is not supported with a number of threads");
     refused_for("asm volatile(\"{ L: @p bra L; }\");", "labels");
@@ -36,7 +45,14 @@ fn a_refusal_has_the_place_of_its_statement() {
 
 #[test]
 fn assembly_of_amd_and_other_code_stays() {
-    for source in ["asm volatile(\"s_waitcnt lgkmcnt(0)\");", "asm volatile(\"\" ::: \"memory\");", "int asm_count = 3;", "asm(\"v_mov_b32 %0, %1\" : \"=v\"(a) : \"v\"(b));", "asm(TEXT);", "asm(\"; comment\");"] {
+    for source in [
+        "asm volatile(\"s_waitcnt lgkmcnt(0)\");",
+        "asm volatile(\"\" ::: \"memory\");",
+        "int asm_count = 3;",
+        "asm(\"v_mov_b32 %0, %1\" : \"=v\"(a) : \"v\"(b));",
+        "asm(TEXT);",
+        "asm(\"; comment\");",
+    ] {
         assert_eq!(translated(source), source);
         assert!(refused(source).is_empty());
     }
@@ -65,7 +81,10 @@ fn texts_are_joined() {
 fn calls_that_are_errors_are_explained() {
     let log = "/a/k.cu:6:107: error: call to 'n::__cuda_compat_ptx_6_3()' declared with 'error' attribute: the PTX instruction x is not supported\n    6 | do {\n      | ^\n\
         /a/k.cu:8:1: warning: other\n    8 | int\n1 error generated.\n";
-    assert_eq!(explained(log), "/a/k.cu:6:3: error: the PTX instruction x is not supported\n/a/k.cu:8:1: warning: other\n    8 | int\n1 error generated.\n");
+    assert_eq!(
+        explained(log),
+        "/a/k.cu:6:3: error: the PTX instruction x is not supported\n/a/k.cu:8:1: warning: other\n    8 | int\n1 error generated.\n"
+    );
     assert_eq!(explained("a\n b\n"), "a\n b\n");
 }
 

@@ -38,10 +38,45 @@ typedef uint64_t uint_least64_t, uint_fast64_t;
 #define INTPTR_MAX INT64_MAX
 #define UINTPTR_MAX UINT64_MAX
 #define SIZE_MAX UINT64_MAX
+#define INT_LEAST8_MIN INT8_MIN
+#define INT_LEAST8_MAX INT8_MAX
+#define UINT_LEAST8_MAX UINT8_MAX
+#define INT_FAST8_MIN INT8_MIN
+#define INT_FAST8_MAX INT8_MAX
+#define UINT_FAST8_MAX UINT8_MAX
+#define INT_LEAST16_MIN INT16_MIN
+#define INT_LEAST16_MAX INT16_MAX
+#define UINT_LEAST16_MAX UINT16_MAX
+#define INT_FAST16_MIN INT32_MIN
+#define INT_FAST16_MAX INT32_MAX
+#define UINT_FAST16_MAX UINT32_MAX
+#define INT_LEAST32_MIN INT32_MIN
+#define INT_LEAST32_MAX INT32_MAX
+#define UINT_LEAST32_MAX UINT32_MAX
+#define INT_FAST32_MIN INT32_MIN
+#define INT_FAST32_MAX INT32_MAX
+#define UINT_FAST32_MAX UINT32_MAX
+#define INT_LEAST64_MIN INT64_MIN
+#define INT_LEAST64_MAX INT64_MAX
+#define UINT_LEAST64_MAX UINT64_MAX
+#define INT_FAST64_MIN INT64_MIN
+#define INT_FAST64_MAX INT64_MAX
+#define UINT_FAST64_MAX UINT64_MAX
+#define INTMAX_MIN INT64_MIN
+#define INTMAX_MAX INT64_MAX
+#define UINTMAX_MAX UINT64_MAX
+#define PTRDIFF_MIN INT64_MIN
+#define PTRDIFF_MAX INT64_MAX
+#define INT8_C(value) value
+#define INT16_C(value) value
 #define INT32_C(value) value
-#define UINT32_C(value) value##u
 #define INT64_C(value) value##l
+#define INTMAX_C(value) value##l
+#define UINT8_C(value) value
+#define UINT16_C(value) value
+#define UINT32_C(value) value##u
 #define UINT64_C(value) value##ul
+#define UINTMAX_C(value) value##ul
 
 namespace cuda { namespace std {
 using ::int8_t; using ::int16_t; using ::int32_t; using ::int64_t;

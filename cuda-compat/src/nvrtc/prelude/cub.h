@@ -1,1 +1,0 @@
-#error "CUB and Thrust are not in the prelude. Use hipCUB and rocThrust with -I to ROCm's include folder"
