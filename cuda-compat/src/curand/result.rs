@@ -123,8 +123,38 @@ pub mod generate {
         log_normal_f32(f32, mean: f32, std: f32) = curandGenerateLogNormal;
         /// Fills memory with log-normally distributed numbers.
         log_normal_f64(f64, mean: f64, std: f64) = curandGenerateLogNormalDouble;
-        /// Fills memory with Poisson distributed numbers.
-        poisson_u32(u32, lambda: f64) = curandGeneratePoisson;
+    }
+
+    /// Fills memory with Poisson distributed numbers.
+    ///
+    /// With another `lambda` than the generator's last one, the library fills tables in a host function, for which the
+    /// call holds a lock. So calls of this crate that wait for the device wait for the end of this one, and this one
+    /// waits for them: it must not be made in [`wait_for_device`](hip::interop::wait_for_device).
+    ///
+    /// # Errors
+    /// If the library returns an error: not every kind of generator supports the distribution.
+    /// `CURAND_STATUS_LAUNCH_FAILURE` in a thread that cannot call HIP, such as that of a host function.
+    ///
+    /// # Safety
+    /// The generator must be alive, and `out` valid for writes of `num` elements on the device.
+    pub unsafe fn poisson_u32(
+        generator: sys::curandGenerator_t,
+        out: *mut u32,
+        num: usize,
+        lambda: f64,
+    ) -> Result<(), CurandError> {
+        // SAFETY: the caller's contract.
+        let call = || unsafe { sys::curandGeneratePoisson(generator, out, num, lambda) }.result().map_err(Failed);
+        hip::interop::queue_for_host(call).map_err(|Failed(error)| error)
+    }
+
+    /// A status, as an error of the functions of `hip::interop`.
+    struct Failed(CurandError);
+
+    impl From<hip::Error> for Failed {
+        fn from(_: hip::Error) -> Self {
+            Self(CurandError(sys::curandStatus::CURAND_STATUS_LAUNCH_FAILURE))
+        }
     }
 }
 

@@ -171,7 +171,7 @@ impl CudaRng {
 impl Drop for CudaRng {
     fn drop(&mut self) {
         let (stream, handle) = (Arc::clone(&self.stream), crate::driver::safe::Shared(self.generator));
-        self.stream.context().destroy_after_graphs(move || {
+        self.stream.context().destroy_apart_after_graphs(move || {
             // If it fails, its context keeps the reason.
             let _ = stream.context().make_current(());
             // A generator that the library does not destroy is leaked: a panic in `drop` could end the process.

@@ -1,8 +1,10 @@
+use std::sync::Arc;
+
 use cuda_compat::curand::CudaRng;
 use cuda_compat::curand::result::{self, CurandError};
 use cuda_compat::curand::sys::{curandRngType_t, curandStatus_t};
 use cuda_compat::driver::sys::CUresult;
-use cuda_compat::driver::{CudaSlice, DevicePtrMut, DriverError};
+use cuda_compat::driver::{CudaSlice, CudaStream, DevicePtrMut, DriverError};
 
 use crate::stream_with;
 
@@ -173,4 +175,48 @@ fn an_earlier_error_is_an_error_of_the_call() {
     assert_eq!(context.check_err(), Err(earlier));
     rng.fill_with_uniform(&mut numbers).unwrap();
     assert!(stream.clone_dtoh(&numbers).unwrap().iter().all(|&number| number > 0.0));
+}
+
+/// rocRAND fills the tables of a mean in a host function, with a lock that the call holds too: HIP must not wait for the
+/// device in other threads meanwhile.
+#[test]
+fn tables_are_made_while_other_threads_wait_for_the_device() {
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    let (stream, _) = rng!(1);
+    let context = stream.context();
+    let done = AtomicBool::new(false);
+    let make_tables = || {
+        context.bind_to_thread().unwrap();
+        let stream = context.new_stream().unwrap();
+        let mut counts = stream.alloc_zeros::<u32>(16).unwrap();
+        let generator = result::create_generator_kind(curandRngType_t::CURAND_RNG_PSEUDO_PHILOX4_32_10).unwrap();
+        for mean in 1..=200 {
+            let (out, _out) = counts.device_ptr_mut(&stream);
+            // SAFETY: the generator and the stream are alive, and the buffer has these elements.
+            unsafe {
+                result::set_stream(generator, stream.cu_stream() as _).unwrap();
+                result::generate::poisson_u32(generator, out as *mut u32, 16, f64::from(mean)).unwrap();
+            }
+        }
+        stream.synchronize().unwrap();
+        // SAFETY: it is alive, and its work is done.
+        unsafe { result::destroy_generator(generator) }.unwrap();
+        done.store(true, Ordering::Release);
+    };
+    let until_done = |wait: fn(&Arc<CudaStream>)| {
+        context.bind_to_thread().unwrap();
+        while !done.load(Ordering::Acquire) {
+            wait(&stream);
+        }
+    };
+    std::thread::scope(|scope| {
+        scope.spawn(make_tables);
+        scope.spawn(|| until_done(|stream| stream.context().synchronize().unwrap()));
+        scope.spawn(|| until_done(|stream| drop(CudaRng::new(1, stream.clone()).unwrap())));
+        // SAFETY: nothing reads the elements.
+        scope.spawn(|| until_done(|stream| drop(unsafe { stream.context().alloc_pinned::<u8>(64) }.unwrap())));
+        // SAFETY: as above.
+        until_done(|stream| drop(unsafe { stream.context().alloc_unified::<u8>(64, true) }.unwrap()));
+    });
 }

@@ -14,6 +14,9 @@
 //! - [`wait_for_device`] and [`wait_for_current_device`] make a call that waits for a whole device and has no stream.
 //!   HIP ends captures in such calls, so they wait for the end of captures, also of those that a crate makes of streams
 //!   of its own as [`ForeignCapture`].
+//! - [`queue_for_host`] makes a call that queues a host function on a stream of another crate, [`free_memory`] frees memory
+//!   of another crate, and [`prepare_pools`] comes before its allocations from the pools of HIP: otherwise, these calls can
+//!   deadlock with calls of other threads that wait for the device.
 //! - [`Tracked`] stands for a resource of the library that queued work uses: a handle, a plan, a workspace, a
 //!   communicator. It is destroyed after its last use, also by graphs. Memory that belongs to such a resource becomes a
 //!   buffer or an array with [`DeviceBuffer::from_raw_parts_tracked`](crate::DeviceBuffer::from_raw_parts_tracked) and
@@ -84,6 +87,8 @@ pub use crate::memory::dlpack::Element;
 pub use crate::stream::captures::ForeignCapture;
 pub use library_error::LibraryError;
 pub use tracked::Tracked;
-pub use uses::{Guard, Uses, call_on_streams, wait_for_current_device, wait_for_device};
+pub use uses::{
+    Guard, Uses, call_on_streams, free_memory, prepare_pools, queue_for_host, wait_for_current_device, wait_for_device,
+};
 
 pub(crate) use uses::on_streams;

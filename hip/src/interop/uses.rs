@@ -339,6 +339,51 @@ pub fn wait_for_current_device<R, E: From<Error>>(call: impl FnOnce() -> result:
     }
 }
 
+/// Makes a call of HIP that frees memory of other code (`hipFree`, `hipHostFree`). HIP waits for the device in such a call,
+/// but does not end captures: unlike [`wait_for_device`], this function does not wait for their end. It waits until no
+/// work waits for the host, and no thread is inside of [`queue_for_host`].
+///
+/// # Errors
+/// The error of `call`; [`Error::InHostFunction`] and others for a thread in which HIP cannot be called.
+pub fn free_memory<R, E: From<Error>>(call: impl FnOnce() -> result::Result<R, E>) -> result::Result<R, E> {
+    let mut call = Some(call);
+    loop {
+        idle::wait_to_be_unheld()?;
+        if let Some(made) = idle::try_unheld(|| call.take().map(|call| call())).flatten() {
+            return made;
+        }
+    }
+}
+
+/// Makes a call of another library that queues a host function of the library, on a stream that does not belong to this
+/// crate. [`Uses::call_queueing_for_host`] is for streams of this crate.
+///
+/// The library may hold a lock in the call that its host function takes too. If another thread waits for the device at
+/// the same time, HIP does not return from its calls to the library, and waits for the host function: a deadlock. So calls
+/// that wait for the device ([`wait_for_device`], [`free_memory`] and destructors of this crate) are not made at the same
+/// time: they wait for the end of this call, and this call for theirs. `call` must not make such a call, and must not be
+/// part of one.
+///
+/// # Errors
+/// The error of `call`; [`Error::InHostFunction`] and others for a thread in which HIP cannot be called.
+pub fn queue_for_host<R, E: From<Error>>(call: impl FnOnce() -> result::Result<R, E>) -> result::Result<R, E> {
+    let _queueing = idle::queueing_what_may_be_held()?;
+    call()
+}
+
+/// Call this before memory is taken from a pool of the device with a call of HIP (`hipMallocAsync`), which allocations of
+/// this crate do themselves. It only does something once, and while no stream is captured.
+///
+/// HIP 7.0 to 7.2 create the default stream of a device in the first allocation, with the lock of the pool held. A thread
+/// that waits for the device at the same time takes the same locks in the opposite order: a deadlock.
+///
+/// # Errors
+/// [`Error::InHostFunction`] and others for a thread in which HIP cannot be called.
+#[inline]
+pub fn prepare_pools(device: &Device) -> Result<()> {
+    device.prepare_pools()
+}
+
 /// Makes one call that queues work on several streams, of one device or of several: `ncclGroupEnd`, a launch on several
 /// devices. Each stream first waits for all work that conflicts with its own uses. The call may wait; no stream is
 /// locked.

@@ -61,11 +61,13 @@ pub(crate) fn when_idle_apart(device: Device, call: impl FnOnce() + Send + 'stat
 /// Meanwhile, calls on a stream that the runtime waits for do not return: if the host is to release its work after such
 /// a call, that never happens.
 pub(crate) fn try_apart<R>(call: impl FnOnce() -> R) -> Option<R> {
-    let _apart = HELD.try_enter(WAITING)?;
-    if !held().is_empty() {
-        return None;
-    }
-    apart_from_captures(call)
+    try_unheld(|| apart_from_captures(call)).flatten()
+}
+
+/// Like [`try_apart`], for a call that does not invalidate captures: it is made beside them.
+pub(crate) fn try_unheld<R>(call: impl FnOnce() -> R) -> Option<R> {
+    let _waiting = HELD.try_enter(WAITING)?;
+    held().is_empty().then(call)
 }
 
 /// Blocks until [`try_apart`] may succeed.
@@ -79,11 +81,26 @@ pub(crate) fn wait_to_be_apart(what: &str) -> Result<()> {
             reason: format!("{what} waits for the device, and this thread captures a stream"),
         });
     }
+    wait_for(captures::blocker());
+    Ok(())
+}
+
+/// Blocks until [`try_unheld`] may succeed.
+///
+/// # Errors
+/// [`Error::InHostFunction`] and others for a thread in which HIP cannot be called.
+pub(crate) fn wait_to_be_unheld() -> Result<()> {
+    context::check_caller()?;
+    wait_for(None);
+    Ok(())
+}
+
+/// Blocks until no thread queues work that may wait for the host, and until such work, and the work of `other`, is over.
+fn wait_for(other: Option<Blocker>) {
     drop(HELD.enter(WAITING));
-    for (queue, ticket) in held().into_iter().chain(captures::blocker()) {
+    for (queue, ticket) in held().into_iter().chain(other) {
         queue.wait(ticket);
     }
-    Ok(())
 }
 
 fn try_when_idle(device: Device, since: Option<Instant>, call: impl FnOnce() + Send + 'static) {

@@ -6,7 +6,7 @@ use std::ffi::c_void;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, LazyLock, mpsc};
 
-use hip::interop::{ForeignCapture, Tracked, Uses, wait_for_device};
+use hip::interop::{ForeignCapture, Tracked, Uses, free_memory, queue_for_host, wait_for_device};
 use hip::{Device, DeviceBuffer, Error, Stream, sys};
 
 use crate::common::{device, supported};
@@ -130,6 +130,64 @@ fn nothing_waits_for_the_device_beside_a_library_that_queues_host_functions() {
     });
 }
 
+/// The same for a call on a stream of another crate, and for memory of another crate.
+#[test]
+fn nothing_waits_for_the_device_beside_other_code_that_queues_host_functions() {
+    let _alone = alone();
+    let Some(device) = device() else { return };
+    for frees in [false, true] {
+        let (inside, begun) = mpsc::channel::<()>();
+        let (over, waits) = (AtomicBool::new(false), Sleeper::default());
+        std::thread::scope(|scope| {
+            let (over, waits) = (&over, &waits);
+            scope.spawn(move || {
+                let _ends = SleeperEnds(waits);
+                begun.recv().unwrap();
+                let call = || {
+                    assert!(over.load(Ordering::Acquire), "the library is still in its call");
+                    wait_in_runtime()
+                };
+                waits.calls();
+                if frees { free_memory(call) } else { wait_for_device(&device, call) }.unwrap();
+            });
+            let call = move || {
+                inside.send(()).unwrap();
+                waits.until_asleep();
+                over.store(true, Ordering::Release);
+                Ok::<_, Error>(())
+            };
+            queue_for_host(call).unwrap();
+        });
+    }
+}
+
+/// The other way round.
+#[test]
+fn other_code_queues_host_functions_after_memory_is_freed() {
+    let _alone = alone();
+    if device().is_none() {
+        return;
+    }
+    let (over, queues) = (AtomicBool::new(false), Sleeper::default());
+    let (inside, begun) = mpsc::channel::<()>();
+    std::thread::scope(|scope| {
+        let (over, queues) = (&over, &queues);
+        scope.spawn(move || {
+            let call = || {
+                inside.send(()).unwrap();
+                queues.until_asleep();
+                over.store(true, Ordering::Release);
+                wait_in_runtime()
+            };
+            free_memory(call).unwrap();
+        });
+        begun.recv().unwrap();
+        queues.calls();
+        let is_over = queue_for_host(|| Ok::<_, Error>(over.load(Ordering::Acquire))).unwrap();
+        assert!(is_over);
+    });
+}
+
 /// Runs `other` in another thread while this one captures a graph. The capture ends when `other` is asleep after it has
 /// called its argument, or has ended.
 fn while_captured(device: &Device, other: impl FnOnce(&AtomicBool, &Sleeper) + Send) {
@@ -170,6 +228,29 @@ fn a_call_waits_for_the_captures_of_other_threads() {
         sleeper.calls();
         call_on(&stream).unwrap();
         assert!(!captured.load(Ordering::Acquire));
+    });
+}
+
+/// Freeing memory does not end captures.
+#[test]
+fn memory_of_other_code_is_freed_during_a_capture() {
+    let _alone = alone();
+    let Some(device) = device() else { return };
+    let (mut on_device, mut on_host) = (std::ptr::null_mut(), std::ptr::null_mut());
+    // SAFETY: both are valid for writes.
+    let made = unsafe { [sys::hipMalloc(&mut on_device, 64), sys::hipHostMalloc(&mut on_host, 64, 0)] };
+    assert_eq!(made, [sys::hipSuccess; 2]);
+    let memory = [on_device, on_host].map(|pointer| pointer.expose_provenance());
+    while_captured(&device, |captured, _| {
+        let [on_device, on_host] = memory.map(std::ptr::with_exposed_provenance_mut);
+        let free = || {
+            // SAFETY: nothing else has them.
+            let freed = unsafe { [sys::hipFree(on_device), sys::hipHostFree(on_host)] };
+            assert_eq!(freed, [sys::hipSuccess; 2]);
+            Ok::<_, Error>(())
+        };
+        free_memory(free).unwrap();
+        assert!(captured.load(Ordering::Acquire), "it does not wait for the end of the capture");
     });
 }
 

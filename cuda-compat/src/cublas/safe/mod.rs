@@ -100,7 +100,7 @@ impl CudaBlas {
 impl Drop for CudaBlas {
     fn drop(&mut self) {
         let (stream, handle) = (Arc::clone(&self.stream), crate::driver::safe::Shared(self.handle));
-        self.stream.context().destroy_after_graphs(move || {
+        self.stream.context().destroy_apart_after_graphs(move || {
             // If it fails, its context keeps the reason.
             let _ = stream.context().make_current(());
             // A handle that the library does not destroy is leaked: a panic in `drop` could end the process.

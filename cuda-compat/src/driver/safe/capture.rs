@@ -8,7 +8,7 @@ use std::thread::{self, ThreadId};
 use hip::interop::ForeignCapture;
 
 use super::CudaContext;
-use super::waits::Failed;
+use super::waits::{Failed, apart_from_captures};
 use crate::driver::result::{self, DriverError};
 use crate::driver::sys;
 
@@ -163,6 +163,12 @@ impl<T: Copy> Shared<T> {
 
 #[allow(dead_code, reason = "of the features for libraries")]
 impl CudaContext {
+    /// Like [`destroy_after_graphs`](Self::destroy_after_graphs), for a library that waits for the device then: such a
+    /// call ends captures, and can deadlock with other calls ([`queue_for_host`](hip::interop::queue_for_host)).
+    pub(crate) fn destroy_apart_after_graphs(&self, destroy: impl FnOnce() + Send + 'static) {
+        self.destroy_after_graphs(|| apart_from_captures(destroy));
+    }
+
     /// Destroys a library object that graphs may use once no graphs exist, because graphs can be launched again.
     pub(crate) fn destroy_after_graphs(&self, destroy: impl FnOnce() + Send + 'static) {
         let mut later = CAPTURES.later();

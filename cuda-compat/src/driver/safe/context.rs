@@ -252,7 +252,15 @@ impl CudaContext {
     #[allow(dead_code, reason = "of the features for libraries")]
     pub(crate) fn create_apart<R, E>(&self, failed: E, create: impl FnOnce() -> Result<R, E>) -> Result<R, E> {
         self.make_current(failed)?;
+        self.prepare_pools();
         apart_from_captures(create)
+    }
+
+    /// Called before memory is taken from the device's pool, by this crate or by a library: see
+    /// [`prepare_pools`](hip::interop::prepare_pools).
+    pub(super) fn prepare_pools(&self) {
+        // If it fails, the allocation is made all the same, and returns the reason if that matters to it.
+        let _ = hip::Device::get(self.ordinal).and_then(|device| hip::interop::prepare_pools(&device));
     }
 
     /// Returns an attribute of the device.

@@ -40,8 +40,11 @@ impl CudaStream {
         let ptr = match bytes {
             0 => 0,
             _ if self.is_captured() => self.allocate_aside(bytes)?,
-            // SAFETY: the stream is alive.
-            _ if context.has_async_alloc() => unsafe { result::malloc_async(self.cu_stream(), bytes) }?,
+            _ if context.has_async_alloc() => {
+                context.prepare_pools();
+                // SAFETY: the stream is alive.
+                unsafe { result::malloc_async(self.cu_stream(), bytes) }?
+            }
             // SAFETY: no memory is passed.
             _ => unsafe { result::malloc_sync(bytes) }?,
         };

@@ -6,6 +6,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::usage::{not_captured, sealed::Sealed};
+use super::waits::free;
 use super::{CudaContext, CudaEvent, CudaStream, DevicePtr, DeviceSlice, DriverError, SyncOnDrop};
 use crate::driver::{result, sys};
 
@@ -94,7 +95,7 @@ impl Drop for MappedBuffer {
         let context = &self.memory.context;
         context.record_err(self.event.synchronize());
         // SAFETY: this value owns the buffer, and no device uses it any more.
-        context.record_err(unsafe { result::memory_free(self.ptr) });
+        context.record_err(free(|| unsafe { result::memory_free(self.ptr) }));
     }
 }
 

@@ -4,6 +4,7 @@ use std::slice;
 use std::sync::Arc;
 
 use super::usage::not_captured;
+use super::waits::free;
 use super::{CudaContext, CudaEvent, CudaStream, DeviceRepr, SyncOnDrop, ValidAsZeroBits};
 use crate::driver::result::{self, DriverError};
 use crate::driver::sys;
@@ -82,7 +83,7 @@ impl<T> Drop for PinnedHostSlice<T> {
         context.record_err(self.event.synchronize());
         if self.len * size_of::<T>() > 0 {
             // SAFETY: this value owns the memory, and no device uses it any more.
-            context.record_err(unsafe { result::free_host(self.ptr.cast()) });
+            context.record_err(free(|| unsafe { result::free_host(self.ptr.cast()) }));
         }
     }
 }

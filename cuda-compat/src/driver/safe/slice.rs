@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use super::usage::{Memory, Usage, Uses, address, sealed::Sealed};
 use super::view::{self, bounds_or_panic, fits};
+use super::waits::free;
 use super::{
     CudaContext, CudaStream, CudaView, CudaViewMut, DevicePtr, DevicePtrMut, DeviceRepr, DeviceSlice, SyncOnDrop,
 };
@@ -58,7 +59,7 @@ impl Memory for Allocation {
         } else {
             context.record_err(stream.synchronize());
             // SAFETY: as above, and the work is done.
-            context.record_err(unsafe { result::free_sync(ptr) });
+            context.record_err(free(|| unsafe { result::free_sync(ptr) }));
         }
     }
 }

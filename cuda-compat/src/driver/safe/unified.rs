@@ -8,6 +8,7 @@ use std::sync::Arc;
 use super::launch::LaunchArgs;
 use super::usage::{address, not_captured, sealed::Sealed};
 use super::view::{bounds, bounds_or_panic};
+use super::waits::free;
 use super::{
     CudaContext, CudaEvent, CudaStream, DevicePtr, DevicePtrMut, DeviceRepr, DeviceSlice, DriverError, HostSlice,
     PushKernelArg, SyncOnDrop, ValidAsZeroBits,
@@ -88,7 +89,7 @@ impl<T> Drop for UnifiedSlice<T> {
         let context = self.owner.stream.context();
         context.record_err(self.owner.event.synchronize());
         // SAFETY: this value owns the memory, and no device uses it any more.
-        context.record_err(unsafe { result::memory_free(self.ptr) });
+        context.record_err(free(|| unsafe { result::memory_free(self.ptr) }));
     }
 }
 

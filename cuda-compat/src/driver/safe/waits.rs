@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 
-use hip::interop::wait_for_current_device;
+use hip::interop::{free_memory, wait_for_current_device};
 
 use crate::driver::result::DriverError;
 use crate::driver::{result, sys};
@@ -48,6 +48,11 @@ pub(super) fn apart_from_captures<R>(call: impl FnOnce() -> R) -> R {
     let make = || call.take().map(|call| call());
     let made = wait_for_current_device(|| Ok::<_, Failed>(make())).ok().flatten();
     made.or_else(make).expect("made once")
+}
+
+/// Frees memory, in which HIP waits for the device: not beside calls that deadlock with that.
+pub(super) fn free(call: impl FnOnce() -> Result<(), DriverError>) -> Result<(), DriverError> {
+    free_memory(|| call().map_err(Failed)).map_err(|Failed(error)| error)
 }
 
 /// Waits for the default stream of the current device: when no stream is captured, or by an event if this thread
