@@ -1,11 +1,13 @@
-use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, mpsc};
 
 use cuda_compat::curand::CudaRng;
 use cuda_compat::curand::result::{self, CurandError};
 use cuda_compat::curand::sys::{curandRngType_t, curandStatus_t};
 use cuda_compat::driver::sys::CUresult;
-use cuda_compat::driver::{CudaSlice, CudaStream, DevicePtrMut, DriverError};
+use cuda_compat::driver::{CudaContext, CudaSlice, CudaStream, DevicePtrMut, DriverError};
 
+use crate::sleeper::{Sleeper, SleeperEnds};
 use crate::stream_with;
 
 macro_rules! rng {
@@ -177,46 +179,92 @@ fn an_earlier_error_is_an_error_of_the_call() {
     assert!(stream.clone_dtoh(&numbers).unwrap().iter().all(|&number| number > 0.0));
 }
 
-/// rocRAND fills the tables of a mean in a host function, with a lock that the call holds too: HIP must not wait for the
-/// device in other threads meanwhile.
+/// rocRAND fills the tables of a mean in a host function, which takes a lock that the call holds. If HIP waits for the
+/// device in another thread meanwhile, all three wait for each other.
 #[test]
-fn tables_are_made_while_other_threads_wait_for_the_device() {
-    use std::sync::atomic::{AtomicBool, Ordering};
-
+fn tables_are_made_after_other_threads_have_waited_for_the_device() {
     let (stream, _) = rng!(1);
-    let context = stream.context();
-    let done = AtomicBool::new(false);
-    let make_tables = || {
-        context.bind_to_thread().unwrap();
-        let stream = context.new_stream().unwrap();
-        let mut counts = stream.alloc_zeros::<u32>(16).unwrap();
-        let generator = result::create_generator_kind(curandRngType_t::CURAND_RNG_PSEUDO_PHILOX4_32_10).unwrap();
-        for mean in 1..=200 {
-            let (out, _out) = counts.device_ptr_mut(&stream);
-            // SAFETY: the generator and the stream are alive, and the buffer has these elements.
-            unsafe {
-                result::set_stream(generator, stream.cu_stream() as _).unwrap();
-                result::generate::poisson_u32(generator, out as *mut u32, 16, f64::from(mean)).unwrap();
-            }
-        }
-        stream.synchronize().unwrap();
-        // SAFETY: it is alive, and its work is done.
-        unsafe { result::destroy_generator(generator) }.unwrap();
-        done.store(true, Ordering::Release);
-    };
-    let until_done = |wait: fn(&Arc<CudaStream>)| {
-        context.bind_to_thread().unwrap();
-        while !done.load(Ordering::Acquire) {
-            wait(&stream);
-        }
-    };
+    let generator = result::create_generator_kind(curandRngType_t::CURAND_RNG_PSEUDO_PHILOX4_32_10).unwrap();
+    let mut counts = stream.alloc_zeros::<u32>(COUNT).unwrap();
+    let (over, tables) = (AtomicBool::new(false), Sleeper::default());
+    let (inside, begun) = mpsc::channel::<()>();
     std::thread::scope(|scope| {
-        scope.spawn(make_tables);
-        scope.spawn(|| until_done(|stream| stream.context().synchronize().unwrap()));
-        scope.spawn(|| until_done(|stream| drop(CudaRng::new(1, stream.clone()).unwrap())));
-        // SAFETY: nothing reads the elements.
-        scope.spawn(|| until_done(|stream| drop(unsafe { stream.context().alloc_pinned::<u8>(64) }.unwrap())));
-        // SAFETY: as above.
-        until_done(|stream| drop(unsafe { stream.context().alloc_unified::<u8>(64, true) }.unwrap()));
+        let (over, tables) = (&over, &tables);
+        let _ends = SleeperEnds(tables);
+        scope.spawn(move || {
+            let wait = || {
+                inside.send(()).unwrap();
+                tables.until_asleep();
+                over.store(true, Ordering::Release);
+                Ok::<_, hip::Error>(())
+            };
+            hip::interop::wait_for_current_device(wait).unwrap();
+        });
+        let (out, _out) = counts.device_ptr_mut(&stream);
+        begun.recv().unwrap();
+        tables.calls();
+        // SAFETY: the generator and the stream are alive, and the buffer has these elements.
+        unsafe {
+            result::set_stream(generator, stream.cu_stream() as _).unwrap();
+            result::generate::poisson_u32(generator, out as *mut u32, COUNT, 4.0).unwrap();
+        }
+        assert!(over.load(Ordering::Acquire), "the other thread still waits");
     });
+    stream.synchronize().unwrap();
+    // SAFETY: it is alive, and its work is done.
+    unsafe { result::destroy_generator(generator) }.unwrap();
+}
+
+/// The other way round.
+#[test]
+fn nothing_waits_for_the_device_while_another_thread_makes_tables() {
+    let (stream, _) = rng!(1);
+    /// Prepares a wait.
+    type Prepare = fn(Arc<CudaStream>) -> Box<dyn FnOnce()>;
+    let waits: [Prepare; 6] = [
+        |stream| Box::new(move || stream.context().synchronize().unwrap()),
+        |_| Box::new(|| drop(CudaContext::new(0).unwrap().new_stream().unwrap())),
+        |stream| Box::new(move || drop(CudaRng::new(1, stream).unwrap())),
+        |stream| {
+            let rng = CudaRng::new(1, stream).unwrap();
+            Box::new(move || drop(rng))
+        },
+        |stream| {
+            // SAFETY: nothing reads the elements.
+            let pinned = unsafe { stream.context().alloc_pinned::<u8>(64) }.unwrap();
+            Box::new(move || drop(pinned))
+        },
+        |stream| {
+            // SAFETY: as above.
+            let unified = unsafe { stream.context().alloc_unified::<u8>(64, true) }.unwrap();
+            Box::new(move || drop(unified))
+        },
+    ];
+    for (number, prepare) in waits.into_iter().enumerate() {
+        let (over, waits) = (AtomicBool::new(false), Sleeper::default());
+        let (inside, begun) = mpsc::channel::<()>();
+        let (prepared, ready) = mpsc::channel::<()>();
+        std::thread::scope(|scope| {
+            let (stream, over, waits) = (&stream, &over, &waits);
+            scope.spawn(move || {
+                let _ends = SleeperEnds(waits);
+                stream.context().bind_to_thread().unwrap();
+                let wait = prepare(stream.clone());
+                prepared.send(()).unwrap();
+                begun.recv().unwrap();
+                waits.calls();
+                wait();
+                assert!(over.load(Ordering::Acquire), "wait {number}: the other thread still makes tables");
+            });
+            ready.recv().unwrap();
+            let make_tables = move || {
+                inside.send(()).unwrap();
+                waits.until_asleep();
+                over.store(true, Ordering::Release);
+                Ok::<_, hip::Error>(())
+            };
+            hip::interop::queue_for_host(make_tables).unwrap();
+        });
+    }
+    stream.context().check_err().unwrap();
 }

@@ -9,6 +9,8 @@ mod curand;
 mod cusolver;
 mod cusparse;
 mod nccl;
+#[path = "../../../hip/tests/held/sleeper.rs"]
+mod sleeper;
 
 use std::sync::Arc;
 
