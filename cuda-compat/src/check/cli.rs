@@ -7,19 +7,27 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand, ValueEnum};
 
 use crate::report::Report;
+use crate::toolkit::env::Env;
 use crate::{project, text};
 
 /// Move CUDA Rust code to AMD GPUs.
 #[derive(Debug, Parser)]
-#[command(name = "cuda-compat", version, disable_help_subcommand = true)]
+#[command(name = "cuda-compat", version, disable_help_subcommand = true, after_help = TOOLS)]
 struct Cli {
     #[command(subcommand)]
     command: Command,
 }
 
+const TOOLS: &str = "\
+Stand-ins for commands of CUDA, which `cuda-compat env` puts on the path:
+  cuda-compat nvcc --help
+  cuda-compat ptxas --help
+  cuda-compat nvidia-smi --help";
+
 #[derive(Debug, Subcommand)]
 enum Command {
     Check(Check),
+    Env(Env),
 }
 
 const AFTER: &str = "\
@@ -82,10 +90,15 @@ enum Colour {
 
 /// Runs the command.
 pub(crate) fn main() -> ExitCode {
-    let Command::Check(check) = Cli::parse().command;
-    match check.run() {
-        Ok(report) if report.is_complete() => ExitCode::SUCCESS,
-        Ok(_) => ExitCode::from(1),
+    let result = match Cli::parse().command {
+        Command::Check(check) => check.run().map(|report| match report.is_complete() {
+            true => ExitCode::SUCCESS,
+            false => ExitCode::from(1),
+        }),
+        Command::Env(env) => env.run(),
+    };
+    match result {
+        Ok(code) => code,
         Err(error) => {
             let _ = writeln!(io::stderr(), "ERROR: {error}");
             ExitCode::from(2)

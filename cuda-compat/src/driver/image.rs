@@ -3,21 +3,27 @@
 #![allow(non_snake_case, reason = "names are C's")]
 
 use core::ffi::{CStr, c_char, c_uint, c_void};
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::Read as _;
+use std::sync::{Mutex, PoisonError};
 
 use hip_sys::{
-    hipError_t, hipErrorInvalidKernelFile, hipErrorInvalidValue, hipErrorNoBinaryForGpu, hipJitOption,
-    hipJitOptionErrorLogBuffer, hipJitOptionErrorLogBufferSizeBytes, hipModule_t,
+    hipError_t, hipErrorInvalidImage, hipErrorInvalidKernelFile, hipErrorInvalidValue, hipErrorNoBinaryForGpu,
+    hipJitOption, hipJitOptionErrorLogBuffer, hipJitOptionErrorLogBufferSizeBytes, hipModule_t,
 };
 #[cfg(feature = "rocm-7-1")]
 use hip_sys::{hipLibrary_t, hipLibraryOption};
+
+use super::text;
 
 const PTX: &str = "this is PTX, which AMD GPUs cannot run: give the CUDA C++ source to nvrtc (nvrtcGetPTX returns code of AMD's), \
                    or load a code object that hipcc --genco or hiprtc compiled";
 const CUBIN: &str =
     "this is a cubin of NVIDIA's, which AMD GPUs cannot run: compile the CUDA C++ source by nvrtc, or by hipcc --genco";
 const FATBIN: &str = "this is a fat binary of NVIDIA's, which AMD GPUs cannot run: compile the CUDA C++ source by nvrtc, or by hipcc --genco";
+/// The reason that [`text::decode`] fails.
+pub(super) const DAMAGED: &str = "this is code of AMD GPUs as text, which is cut off or changed: let nvcc of cuda-compat write it again, and pass all of it";
 
 /// The magic numbers of a fat binary, and of the struct that contains its address.
 const FATBIN_MAGIC: [u8; 4] = 0xba55_ed50_u32.to_le_bytes();
@@ -77,19 +83,38 @@ pub(crate) fn kind(byte: impl Fn(usize) -> Option<u8>) -> Option<(hipError_t, &'
     }
 }
 
-/// As above, for an image in memory. Null is not an image.
+/// Returns the image that HIP loads: the decoded one of a text, otherwise the same.
+///
+/// # Errors
+/// The status for an NVIDIA image or a damaged text, and the reason.
 ///
 /// # Safety
-/// It must be null, a code object, a bundle, a fat binary, or a C string.
-unsafe fn kind_at(image: *const c_void) -> Option<(hipError_t, &'static str)> {
+/// It must be null, a code object, a bundle, a fat binary, a text of [`text::encode`], or a C string.
+unsafe fn image_at(image: *const c_void) -> Result<*const c_void, (hipError_t, &'static str)> {
     if image.is_null() {
-        return None;
+        return Ok(image);
     }
     // SAFETY: binary images have more bytes than are read; text is not read after its end.
-    kind(|at| Some(unsafe { image.cast::<u8>().add(at).read() }))
+    let byte = |at| Some(unsafe { image.cast::<u8>().add(at).read() });
+    if let Some(decoded) = text::decode_by(byte).map_err(|_| (hipErrorInvalidImage, DAMAGED))? {
+        return Ok(kept(decoded).as_ptr().cast());
+    }
+    kind(byte).map_or(Ok(image), Err)
 }
 
-/// Loads a module: a code object, a bundle, or the result of `nvrtcGetPTX`.
+/// Keeps an image as long as the process runs: HIP may read it while the module is loaded. The same image is kept once.
+fn kept(image: Vec<u8>) -> &'static [u8] {
+    static IMAGES: Mutex<BTreeSet<&'static [u8]>> = Mutex::new(BTreeSet::new());
+    let mut images = IMAGES.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(kept) = images.get(&image[..]) {
+        return kept;
+    }
+    let image: &'static [u8] = image.leak();
+    images.insert(image);
+    image
+}
+
+/// Loads a module: a code object, a bundle, the result of `nvrtcGetPTX`, or a [text](super::text) of the stand-in for nvcc.
 ///
 /// PTX is `CUDA_ERROR_INVALID_PTX`, and another NVIDIA image `CUDA_ERROR_NO_BINARY_FOR_GPU`: [`explain`] returns what
 /// to do.
@@ -99,10 +124,10 @@ unsafe fn kind_at(image: *const c_void) -> Option<(hipError_t, &'static str)> {
 #[doc(alias("hipModuleLoadData"))]
 pub unsafe extern "C" fn cuModuleLoadData(module: *mut hipModule_t, image: *const c_void) -> hipError_t {
     // SAFETY: the caller's contract.
-    match unsafe { kind_at(image) } {
-        Some((status, _)) => status,
+    match unsafe { image_at(image) } {
+        Err((status, _)) => status,
         // SAFETY: the same.
-        None => unsafe { hip_sys::hipModuleLoadData(module, image) },
+        Ok(image) => unsafe { hip_sys::hipModuleLoadData(module, image) },
     }
 }
 
@@ -114,10 +139,10 @@ pub unsafe extern "C" fn cuModuleLoadData(module: *mut hipModule_t, image: *cons
 #[cfg(feature = "rocm-7-1")]
 pub unsafe extern "C" fn cuModuleLoadFatBinary(module: *mut hipModule_t, fatCubin: *const c_void) -> hipError_t {
     // SAFETY: the caller's contract.
-    match unsafe { kind_at(fatCubin) } {
-        Some((status, _)) => status,
+    match unsafe { image_at(fatCubin) } {
+        Err((status, _)) => status,
         // SAFETY: the same.
-        None => unsafe { hip_sys::hipModuleLoadFatBinary(module, fatCubin) },
+        Ok(image) => unsafe { hip_sys::hipModuleLoadFatBinary(module, image) },
     }
 }
 
@@ -136,12 +161,12 @@ pub unsafe extern "C" fn cuModuleLoadDataEx(
     optionValues: *mut *mut c_void,
 ) -> hipError_t {
     // SAFETY: the caller's contract.
-    let Some((status, why)) = (unsafe { kind_at(image) }) else {
+    match unsafe { image_at(image) } {
         // SAFETY: the same.
-        return unsafe { hip_sys::hipModuleLoadDataEx(module, image, numOptions, options, optionValues) };
-    };
-    // SAFETY: the same.
-    unsafe { refused(status, why, numOptions, options, optionValues) }
+        Ok(image) => unsafe { hip_sys::hipModuleLoadDataEx(module, image, numOptions, options, optionValues) },
+        // SAFETY: the same.
+        Err((status, why)) => unsafe { refused(status, why, numOptions, options, optionValues) },
+    }
 }
 
 /// Writes why an image is rejected to the buffer of `CU_JIT_ERROR_LOG_BUFFER`, if there is one, and returns the status.
@@ -203,11 +228,11 @@ pub unsafe extern "C" fn cuLibraryLoadData(
     numLibraryOptions: c_uint,
 ) -> hipError_t {
     // SAFETY: the caller's contract.
-    match unsafe { kind_at(code) } {
+    match unsafe { image_at(code) } {
         // SAFETY: the same.
-        Some((status, why)) => unsafe { refused(status, why, numJitOptions, jitOptions, jitOptionsValues) },
+        Err((status, why)) => unsafe { refused(status, why, numJitOptions, jitOptions, jitOptionsValues) },
         // SAFETY: the same.
-        None => unsafe {
+        Ok(code) => unsafe {
             hip_sys::hipLibraryLoadData(
                 library,
                 code,
@@ -239,11 +264,24 @@ pub unsafe extern "C" fn cuLibraryLoadFromFile(
     numLibraryOptions: c_uint,
 ) -> hipError_t {
     // SAFETY: the caller's contract.
-    match unsafe { kind_of_file(fileName) } {
+    match unsafe { image_of_file(fileName) } {
         // SAFETY: the same.
-        Some((status, why)) => unsafe { refused(status, why, numJitOptions, jitOptions, jitOptionsValues) },
+        Err((status, why)) => unsafe { refused(status, why, numJitOptions, jitOptions, jitOptionsValues) },
+        // SAFETY: the same, with a whole image.
+        Ok(Some(image)) => unsafe {
+            hip_sys::hipLibraryLoadData(
+                library,
+                image.as_ptr().cast(),
+                jitOptions,
+                jitOptionsValues,
+                numJitOptions,
+                libraryOptions,
+                libraryOptionValues,
+                numLibraryOptions,
+            )
+        },
         // SAFETY: the same.
-        None => unsafe {
+        Ok(None) => unsafe {
             hip_sys::hipLibraryLoadFromFile(
                 library,
                 fileName,
@@ -258,19 +296,32 @@ pub unsafe extern "C" fn cuLibraryLoadFromFile(
     }
 }
 
-/// Applies [`explain`] to a file. HIP reports a file that cannot be read.
+/// Returns the decoded image of a file with a text, or `None` for a file that HIP reads itself. HIP also reports a file that
+/// cannot be read.
+///
+/// # Errors
+/// Those of [`image_at`].
 ///
 /// # Safety
 /// The name must be a C string or null.
-unsafe fn kind_of_file(name: *const c_char) -> Option<(hipError_t, &'static str)> {
+unsafe fn image_of_file(name: *const c_char) -> Result<Option<&'static [u8]>, (hipError_t, &'static str)> {
     if name.is_null() {
-        return None;
+        return Ok(None);
     }
     // SAFETY: the caller ensures that it is a C string.
-    let file = File::open(unsafe { CStr::from_ptr(name) }.to_str().ok()?).ok()?;
-    let mut start = Vec::new();
-    file.take(1 << 16).read_to_end(&mut start).ok()?;
-    kind(|at| start.get(at).copied())
+    let Ok(name) = unsafe { CStr::from_ptr(name) }.to_str() else { return Ok(None) };
+    let start = |most: u64| {
+        let mut start = Vec::new();
+        File::open(name)?.take(most).read_to_end(&mut start)?;
+        std::io::Result::Ok(start)
+    };
+    let Ok(mut bytes) = start(1 << 16) else { return Ok(None) };
+    if bytes.starts_with(text::MAGIC.as_bytes()) {
+        bytes = start(u64::MAX).unwrap_or(bytes);
+        let decoded = text::decode(&bytes).map_err(|_| (hipErrorInvalidImage, DAMAGED))?;
+        return Ok(decoded.map(kept));
+    }
+    kind(|at| bytes.get(at).copied()).map_or(Ok(None), Err)
 }
 
 /// Loads a module from a file, as [`cuModuleLoadData`] does.
@@ -280,11 +331,13 @@ unsafe fn kind_of_file(name: *const c_char) -> Option<(hipError_t, &'static str)
 #[doc(alias("hipModuleLoad"))]
 pub unsafe extern "C" fn cuModuleLoad(module: *mut hipModule_t, fname: *const c_char) -> hipError_t {
     // SAFETY: the caller's contract.
-    if let Some((status, _)) = unsafe { kind_of_file(fname) } {
-        return status;
+    match unsafe { image_of_file(fname) } {
+        Err((status, _)) => status,
+        // SAFETY: the same, with a whole image.
+        Ok(Some(image)) => unsafe { hip_sys::hipModuleLoadData(module, image.as_ptr().cast()) },
+        // SAFETY: the same.
+        Ok(None) => unsafe { hip_sys::hipModuleLoad(module, fname) },
     }
-    // SAFETY: the caller's contract.
-    unsafe { hip_sys::hipModuleLoad(module, fname) }
 }
 
 #[cfg(test)]

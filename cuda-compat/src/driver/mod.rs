@@ -66,7 +66,7 @@
 //!   functions. `cuCtxSynchronize` waits for the device (AMD's `hipCtxSynchronize` is not supported).
 //! - The compute capability is 8.0 on every GPU, and warps have 32 lanes unless the program asks for waves:
 //!   [`device`](crate::device).
-//! - `cuModuleLoadData` accepts code objects, bundles and the output of [`nvrtc`](crate::nvrtc); PTX is an error:
+//! - `cuModuleLoadData` accepts code objects, bundles, [texts](text) of this crate's `nvcc`, and the output of [`nvrtc`](crate::nvrtc); PTX is an error:
 //!   [`image::explain`] returns what to do, and so does the log of `cuModuleLoadDataEx`.
 //! - Memory allocated by HIP can be used with every stream; `CU_STREAM_PER_THREAD` and `CU_STREAM_LEGACY` are handles,
 //!   as in CUDA.
@@ -76,5 +76,6 @@ pub mod result;
 pub mod safe;
 pub mod sys;
 mod tensor_map;
+pub mod text;
 pub use safe::*;
 pub use sys::*;

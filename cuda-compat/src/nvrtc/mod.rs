@@ -72,4 +72,5 @@ pub mod sys;
 
 pub use options::{Translated, translate_options};
 pub use safe::*;
+pub use program::in_hip;
 pub use sys::*;

@@ -57,8 +57,8 @@ unsafe fn strings<'a>(count: c_int, pointers: *const *const c_char) -> Option<Ve
 }
 
 /// Returns CUDA C++ with HIP C++ in the place of PTX, with shifts that saturate, and with its own operators preferred. Lines stay the
-/// same.
-fn in_hip(source: &str) -> String {
+/// same. [`nvrtcCreateProgram`] does it to the program and to its headers; it is for headers that the compiler opens itself.
+pub fn in_hip(source: &str) -> String {
     operators::preferred(&shifts::saturating(&ptx::translated(source)))
 }
 

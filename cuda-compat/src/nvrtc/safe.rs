@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use super::result::{self, NvrtcError};
 use super::sys;
 use crate::driver::sys::CUresult;
-use crate::driver::{DriverError, image};
+use crate::driver::{DriverError, image, text};
 
 /// Compiled code, or its file. [`CudaContext::load_module`](crate::driver::CudaContext::load_module) loads it.
 ///
@@ -30,7 +30,7 @@ impl Ptx {
         Self(Kind::File(path.into()))
     }
 
-    /// Takes a text. The only kind of text is PTX, which cannot be loaded.
+    /// Takes a text: one that `nvcc` of this crate has written ([`text`](crate::driver::text)). PTX cannot be loaded.
     pub fn from_src<S: Into<String>>(src: S) -> Self {
         Self(Kind::Source(src.into()))
     }
@@ -77,6 +77,14 @@ impl Ptx {
                 (Cow::Owned(bytes), path.display().to_string())
             }
         };
+        match text::decode(&bytes) {
+            Ok(Some(decoded)) => return Ok(Cow::Owned(decoded)),
+            Ok(None) => {}
+            Err(damaged) => {
+                let text = format!("{source}: {damaged}");
+                return Err(DriverError(CUresult::CUDA_ERROR_INVALID_IMAGE).explained(text));
+            }
+        }
         if let Some((status, why)) = image::kind(|at| bytes.get(at).copied()) {
             return Err(DriverError(status).explained(format!("{source}: {why}")));
         }
@@ -119,7 +127,7 @@ pub fn compile_ptx_with_opts<S: AsRef<str>>(src: S, opts: CompileOptions) -> Res
     if let Err(nvrtc) = unsafe { result::compile_program(program.0, &options) } {
         // SAFETY: as above.
         let log = unsafe { result::get_program_log(program.0) }.map_err(CompileError::GetLogError)?;
-        return Err(CompileError::CompileError { nvrtc, options, log: text(&log) });
+        return Err(CompileError::CompileError { nvrtc, options, log: c_text(&log) });
     }
     // SAFETY: as above.
     let code = unsafe { result::get_ptx(program.0) }.map_err(CompileError::GetPtxError)?;
@@ -127,7 +135,7 @@ pub fn compile_ptx_with_opts<S: AsRef<str>>(src: S, opts: CompileOptions) -> Res
 }
 
 /// Returns the text up to the first null.
-fn text(bytes: &[c_char]) -> CString {
+fn c_text(bytes: &[c_char]) -> CString {
     let bytes: Vec<u8> = bytes.iter().map(|byte| byte.to_ne_bytes()[0]).collect();
     CStr::from_bytes_until_nul(&bytes).unwrap_or_default().to_owned()
 }

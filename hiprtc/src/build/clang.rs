@@ -19,7 +19,7 @@ const PLACES: [&str; 5] =
 pub(super) struct Clang {
     pub(super) path: PathBuf,
     /// The installation, if the compiler is in one.
-    root: Option<PathBuf>,
+    pub(super) root: Option<PathBuf>,
 }
 
 /// Finds ROCm's clang: in the installations that `variable` names (`ROCM_PATH`, `HIP_PATH`), then in `/opt`, then as

@@ -57,6 +57,8 @@ use crate::options::Options;
 use crate::program::{Program, check_arch};
 use crate::source;
 use clang::{Clang, file_error};
+#[cfg(target_os = "linux")]
+pub use restart::restart;
 
 /// The variable that selects the compiler.
 const VARIABLE: &str = "HIPRTC_BUILD";
@@ -91,6 +93,18 @@ macro_rules! kernels {
             include!(concat!(env!("OUT_DIR"), "/", stringify!($name), ".rs"));
         }
     )*};
+}
+
+/// Finds the ROCm clang that [`Build::make`] uses for an architecture: its path, and the installation that it is in. `folder` is for
+/// temporary files.
+///
+/// # Errors
+/// [`Error::Build`] with the reason if there is none that compiles.
+pub fn find_clang(arch: &Arch, folder: &Path) -> Result<(PathBuf, Option<PathBuf>)> {
+    let clang = clang::find(|name| std::env::var_os(name), arch, folder);
+    clang
+        .map(|clang| (clang.path, clang.root))
+        .map_err(|reason| Error::Build { source: PathBuf::from("HIP C++"), reason })
 }
 
 /// One source and how it is compiled.

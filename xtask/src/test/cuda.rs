@@ -10,7 +10,7 @@ use crate::steps::Step;
 
 /// Returns the features of `cuda-compat` for a release: the same every time, so that nothing is built twice.
 fn cuda_features(release: &Release) -> String {
-    format!("{},sim,f16,cublas,cublaslt,curand,cufft,cusolver,cusparse,nccl", feature(release))
+    format!("{},cli,sim,f16,cublas,cublaslt,curand,cufft,cusolver,cusparse,nccl", feature(release))
 }
 
 /// Returns the tests of CUDA's names on a release's own HIP runtime and compiler, over the software GPU.
@@ -28,7 +28,7 @@ pub(super) fn cuda(release: &'static Release, offline: bool) -> Step {
     let on = |path: &Path| hsa_sim::program_on(path, release, Profile::Dev);
     commands.extend(programs("cuda-compat", &with, &names, offline, on));
     // The code that HIPRTC compiled also runs on the embedded runtime.
-    let mut embedded = test(&named_tests(&["kernels"]));
+    let mut embedded = test(&named_tests(&["kernels", "toolkit"]));
     embedded.env("HIP_RS_BACKEND", "sim");
     commands.push(embedded);
     let about = format!("CUDA's names on ROCm {}, over the software GPU", release.name);
