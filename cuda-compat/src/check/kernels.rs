@@ -6,7 +6,7 @@ use crate::report::{Findings, Kind, Place, Verdict};
 use crate::{device, names};
 
 /// The advice for projects that use NVCC.
-pub(crate) const NVCC: &str = "there is no nvcc: compile kernels by `nvrtc` when the program runs, or by hipcc, or write them in Rust (`hip-kernel-build`)";
+pub(crate) const NVCC: &str = "`cuda-compat env -- cargo build` puts a stand-in on the path: kernels become code of AMD GPUs, functions of the host need ROCm's clang. Or compile kernels by `nvrtc` when the program runs, or write them in Rust (`hip-kernel-build`)";
 /// The advice for PTX.
 const PTX: &str = "AMD GPUs have no PTX: compile the CUDA C++ that it came from by `nvrtc` when the program runs, or by hipcc to a code object";
 
@@ -213,7 +213,7 @@ pub(crate) fn build(text: &str, place: Place, is_command: bool, findings: &mut F
             Verdict::differs("nothing is linked: remove the line; ROCm's library is loaded on the first call")
         });
     } else if is_command && (text == "nvcc" || text.ends_with("/nvcc")) {
-        findings.add(Kind::Build, "nvcc", place, || Verdict::missing(NVCC));
+        findings.add(Kind::Build, "nvcc", place, || Verdict::differs(NVCC));
     } else if VARIABLES.contains(&text) {
         findings.add(Kind::Build, text, place, || {
             Verdict::differs(match text {
