@@ -33,7 +33,11 @@ const CRATES: &[(&str, bool, &str)] = &[
     ("cuda-config", false, "nothing is linked: remove it"),
     ("ptx-builder", true, "AMD GPUs have no PTX: `hip-kernel-build`"),
     ("ptx_compiler", true, "AMD GPUs have no PTX"),
-    ("candle-kernels", true, "its kernels compile by the stand-in of nvcc (`cuda-compat env`), and its static library of host functions does not"),
+    (
+        "candle-kernels",
+        true,
+        "its kernels compile by the stand-in of nvcc (`cuda-compat env`), and its static library of host functions does not",
+    ),
     ("candle-flash-attn", true, "CUTLASS kernels: Composable Kernel has flash attention"),
     ("cubecl-cuda", true, "cubecl has its own runtime for AMD GPUs: `cubecl-hip`"),
     ("burn-cuda", true, "burn has its own backend for AMD GPUs: `burn-rocm`"),

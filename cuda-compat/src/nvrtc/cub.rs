@@ -83,7 +83,7 @@ pub(super) fn headers(text: &str) -> Vec<(String, String)> {
 
 /// Returns a header that includes some of hipCUB's.
 fn with_parts(parts: &[&str], has_warps: bool) -> String {
-    let mut text = "#pragma once\n#include \"cuda_compat/host.h\"\n".to_owned();
+    let mut text = "#pragma once\n#include \"cuda_compat/cub_host.h\"\n".to_owned();
     let (mut before, mut after) = (String::new(), String::new());
     for name in MACROS.into_iter().chain(["warpSize"]) {
         let _ = write!(before, "#pragma push_macro(\"{name}\")\n#undef {name}\n");

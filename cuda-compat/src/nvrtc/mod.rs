@@ -71,6 +71,7 @@ mod shifts;
 pub mod sys;
 
 pub use options::{Translated, translate_options};
+pub use prelude::headers_for_clang;
 pub use safe::*;
 pub use program::in_hip;
 pub use sys::*;

@@ -8,7 +8,7 @@ macro_rules! texts {
 const TEXTS: &[(&str, &str)] = texts! {
     "prelude.h" "shifts.h" "lanes.h" "intrinsics.h" "rounding.h" "simd.h" "atomics.h" "ptx.h" "runtime.h" "math_constants.h" "fp16.h" "bf16.h" "fp8.h"
     "cooperative_groups.h" "cooperative_groups_reduce.h" "cooperative_groups_memcpy_async.h" "pipeline.h" "cuda_pipeline.h"
-    "barrier.h" "copies.h" "host.h" "cub_warps.h" "complex.h" "fp46.h" "curand_kernel.h" "mma.h"
+    "barrier.h" "copies.h" "host.h" "cub_host.h" "cub_warps.h" "complex.h" "fp46.h" "curand_kernel.h" "mma.h"
     "std/cstdint.h" "std/cstddef.h" "std/climits.h" "std/type_traits.h" "std/utility.h" "std/limits.h" "std/cmath.h"
     "std/cassert.h" "std/cstring.h" "std/atomic.h" "std/tuple.h" "std/complex.h" "std/std.h"
 };
@@ -120,6 +120,18 @@ pub(super) fn headers(is_callers: impl Fn(&str) -> bool, has_cub: bool) -> Vec<(
     headers
 }
 
+/// Returns the names and texts of CUDA's headers, for ROCm's clang, which has a standard library: with `-DCUDA_COMPAT_HOST`,
+/// `-include hip/hip_runtime.h` and `-include cuda_compat/prelude.h`. The stand-in for `nvcc` writes them for files with functions of the
+/// host. They include `cuda_compat/names.h`, with macros for the names of HIP's functions, and need `CUDA_COMPAT_CAPABILITY`, the compute
+/// capability times 10.
+pub fn headers_for_clang() -> Vec<(String, String)> {
+    let is_standard = |name: &str| {
+        let plain = name.strip_suffix(".h").map(|plain| format!("c{plain}"));
+        STANDARD.iter().any(|(standard, _)| *standard == name || plain.as_deref() == Some(*standard))
+    };
+    headers(is_standard)
+}
+
 #[cfg(test)]
 mod tests {
     use std::collections::HashSet;
@@ -134,7 +146,9 @@ mod tests {
         for (name, text) in &headers {
             let included = text.lines().filter_map(|line| line.strip_prefix("#include \""));
             for included in included.map(|line| line.trim_end_matches('"')) {
-                assert!(names.contains(included), "{name} includes {included}");
+                // The command nvcc writes it.
+                let is_known = included == "cuda_compat/names.h" || names.contains(included);
+                assert!(is_known, "{name} includes {included}");
             }
         }
     }
@@ -144,6 +158,14 @@ mod tests {
         let headers = headers(|name| name == "cuda_fp16.h", false);
         assert!(!headers.iter().any(|(name, _)| name == "cuda_fp16.h"));
         assert!(headers.iter().any(|(name, _)| name == "cuda_bf16.h"));
+    }
+
+    #[test]
+    fn clang_has_its_own_standard_headers() {
+        let names: HashSet<String> = headers_for_clang().into_iter().map(|(name, _)| name).collect();
+        for (name, is_ours) in [("cmath", false), ("math.h", false), ("cuda/std/cmath", true), ("cuda_fp16.h", true)] {
+            assert_eq!(names.contains(name), is_ours, "{name}");
+        }
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use std::ffi::{CString, c_void};
 use std::fs;
+use std::io::Write as _;
 use std::ptr::{null, null_mut};
 use std::sync::Once;
 
@@ -12,12 +13,15 @@ use tempfile::TempDir;
 
 use crate::{command, error, put, run, stderr, stdout, text, toolkit};
 
+fn skip(why: &str) {
+    // Past libtest's capture, which shows nothing of tests that pass; `cargo xtask test` counts it.
+    let _ = writeln!(std::io::stdout(), "SKIPPED: {why}");
+}
+
 /// Returns whether there are a compiler and a device.
 fn start() -> bool {
     if std::env::var_os("ROCM_RS_RELEASE").is_none() {
-        use std::io::Write as _;
-        // Past libtest's capture; `cargo xtask test` counts it.
-        let _ = writeln!(std::io::stdout(), "SKIPPED: kernels need a HIPRTC: cargo xtask test 'cuda-compat 7.2'");
+        skip("kernels need a HIPRTC: cargo xtask test 'cuda-compat 7.2'");
         return false;
     }
     static BACKEND: Once = Once::new();
@@ -122,6 +126,50 @@ fn messages_name_the_files_as_they_were_given() {
     assert!(told.contains(&format!("{}:2:", source.display())), "{told}");
     assert!(told.contains(&format!("{}:1:", header.display())) && !told.contains("cuda-compat-nvcc"), "{told}");
     assert!(told.contains("does not compile for gfx90a") && !folder.path().join("k.ptx").exists(), "{told}");
+}
+
+/// A file with a kernel, which needs warps of 32 lanes, and functions of the host under CUDA's names.
+const HOST: &str = r#"#include <cuda_runtime.h>
+#include <cuda_fp16.h>
+#include <iostream>
+#include <vector>
+#ifdef __CUDACC_RTC__
+#error "this is no run-time compiler"
+#endif
+template <class T> __global__ void sums(const T *in, T *out) {
+    T v = in[threadIdx.x];
+    for (int o = 16; o > 0; o >>= 1) v += __shfl_xor_sync(0xffffffff, v, o);
+    if (threadIdx.x % 32 == 0) out[threadIdx.x / 32] = v;
+}
+extern "C" int run_sums(const float *in, float *out, int n, cudaStream_t stream) {
+    float *a, *b;
+    cudaDeviceProp properties;
+    if (cudaGetDeviceProperties(&properties, 0) != cudaSuccess || properties.major != 8 || properties.warpSize != 32) return 1;
+    if (cudaMalloc(&a, n * 4) != cudaSuccess || cudaMalloc((void **)&b, n / 8) != cudaSuccess) return 2;
+    cudaMemcpyAsync(a, in, n * 4, cudaMemcpyHostToDevice, stream);
+    sums<<<dim3(1), dim3(n), 0, stream>>>(a, b);
+    cudaError_t error = cudaMemcpy(out, b, n / 8, cudaMemcpyDeviceToHost);
+    if (error != cudaSuccess) std::cerr << cudaGetErrorString(error) << std::endl;
+    cudaFree(a);
+    cudaFree(b);
+    return cudaDeviceSynchronize() == cudaSuccess ? 0 : 3;
+}
+"#;
+
+#[cfg(unix)]
+#[test]
+fn functions_of_the_host_are_compiled_under_cudas_names() {
+    let folder = TempDir::new().unwrap();
+    let (source, object) = (put(folder.path(), "k.cu", HOST), folder.path().join("k.o"));
+    let output = run("nvcc", &["-c", "-std=c++17", "-O3", "-Xcompiler", "-fPIC", "-o", text(&object), text(&source)]);
+    if stderr(&output).contains("none is usable") {
+        skip("there is no clang of ROCm's");
+        return;
+    }
+    stdout(&output);
+    let symbols = stdout(&std::process::Command::new("nm").arg(&object).output().unwrap());
+    assert!(symbols.contains(" T run_sums") && symbols.contains("hipLaunchKernel"), "{symbols}");
+    assert!(!symbols.contains("cuda"), "{symbols}");
 }
 
 /// The build script: calls nvidia-smi and nvcc as `bindgen_cuda` 0.1 does.

@@ -63,7 +63,8 @@ impl Env {
         let path = std::env::join_paths(folders).map_err(|error| format!("PATH: {error}"))?;
         let mut command = Command::new(program);
         command.args(arguments).envs(variables(&folder)).env("PATH", path);
-        let status = command.status().map_err(|error| format!("{} cannot be started: {error}", Path::new(program).display()))?;
+        let status =
+            command.status().map_err(|error| format!("{} cannot be started: {error}", Path::new(program).display()))?;
         // What a shell returns for a program that a signal has ended.
         let code = status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(128);
         Ok(ExitCode::from(code))

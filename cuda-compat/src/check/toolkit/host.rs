@@ -1,9 +1,12 @@
 //! Objects with code of the host, by ROCm's clang; files without device code, and libraries, by the host's own tools.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::nvcc::{Job, Phase, Temporary};
+use cuda_compat::nvrtc::headers_for_clang;
+
+use super::nvcc::{Job, Phase, Temporary, capability};
 
 /// Compiles or preprocesses a file.
 pub(super) fn compile(job: &Job, file: &Path) -> Result<(), String> {
@@ -25,6 +28,9 @@ pub(super) fn compile(job: &Job, file: &Path) -> Result<(), String> {
     }
     if job.phase == Phase::Preprocess {
         command.arg("-E");
+        if is_cuda {
+            command.arg("--offload-host-only");
+        }
         if let Some(output) = job.output() {
             command.arg("-o").arg(output);
         }
@@ -105,7 +111,16 @@ fn rocm_clang(job: &Job, folder: &Path) -> Result<Command, String> {
     if let Some(root) = root {
         command.arg(format!("--rocm-path={}", root.display()));
     }
+    let headers = folder.join("include");
+    write_headers(&headers)?;
     command.args(["-x", "hip"]).args(&job.clang);
+    command.args(job.lanes().map(|lanes| format!("-DCUDA_COMPAT_WARP_SIZE={lanes}")));
+    command.arg(format!("-DCUDA_COMPAT_ARCH={}0", job.cuda_arch()));
+    command.arg(format!("-DCUDA_COMPAT_CAPABILITY={}", capability()));
+    // Results of HIP's functions may not be ignored, unlike CUDA's.
+    command.args(["-DCUDA_COMPAT_HOST", "-Wno-unused-value", "-Wno-unused-result"]);
+    // Includes in angle brackets and in quotes find them before those of an installed CUDA.
+    command.arg("-I").arg(&headers).args(["-include", "hip/hip_runtime.h", "-include", "cuda_compat/prelude.h"]);
     command.args(targets.iter().map(|arch| format!("--offload-arch={arch}")));
     Ok(command)
 }
@@ -119,4 +134,32 @@ fn run(job: &Job, command: &mut Command) -> Result<(), String> {
     let program = PathBuf::from(command.get_program());
     let status = command.status().map_err(|error| format!("{} cannot be started: {error}", program.display()))?;
     if status.success() { Ok(()) } else { Err(format!("{} failed: {status}", program.display())) }
+}
+
+/// Writes CUDA's headers, over HIP's.
+fn write_headers(folder: &Path) -> Result<(), String> {
+    let names = ("cuda_compat/names.h".to_owned(), names());
+    for (name, text) in headers_for_clang().into_iter().chain([names]) {
+        let path = folder.join(name);
+        let parent = path.parent().unwrap_or(folder);
+        let written = std::fs::create_dir_all(parent).and_then(|()| std::fs::write(&path, text));
+        written.map_err(|error| format!("cannot write {}: {error}", path.display()))?;
+    }
+    Ok(())
+}
+
+/// Returns macros for the names of the driver and the runtime that HIP has under its own.
+fn names() -> String {
+    let mut names = String::from("#pragma once\n");
+    let mut known = BTreeSet::new();
+    for line in include_str!("../../generated/names.tsv").lines() {
+        // The module, the sort, the name, its fate, a feature, HIP's name.
+        let fields: Vec<&str> = line.split('\t').collect();
+        if let ["driver" | "runtime", _, name, "same", _, hip] = fields[..] {
+            if hip.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') && name != hip && known.insert(name) {
+                names += &format!("#define {name} {hip}\n");
+            }
+        }
+    }
+    names
 }

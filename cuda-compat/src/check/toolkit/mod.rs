@@ -48,7 +48,9 @@ impl Tool {
     /// Runs the command.
     pub(crate) fn run(self, arguments: Vec<OsString>) -> ExitCode {
         let text = |argument: OsString| {
-            argument.into_string().map_err(|argument| format!("{}: an argument is not UTF-8", argument.to_string_lossy()))
+            argument
+                .into_string()
+                .map_err(|argument| format!("{}: an argument is not UTF-8", argument.to_string_lossy()))
         };
         let result = arguments.into_iter().map(text).collect::<Result<Vec<_>, _>>().and_then(|arguments| match self {
             Self::Nvcc => nvcc::run(arguments),

@@ -244,7 +244,7 @@ impl Job {
         if matches!(name, "native" | "all" | "all-major") {
             return Ok(());
         }
-        match capability(name) {
+        match number(name) {
             Some(capability) => self.capabilities.push(capability),
             None => {
                 return Err(format!(
@@ -265,7 +265,7 @@ impl Job {
             }
             return Ok(());
         }
-        match capability(name) {
+        match number(name) {
             _ if matches!(name, "native" | "all" | "all-major") => Ok(()),
             Some(_) => Ok(()),
             None => Err(format!("'{}': '{name}' is no architecture", given.written)),
@@ -289,8 +289,8 @@ impl Job {
 
     /// Returns `__CUDA_ARCH__` divided by 10: the highest of the options that the device has, otherwise the lowest of them,
     /// and the device's without options.
-    fn cuda_arch(&self) -> u32 {
-        let device = u32::try_from(COMPUTE_CAPABILITY.0 * 10 + COMPUTE_CAPABILITY.1).unwrap_or_default();
+    pub(super) fn cuda_arch(&self) -> u32 {
+        let device = capability();
         let fitting = self.capabilities.iter().filter(|capability| **capability <= device).max();
         *fitting.or_else(|| self.capabilities.iter().min()).unwrap_or(&device)
     }
@@ -323,6 +323,14 @@ impl Job {
         if self.verbose {
             let _ = writeln!(std::io::stderr(), "nvcc: {text}");
         }
+    }
+
+    /// The number of lanes of a warp for the prelude, if it was given: 0 for those of a wave.
+    pub(super) fn lanes(&self) -> Option<u32> {
+        self.device.iter().rev().find_map(|option| match option.strip_prefix("--warp-size=")? {
+            "native" => Some(0),
+            lanes => lanes.parse().ok(),
+        })
     }
 
     /// Whether nothing is done.
@@ -456,8 +464,13 @@ fn name(file: &Path, ending: &str) -> String {
     Path::new(file.file_name().unwrap_or_default()).with_extension(ending).display().to_string()
 }
 
+/// Returns the device's compute capability, times 10.
+pub(super) fn capability() -> u32 {
+    u32::try_from(COMPUTE_CAPABILITY.0 * 10 + COMPUTE_CAPABILITY.1).unwrap_or_default()
+}
+
 /// Returns the number of an architecture of NVIDIA: 80 for `sm_80`, 90 for `compute_90a`.
-fn capability(name: &str) -> Option<u32> {
+fn number(name: &str) -> Option<u32> {
     let number = ["compute_", "sm_", "lto_"].iter().find_map(|kind| name.strip_prefix(kind))?;
     number.trim_end_matches(['a', 'f']).parse().ok().filter(|number| (10..1000).contains(number))
 }

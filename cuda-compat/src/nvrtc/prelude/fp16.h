@@ -1,6 +1,10 @@
 // cuda_fp16.h: HIPRTC has __half and __half2. This adds what it lacks.
 #pragma once
 
+#ifdef CUDA_COMPAT_HOST
+#include <hip/hip_fp16.h>
+#endif
+
 typedef __half nv_half;
 typedef __half2 nv_half2;
 typedef __half2 __nv_half2;

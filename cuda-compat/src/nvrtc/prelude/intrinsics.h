@@ -105,10 +105,12 @@ __device__ inline void *__cuda_compat_pointer(__SIZE_TYPE__ address) { return (v
 // new and delete, from the heap of malloc. They are inline, so that a program without them has no heap.
 #pragma clang diagnostic push
 #pragma clang diagnostic ignored "-Winline-new-delete"
+#ifndef CUDA_COMPAT_HOST // clang has them
 __device__ inline void *operator new(__SIZE_TYPE__ size) { return malloc(size); }
 __device__ inline void *operator new[](__SIZE_TYPE__ size) { return malloc(size); }
 __device__ inline void operator delete(void *pointer) noexcept { free(pointer); }
 __device__ inline void operator delete[](void *pointer) noexcept { free(pointer); }
 __device__ inline void operator delete(void *pointer, __SIZE_TYPE__) noexcept { free(pointer); }
 __device__ inline void operator delete[](void *pointer, __SIZE_TYPE__) noexcept { free(pointer); }
+#endif
 #pragma clang diagnostic pop
