@@ -72,6 +72,6 @@ pub mod sys;
 
 pub use options::{Translated, translate_options};
 pub use prelude::headers_for_clang;
-pub use safe::*;
 pub use program::in_hip;
+pub use safe::*;
 pub use sys::*;

@@ -95,9 +95,9 @@ pub(super) fn with_prelude(source: &str) -> String {
     format!("{FIRST}{source}")
 }
 
-/// Returns the names and texts of the headers, except for names that the caller provides. hipCUB and rocThrust need the
-/// C++ library of the machine in the place of ours.
-pub(super) fn headers(is_callers: impl Fn(&str) -> bool, has_cub: bool) -> Vec<(String, String)> {
+/// Returns the names and texts of the headers, except for names that the caller provides. `has_library`: the program has
+/// a C++ library, which takes the place of our standard headers, as hipCUB needs it.
+pub(super) fn headers(is_callers: impl Fn(&str) -> bool, has_library: bool) -> Vec<(String, String)> {
     let mut headers: Vec<(String, String)> =
         TEXTS.iter().map(|(file, text)| (format!("cuda_compat/{file}"), (*text).to_owned())).collect();
     let include = |file: &str| format!("#include \"cuda_compat/{file}\"\n");
@@ -108,7 +108,7 @@ pub(super) fn headers(is_callers: impl Fn(&str) -> bool, has_cub: bool) -> Vec<(
         let file = format!("std/{text}.h");
         let both = include(&file) + &include("std/std.h");
         headers.push((format!("cuda/std/{name}"), include(&file)));
-        if has_cub {
+        if has_library {
             continue;
         }
         if let Some(name) = name.strip_prefix('c') {
@@ -125,11 +125,7 @@ pub(super) fn headers(is_callers: impl Fn(&str) -> bool, has_cub: bool) -> Vec<(
 /// host. They include `cuda_compat/names.h`, with macros for the names of HIP's functions, and need `CUDA_COMPAT_CAPABILITY`, the compute
 /// capability times 10.
 pub fn headers_for_clang() -> Vec<(String, String)> {
-    let is_standard = |name: &str| {
-        let plain = name.strip_suffix(".h").map(|plain| format!("c{plain}"));
-        STANDARD.iter().any(|(standard, _)| *standard == name || plain.as_deref() == Some(*standard))
-    };
-    headers(is_standard)
+    headers(|_| false, true)
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 // Values that one lane of a warp has, and that the others read: CUDA programs leave the variable of the others unset.
 #include <cooperative_groups.h>
 #include <cooperative_groups/reduce.h>
+#include <cooperative_groups/scan.h>
 
 namespace cg = cooperative_groups;
 

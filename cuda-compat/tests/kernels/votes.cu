@@ -24,7 +24,10 @@ extern "C" __global__ void any_all(const int *in, int *out)
 {
     unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
     int any = __any_sync(0xffffffff, in[i] == 7), all = __all_sync(0xffffffff, in[i] < 100);
-    int some = __all_sync(0x0000ffff, (i & 31) < 16);
+    // A lane that calls it must be in its mask.
+    int some = 0;
+    if ((i & 31) < 16)
+        some = __all_sync(0x0000ffff, i < 1000);
     out[i] = any + 2 * all + 4 * some;
 }
 

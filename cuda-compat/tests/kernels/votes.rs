@@ -41,8 +41,9 @@ on_a_device! {
         module().run("any_all", 1, 128, args![&input, &output]);
         let found = output.read::<i32>(128);
         for (warp, values) in values.chunks(32).enumerate() {
-            let expected = i32::from(values.contains(&7)) + 2 * i32::from(values.iter().all(|v| *v < 100)) + 4;
-            assert_eq!(found[warp * 32..][..32], [expected; 32]);
+            let expected = i32::from(values.contains(&7)) + 2 * i32::from(values.iter().all(|v| *v < 100));
+            assert_eq!(found[warp * 32..][..16], [expected + 4; 16]);
+            assert_eq!(found[warp * 32 + 16..][..16], [expected; 16]);
         }
     }
 
