@@ -139,7 +139,7 @@ fn kernels_are_read_in_strings_and_files() {
         (
             "src/lib.rs",
             "const K: &str = r#\"\n#include <mma.h>\nextern \"C\" __global__ void k(float *x) {\n  // __nv_fp8_e4m3 in a comment\n  \
-             asm volatile(\"bar.sync 0;\");\n  x[0] = __shfl_xor_sync(0xffffffff, x[0], 1);\n}\n\"#;\n",
+             asm volatile(\"wgmma.fence.sync.aligned;\");\n  x[0] = __shfl_xor_sync(0xffffffff, x[0], 1);\n}\n\"#;\n",
         ),
         ("kernels/k.cu", "__global__ void k() {}\nvoid f() {\n  k<<<1, 1>>>();\n  cudaDeviceSynchronize();\n}\n"),
         ("kernels/k.ptx", ".version 8.0\n"),
