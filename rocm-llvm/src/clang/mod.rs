@@ -40,6 +40,7 @@ mod diagnostic;
 mod error;
 mod kinds;
 mod library;
+mod macros;
 mod raw;
 mod tokens;
 mod types;
@@ -51,6 +52,7 @@ pub use details::{Access, Availability, Linkage, StorageClass, TemplateArgument}
 pub use diagnostic::{Diagnostic, FixIt, Location, Range, Severity};
 pub use error::{Error, Result};
 pub use library::Library;
+pub use macros::NoValue;
 pub use tokens::{MacroValue, Token, TokenKind};
 pub use types::{Type, TypeKind};
 pub use unit::{Included, Index, Source, TranslationUnit};

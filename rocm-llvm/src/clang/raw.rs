@@ -58,7 +58,9 @@ required! {
     clang_getDiagnosticOption clang_getFieldDeclBitWidth clang_getIncludedFile clang_getInclusions clang_getRangeEnd
     clang_getRangeStart clang_getSpecializedCursorTemplate clang_getTokenKind clang_getTokenLocation
     clang_getTokenSpelling clang_isPODType clang_isRestrictQualifiedType clang_isVolatileQualifiedType
-    clang_reparseTranslationUnit clang_saveTranslationUnit clang_tokenize
+    clang_reparseTranslationUnit clang_saveTranslationUnit clang_tokenize clang_Cursor_Evaluate clang_EvalResult_dispose
+    clang_EvalResult_getAsDouble clang_EvalResult_getAsLongLong clang_EvalResult_getAsStr clang_EvalResult_getAsUnsigned
+    clang_EvalResult_getKind clang_EvalResult_isUnsignedInt clang_isInvalidDeclaration
 }
 
 pub(super) fn c_text(what: &'static str, text: &str) -> Result<CString> {

@@ -33,7 +33,7 @@ pub struct Token {
     pub location: Option<Location>,
 }
 
-/// The value of a macro that is one literal, see [`Cursor::macro_value`].
+/// The value of a macro, see [`Cursor::macro_value`] and [`Index::macro_values`](super::Index::macro_values).
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum MacroValue {
@@ -41,7 +41,7 @@ pub enum MacroValue {
     Int(i128),
     /// A floating-point number.
     Float(f64),
-    /// A string, with escapes as in the source.
+    /// A string. [`Cursor::macro_value`] leaves escapes as they are in the source.
     Text(String),
 }
 
@@ -114,7 +114,7 @@ impl<'u> Cursor<'u> {
     }
 
     /// Returns the value of a macro without parameters that is one literal, with a sign and brackets. For macros that
-    /// name others or compute, see [`macro_body`](Self::macro_body).
+    /// name others or compute, see [`Index::macro_values`](super::Index::macro_values).
     ///
     /// ```
     /// use rocm_llvm::clang::{CursorKind, Index, MacroValue, Source};

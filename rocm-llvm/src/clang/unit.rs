@@ -69,6 +69,29 @@ impl Source {
 }
 
 impl Source {
+    /// Returns the source with all its errors reported, with bodies, and without what `with_macros` adds.
+    pub(super) fn complete(&self) -> Self {
+        let mut source = self.clone();
+        source.options = rocm_llvm_sys::clang::CXTranslationUnit_KeepGoing.0;
+        // Warnings may be errors by an argument before.
+        source.arguments(["-ferror-limit=0", "-w"])
+    }
+
+    /// Returns the source with a file that it includes after its last line.
+    pub(super) fn with_end(&self, name: &str, text: String) -> Result<Self> {
+        let mut source = self.clone();
+        let main = match source.texts.iter().position(|(path, _)| *path == source.name) {
+            Some(at) => source.texts.remove(at).1,
+            None => match std::fs::read(&source.name) {
+                Ok(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
+                Err(error) => return Err(Error::File { path: source.name, message: error.to_string() }),
+            },
+        };
+        let path = source.name.clone();
+        // Two ends of lines: the source may end in a backslash.
+        Ok(source.with_file(path, format!("{main}\n\n#include \"{name}\"\n")).with_file(name, text))
+    }
+
     /// Returns the names of the texts.
     fn names(&self) -> Result<Vec<CString>> {
         self.texts.iter().map(|(path, _)| path_text("a file's name", path)).collect()

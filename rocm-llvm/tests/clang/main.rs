@@ -1,5 +1,7 @@
 //! `rocm_llvm::clang` on the system's libclang, and on those of ROCm releases.
 
+mod macros;
+
 use std::path::Path;
 
 use rocm_llvm::clang::{
@@ -174,6 +176,7 @@ fn details(index: &Index) {
 
 fn everything(index: &Index) {
     details(index);
+    macros::values(index);
     let unit = parse(index, SOURCE);
     assert_eq!(unit.diagnostics(), []);
     assert_eq!((unit.cursor().kind(), unit.cursor().spelling().as_str()), (CursorKind::TranslationUnit, "source.cpp"));
