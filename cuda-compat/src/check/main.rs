@@ -20,7 +20,7 @@ use std::process::ExitCode;
 
 fn main() -> ExitCode {
     if let Some((tool, arguments)) = toolkit::Tool::of_command(std::env::args_os()) {
-        return tool.run(arguments);
+        return toolkit::run(tool, arguments);
     }
     cli::main()
 }

@@ -22,9 +22,6 @@ const PTX: &str = "this is PTX, which AMD GPUs cannot run: give the CUDA C++ sou
 const CUBIN: &str =
     "this is a cubin of NVIDIA's, which AMD GPUs cannot run: compile the CUDA C++ source by nvrtc, or by hipcc --genco";
 const FATBIN: &str = "this is a fat binary of NVIDIA's, which AMD GPUs cannot run: compile the CUDA C++ source by nvrtc, or by hipcc --genco";
-/// The reason that [`text::decode`] fails.
-pub(super) const DAMAGED: &str = "this is code of AMD GPUs as text, which is cut off or changed: let nvcc of cuda-compat write it again, and pass all of it";
-
 /// The magic numbers of a fat binary, and of the struct that contains its address.
 const FATBIN_MAGIC: [u8; 4] = 0xba55_ed50_u32.to_le_bytes();
 const WRAPPER_MAGIC: [u8; 4] = 0x4662_43b1_u32.to_le_bytes();
@@ -96,7 +93,7 @@ unsafe fn image_at(image: *const c_void) -> Result<*const c_void, (hipError_t, &
     }
     // SAFETY: binary images have more bytes than are read; text is not read after its end.
     let byte = |at| Some(unsafe { image.cast::<u8>().add(at).read() });
-    if let Some(decoded) = text::decode_by(byte).map_err(|_| (hipErrorInvalidImage, DAMAGED))? {
+    if let Some(decoded) = text::decode_by(byte).map_err(|_| (hipErrorInvalidImage, text::DAMAGED))? {
         return Ok(kept(decoded).as_ptr().cast());
     }
     kind(byte).map_or(Ok(image), Err)
@@ -114,7 +111,7 @@ fn kept(image: Vec<u8>) -> &'static [u8] {
     image
 }
 
-/// Loads a module: a code object, a bundle, the result of `nvrtcGetPTX`, or a [text](super::text) of the stand-in for nvcc.
+/// Loads a module: a code object, a bundle, the result of `nvrtcGetPTX`, or a [text of the stand-in](super::text) for nvcc.
 ///
 /// PTX is `CUDA_ERROR_INVALID_PTX`, and another NVIDIA image `CUDA_ERROR_NO_BINARY_FOR_GPU`: [`explain`] returns what
 /// to do.
@@ -318,7 +315,7 @@ unsafe fn image_of_file(name: *const c_char) -> Result<Option<&'static [u8]>, (h
     let Ok(mut bytes) = start(1 << 16) else { return Ok(None) };
     if bytes.starts_with(text::MAGIC.as_bytes()) {
         bytes = start(u64::MAX).unwrap_or(bytes);
-        let decoded = text::decode(&bytes).map_err(|_| (hipErrorInvalidImage, DAMAGED))?;
+        let decoded = text::decode(&bytes).map_err(|_| (hipErrorInvalidImage, text::DAMAGED))?;
         return Ok(decoded.map(kept));
     }
     kind(|at| bytes.get(at).copied()).map_or(Ok(None), Err)

@@ -6,6 +6,9 @@
 
 use std::fmt::Write as _;
 
+/// The reason that [`decode`] fails, for a reader.
+pub(super) const DAMAGED: &str = "this is code of AMD GPUs as text, which is cut off or changed: let nvcc of cuda-compat write it again, and pass all of it";
+
 /// The first line of a text.
 pub const MAGIC: &str = "// cuda-compat: code of AMD GPUs as text, version 1";
 
@@ -21,7 +24,7 @@ pub struct Damaged;
 
 impl std::fmt::Display for Damaged {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(super::image::DAMAGED)
+        f.write_str(DAMAGED)
     }
 }
 

@@ -30,7 +30,7 @@ impl Ptx {
         Self(Kind::File(path.into()))
     }
 
-    /// Takes a text: one that `nvcc` of this crate has written ([`text`](crate::driver::text)). PTX cannot be loaded.
+    /// Takes a text: one that `nvcc` of this crate has written ([its form](crate::driver::text)). PTX cannot be loaded.
     pub fn from_src<S: Into<String>>(src: S) -> Self {
         Self(Kind::Source(src.into()))
     }

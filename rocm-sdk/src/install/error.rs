@@ -5,7 +5,6 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::bytes::Bytes;
-use super::release::RELEASES;
 
 /// An error of [`install`](crate::install).
 #[non_exhaustive]
@@ -114,6 +113,8 @@ pub enum Error {
         folder: PathBuf,
         /// The installed releases.
         installed: Vec<String>,
+        /// The releases that can be installed.
+        known: Vec<&'static str>,
     },
     /// A program that cannot be run on an installation.
     Program {
@@ -259,18 +260,15 @@ impl fmt::Display for Error {
                     path.parent().unwrap_or(path).display()
                 )
             }
-            Self::NotInstalled { release, folder, installed } => {
+            Self::NotInstalled { release, folder, installed, known } => {
                 write!(f, "ROCm {release:?} is not installed in {}", folder.display())?;
                 match &installed[..] {
                     [] => f.write_str(", nor is any other")?,
                     some => write!(f, "; installed: {}", some.join(", "))?,
                 }
-                match RELEASES.iter().any(|known| known.name == release) {
+                match known.contains(&release.as_str()) {
                     true => write!(f, "; `rocm-sdk install {release}` installs it, without root"),
-                    false => {
-                        let known: Vec<_> = RELEASES.iter().map(|known| known.name).collect();
-                        write!(f, "; `rocm-sdk install` can install {}", known.join(", "))
-                    }
+                    false => write!(f, "; `rocm-sdk install` can install {}", known.join(", ")),
                 }
             }
             Self::Program { program, why } => write!(f, "{program} cannot be run: {why}"),
@@ -297,8 +295,9 @@ mod tests {
     #[test]
     fn a_missing_release_says_how_it_is_installed() {
         let text = |release: &str| {
-            Error::NotInstalled { release: release.into(), folder: "/own".into(), installed: vec!["7.2".into()] }
-                .to_string()
+            let known = vec!["5.7", "6.4", "7.2"];
+            let installed = vec!["7.2".into()];
+            Error::NotInstalled { release: release.into(), folder: "/own".into(), installed, known }.to_string()
         };
         assert!(
             text("6.4").ends_with("installed: 7.2; `rocm-sdk install 6.4` installs it, without root"),

@@ -9,6 +9,7 @@ use std::process::Command;
 use super::command::find;
 use super::debian::{Contents, Tree};
 use super::error::{Error, Result, While as _};
+use super::release::RELEASES;
 use rocm_loader::installs::{self, ROOT, STAMP};
 use rocm_loader::set_uid::runs_set_uid;
 use rocm_loader::text_file;
@@ -71,6 +72,7 @@ impl Installed {
                 release: release.to_owned(),
                 folder: folder.to_owned(),
                 installed: names(folder),
+                known: RELEASES.iter().map(|known| known.name).collect(),
             });
         }
         let contents = tree.contents()?;

@@ -138,10 +138,7 @@ const CLANG: Library = Library {
         (r"clang_\w*([iI]ndex|IndexAction)\w*", "callbacks for declarations; `Cursor::descendants` visits them"),
         (r"clang_\w*(Rewriter|emap)\w*", "changes files; a program can apply `Diagnostic::fixes` to its text"),
         (r"clang_\w*(Module|VirtualFileOverlay)\w*", "modules and files in memory; `Source::with_file` has the latter"),
-        (
-            r"clang_\w*EvalResult\w*",
-            "`Index::macro_values` takes the widest form of a number",
-        ),
+        (r"clang_\w*EvalResult\w*", "`Index::macro_values` takes the widest form of a number"),
         (r"clang_\w*(GCCAssembly|Operator|Opcode)\w*", "statements and expressions in detail"),
         (
             r"clang_\w*(CXCursorSet|hashCursor|getNull\w*|equal(Locations|Ranges)|isNull)\w*",

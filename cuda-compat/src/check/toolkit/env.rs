@@ -6,7 +6,7 @@ use std::process::{Command, ExitCode};
 
 use clap::ValueEnum;
 
-use super::{RELEASE, Tool};
+use super::tool::{self, RELEASE, Tool};
 
 /// Put stand-ins for nvcc, ptxas and nvidia-smi on the path, for build scripts that call them
 #[derive(Debug, clap::Args)]
@@ -55,7 +55,7 @@ impl Env {
         let folder = std::path::absolute(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
         make(&folder)?;
         let Some((program, arguments)) = self.program.split_first() else {
-            super::print(&self.lines(&folder)?)?;
+            tool::print(&self.lines(&folder)?)?;
             return Ok(ExitCode::SUCCESS);
         };
         let path = std::env::var_os("PATH").unwrap_or_default();
@@ -134,7 +134,7 @@ fn make(folder: &Path) -> Result<(), String> {
         if std::fs::read(&path).is_ok_and(|old| old == text.as_bytes()) {
             continue; // Its time is part of what some build scripts compare.
         }
-        super::write(&path, text.as_bytes())?;
+        tool::write(&path, text.as_bytes())?;
     }
     Ok(())
 }

@@ -6,7 +6,8 @@ use std::process::Command;
 
 use cuda_compat::nvrtc::headers_for_clang;
 
-use super::nvcc::{Job, Phase, Temporary, capability};
+use super::job::{Job, Phase, Temporary, capability};
+use super::tool;
 
 /// Compiles or preprocesses a file.
 pub(super) fn compile(job: &Job, file: &Path) -> Result<(), String> {
@@ -77,7 +78,7 @@ pub(super) fn library(job: &Job) -> Result<(), String> {
         return Ok(());
     }
     let bytes = std::fs::read(&new).map_err(|error| format!("{}: {error}", new.display()))?;
-    super::write(output, &bytes)
+    tool::write(output, &bytes)
 }
 
 /// Returns the host's compiler: that of -ccbin, which may be its folder, then of NVCC_CCBIN, `CXX` or `CC`.

@@ -2,132 +2,32 @@
 
 pub(crate) mod env;
 mod host;
+mod job;
 mod nvcc;
 mod options;
 mod ptxas;
 mod smi;
 mod source;
+mod tool;
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::io::{self, Write as _};
-use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// The release of CUDA whose options and language the stand-ins have: that of `__CUDACC_VER_MAJOR__` in kernels.
-const RELEASE: &str = "12.8";
+pub(crate) use tool::Tool;
 
-/// A command of CUDA.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Tool {
-    Nvcc,
-    Ptxas,
-    NvidiaSmi,
-}
-
-impl Tool {
-    const ALL: [Self; 3] = [Self::Nvcc, Self::Ptxas, Self::NvidiaSmi];
-
-    fn name(self) -> &'static str {
-        match self {
-            Self::Nvcc => "nvcc",
-            Self::Ptxas => "ptxas",
-            Self::NvidiaSmi => "nvidia-smi",
-        }
-    }
-
-    /// Returns the command that a program was called as, and its arguments: `nvcc …`, or `cuda-compat nvcc …`.
-    pub(crate) fn of_command(mut command: impl Iterator<Item = OsString>) -> Option<(Self, Vec<OsString>)> {
-        let named = |name: &OsStr| Self::ALL.into_iter().find(|tool| name == tool.name());
-        let program = PathBuf::from(command.next()?);
-        if let Some(tool) = program.file_stem().and_then(named) {
-            return Some((tool, command.collect()));
-        }
-        Some((named(&command.next()?)?, command.collect()))
-    }
-
-    /// Runs the command.
-    pub(crate) fn run(self, arguments: Vec<OsString>) -> ExitCode {
-        let text = |argument: OsString| {
-            argument
-                .into_string()
-                .map_err(|argument| format!("{}: an argument is not UTF-8", argument.to_string_lossy()))
-        };
-        let result = arguments.into_iter().map(text).collect::<Result<Vec<_>, _>>().and_then(|arguments| match self {
-            Self::Nvcc => nvcc::run(arguments),
-            Self::Ptxas => ptxas::run(arguments),
-            Self::NvidiaSmi => smi::run(&arguments),
-        });
-        result.unwrap_or_else(|error| {
-            let _ = writeln!(io::stderr(), "{}: error: {error}", self.name());
-            ExitCode::from(1)
-        })
-    }
-
-    /// Returns what `--version` prints. Build scripts look for `release 12.8,` in it.
-    fn version(self) -> String {
-        format!(
-            "{} of cuda-compat {}: a stand-in that compiles for AMD GPUs, and not NVIDIA's compiler\n\
-             Cuda compilation tools, release {RELEASE}, V{RELEASE}.0\n",
-            self.name(),
-            env!("CARGO_PKG_VERSION")
-        )
-    }
-}
-
-/// Set in a process that was started again on a release's C library.
-#[cfg(target_os = "linux")]
-const RESTARTED: &str = "CUDA_COMPAT_TOOL_RESTARTED";
-
-/// Returns the reason why HIPRTC is not available, if so. Starts this program again on the C library of an installed ROCm whose
-/// HIPRTC, and HIP, need that.
-fn available(tool: Tool, arguments: &[String]) -> Result<(), String> {
-    let Err(error) = hiprtc::available() else { return Ok(()) };
-    #[cfg(target_os = "linux")]
-    {
-        let again = std::iter::once(tool.name()).chain(arguments.iter().map(String::as_str)).map(OsString::from);
-        if let Some(reason) = hiprtc::build::restart(&error, RESTARTED, again) {
-            return Err(format!("{error}: {reason}"));
-        }
-    }
-    #[cfg(not(target_os = "linux"))]
-    let _ = (tool, arguments);
-    Err(error.to_string())
-}
-
-/// Writes to stdout. The reader may close the pipe early, as `head` does.
-fn print(text: &str) -> Result<(), String> {
-    let mut stdout = io::stdout().lock();
-    match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(format!("writing to stdout: {error}")),
-        _ => Ok(()),
-    }
-}
-
-/// Writes a file in one step, so that another process never reads a part of it.
-fn write(path: &Path, bytes: &[u8]) -> Result<(), String> {
-    let failed = |error: io::Error| format!("cannot write {}: {error}", path.display());
-    let name = path.file_name().ok_or_else(|| format!("{}: not the name of a file", path.display()))?;
-    let mut new = name.to_owned();
-    new.push(format!(".{}.new", std::process::id()));
-    let new = path.with_file_name(new);
-    let written = std::fs::write(&new, bytes).and_then(|()| std::fs::rename(&new, path));
-    written.map_err(|error| {
-        let _ = std::fs::remove_file(&new);
-        failed(error)
+/// Runs a command.
+pub(crate) fn run(tool: Tool, arguments: Vec<OsString>) -> ExitCode {
+    let text = |argument: OsString| {
+        argument.into_string().map_err(|argument| format!("{}: an argument is not UTF-8", argument.to_string_lossy()))
+    };
+    let result = arguments.into_iter().map(text).collect::<Result<Vec<_>, _>>().and_then(|arguments| match tool {
+        Tool::Nvcc => nvcc::run(arguments),
+        Tool::Ptxas => ptxas::run(arguments),
+        Tool::NvidiaSmi => smi::run(&arguments),
+    });
+    result.unwrap_or_else(|error| {
+        let _ = writeln!(io::stderr(), "{}: error: {error}", tool.name());
+        ExitCode::from(1)
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn commands_are_known_by_their_names() {
-        let of = |words: &[&str]| Tool::of_command(words.iter().map(OsString::from));
-        assert_eq!(of(&["/opt/cuda/bin/nvcc", "-V"]), Some((Tool::Nvcc, vec!["-V".into()])));
-        assert_eq!(of(&["cuda-compat", "nvidia-smi", "-L"]), Some((Tool::NvidiaSmi, vec!["-L".into()])));
-        assert_eq!(of(&["ptxas.exe"]), Some((Tool::Ptxas, vec![])));
-        assert_eq!(of(&["cuda-compat", "check", "nvcc"]), None);
-        assert_eq!(of(&[]), None);
-    }
 }

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use cuda_compat::driver::{image, text};
 
-use super::Tool;
+use super::tool::{self, Tool};
 
 const HELP: &str = "\
 ptxas of cuda-compat takes the texts that its nvcc writes, checks them, and copies them: they contain machine code already.
@@ -35,8 +35,8 @@ pub(super) fn run(arguments: Vec<String>) -> Result<ExitCode, String> {
     let mut arguments = arguments.into_iter();
     while let Some(argument) = arguments.next() {
         match argument.as_str() {
-            "-h" | "--help" => return super::print(HELP).map(|()| ExitCode::SUCCESS),
-            "-V" | "--version" => return super::print(&Tool::Ptxas.version()).map(|()| ExitCode::SUCCESS),
+            "-h" | "--help" => return tool::print(HELP).map(|()| ExitCode::SUCCESS),
+            "-V" | "--version" => return tool::print(&Tool::Ptxas.version()).map(|()| ExitCode::SUCCESS),
             "-o" | "--output-file" => output = arguments.next(),
             option if WITH_VALUE.contains(&option) => drop(arguments.next()),
             option if option.starts_with('-') => {
@@ -59,7 +59,7 @@ pub(super) fn copy(input: &Path, output: &Path) -> Result<(), String> {
     let name = input.display();
     let bytes = std::fs::read(input).map_err(|error| format!("{name}: {error}"))?;
     match text::decode(&bytes) {
-        Ok(Some(_)) => super::write(output, &bytes),
+        Ok(Some(_)) => tool::write(output, &bytes),
         Ok(None) => Err(format!(
             "{name}: {}",
             image::explain(&bytes).unwrap_or("this is not a text that nvcc of cuda-compat has written")

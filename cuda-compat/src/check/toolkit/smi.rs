@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use cuda_compat::device::COMPUTE_CAPABILITY;
 use hip::Device;
 
-use super::{RELEASE, Tool};
+use super::tool::{self, RELEASE, Tool};
 
 const HELP: &str = "\
 nvidia-smi of cuda-compat lists the AMD GPUs that HIP sees, for build scripts that ask NVIDIA's nvidia-smi.
@@ -62,11 +62,11 @@ pub(super) fn run(given: &[String]) -> Result<ExitCode, String> {
         let mut value =
             || value.clone().or_else(|| arguments.next().cloned()).ok_or_else(|| format!("{name} needs a value"));
         match name {
-            "-h" | "--help" => return super::print(HELP).map(|()| ExitCode::SUCCESS),
-            "--version" => return super::print(&version()).map(|()| ExitCode::SUCCESS),
+            "-h" | "--help" => return tool::print(HELP).map(|()| ExitCode::SUCCESS),
+            "--version" => return tool::print(&version()).map(|()| ExitCode::SUCCESS),
             "--help-query-gpu" => {
                 let line = |(name, _, about): &(&str, &str, &str)| format!("{name}\n    {about}\n");
-                return super::print(&FIELDS.iter().map(line).collect::<String>()).map(|()| ExitCode::SUCCESS);
+                return tool::print(&FIELDS.iter().map(line).collect::<String>()).map(|()| ExitCode::SUCCESS);
             }
             "-L" | "--list-gpus" => query.list = true,
             "--query-gpu" => query.fields = fields(&value()?)?,
@@ -113,7 +113,7 @@ impl Query {
         let devices = Device::all();
         if devices.is_err() {
             // A HIP that needs another C library has a HIPRTC that does. Other reasons are said below.
-            let _ = super::available(Tool::NvidiaSmi, given);
+            let _ = tool::available(Tool::NvidiaSmi, given);
         }
         let why = devices.as_ref().err().map(ToString::to_string);
         let all = devices.unwrap_or_default();
@@ -127,7 +127,7 @@ impl Query {
         // Every GPU has the same one, so that a build on a machine without GPUs gets it, too.
         let only_capability = self.fields.iter().all(|field| field.0 == "compute_cap") && !self.fields.is_empty();
         if chosen.is_empty() && !only_capability {
-            super::print("No devices were found\n")?;
+            tool::print("No devices were found\n")?;
             let why = why.map_or_else(String::new, |why| format!(": {why}"));
             let _ = writeln!(std::io::stderr(), "nvidia-smi: HIP finds no GPU{why}");
             return Ok(ExitCode::from(NOT_FOUND));
@@ -139,7 +139,7 @@ impl Query {
         } else {
             self.table(&chosen, all.len())?
         };
-        super::print(&text).map(|()| ExitCode::SUCCESS)
+        tool::print(&text).map(|()| ExitCode::SUCCESS)
     }
 
     fn list(&self, devices: &[Device]) -> Result<String, String> {

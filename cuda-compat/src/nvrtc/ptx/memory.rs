@@ -1,7 +1,6 @@
 //! Instructions that access memory.
 
-use super::SPACE;
-use super::instructions::{Block, cpp, is_type, list, not_supported};
+use super::block::{Block, SPACE, cpp, is_type, list, not_supported};
 
 /// The parts of the name of a load, a store or an atomic operation.
 struct Access<'a> {

@@ -4,6 +4,7 @@
 //! calls a function of the prelude (`ptx.h`) for each instruction, and writes the operands. An instruction without a
 //! translation becomes the call of a function that the compiler reports as an error, unless the call is optimised out.
 
+mod block;
 mod instructions;
 mod memory;
 mod statement;
@@ -13,9 +14,6 @@ mod tests;
 
 use super::lanes::tokens::tokens;
 use statement::Statement;
-
-/// The namespace of the functions of `ptx.h`.
-const SPACE: &str = "::__cuda_compat::ptx::";
 
 /// The beginning of the names of functions whose calls are errors. A line and a column follow.
 const REFUSAL: &str = "__cuda_compat_ptx_";
