@@ -1,5 +1,5 @@
-//! `cargo xtask cudarc --crates`: published crates that depend on cudarc, with only that dependency in their Cargo.toml
-//! changed.
+//! `cargo xtask cudarc --crates`: published crates that depend on cudarc, unchanged, with the crate `cudarc` of this
+//! workspace in its place by `[patch.crates-io]`.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -8,11 +8,12 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, ensure};
 
-use super::{page, scratch};
+use super::{VERSION, page, scratch};
+use crate::cargo::{checked_cargo, packages};
 use crate::hsa::{self, Profile};
 use crate::paths;
-use crate::process::cargo;
-use crate::rocm::Release;
+use crate::process::{cargo, messages};
+use crate::rocm::{self, Release};
 use crate::suites::registry::write;
 
 /// A crate of the registry.
@@ -21,8 +22,6 @@ struct Published {
     version: &'static str,
     /// Its features that are enabled.
     features: &'static [&'static str],
-    /// Its dependencies that also depend on cudarc.
-    between: &'static [(&'static str, &'static str)],
     /// Its test programs to run, and the part that the names of their GPU tests have in common.
     tests: Option<(&'static [&'static str], &'static str)>,
     /// The reason why other tests do not run or pass.
@@ -32,50 +31,48 @@ struct Published {
 const PUBLISHED: &[Published] = &[
     Published {
         name: "candle-core",
-        version: "0.9.2",
+        version: "0.11.1",
         features: &["cuda"],
-        between: &[("float8", "0.6.1")],
-        tests: Some((&["matmul_tests", "tensor_tests"], "gpu")),
-        limit: "its build compiles its kernels to PTX by nvcc, and PTX is for NVIDIA GPUs alone: what needs no kernel (copies, `cublas`, `curand`) runs, and the rest returns the error of a PTX image",
+        tests: Some((
+            &[
+                "bilinear_tests",
+                "conv_tests",
+                "custom_op_tests",
+                "grad_tests",
+                "indexing_tests",
+                "layout_tests",
+                "matmul_tests",
+                "pool_tests",
+                "tensor_tests",
+            ],
+            "gpu",
+        )),
+        limit: "without `quantized_tests`, which does not link: it calls functions of the host in files of CUDA C++",
     },
-    Published {
-        name: "float8",
-        version: "0.6.1",
-        features: &["cuda"],
-        between: &[],
-        tests: None,
-        limit: "it has no tests on a GPU: it implements cudarc's traits",
-    },
-    Published {
-        name: "ug-cuda",
-        version: "0.5.0",
-        features: &[],
-        between: &[],
-        tests: Some((&["lb_tests"], "cuda")),
-        limit: "its tests all pass: its kernels are CUDA C++ that it writes and compiles by NVRTC at run time",
-    },
+    Published { name: "candle-nn", version: "0.11.1", features: &["cuda"], tests: None, limit: NO_TESTS },
+    Published { name: "cubecl-cuda", version: "0.10.0", features: &[], tests: None, limit: NO_TESTS },
+    Published { name: "kornia-imgproc", version: "0.2.0", features: &["cuda"], tests: None, limit: NO_TESTS },
+    Published { name: "kornia-tensor", version: "0.2.0", features: &["cuda"], tests: None, limit: NO_TESTS },
+    Published { name: "ug-cuda", version: "0.5.0", features: &[], tests: Some((&["lb_tests"], "cuda")), limit: "" },
 ];
 
-/// A script in place of nvcc: it compiles nothing, and writes a module without kernels for each file.
+const NO_TESTS: &str = "only compiled";
+
+/// A script in place of nvcc. Kernels are compiled by the stand-in of `cuda-compat`. Files with functions of the host need
+/// ROCm's clang, which the fetched trees lack: they give a library without members.
 const NVCC: &str = r#"#!/bin/sh
-# Written by `cargo xtask cudarc --crates`. It compiles nothing: the Rust code of a crate is checked without NVIDIA's compiler.
-case "$1" in --list-gpu-code) echo sm_80; exit 0 ;; esac
-output=; ptx=; folder=.; input=
+# Written by `cargo xtask cudarc --crates`.
+for argument in "$@"; do
+    case "$argument" in --ptx | -ptx | --version | -V | --list-gpu-code) exec "$CUDA_COMPAT" nvcc "$@" ;; esac
+done
 while [ $# -gt 0 ]; do
-    case "$1" in
-        -o) output=$2; shift ;;
-        --output-directory) folder=$2; shift ;;
-        --ptx) ptx=yes ;;
-        *) input=$1 ;;
-    esac
+    if [ "$1" = -o ]; then
+        printf '!<arch>\n' > "$2"
+        exit 0
+    fi
     shift
 done
-if [ -n "$ptx" ]; then
-    name=${input##*/}
-    printf '.version 8.0\n.target sm_80\n.address_size 64\n' > "$folder/${name%.cu}.ptx"
-else
-    printf '!<arch>\n' > "$output"
-fi
+exit 1
 "#;
 
 /// An archive without members.
@@ -92,46 +89,42 @@ struct Outcome {
 /// Compiles and runs the crates, and writes the table.
 pub(super) fn run(release: &'static Release) -> Result<()> {
     hsa::build(false, Profile::Dev)?;
+    let mut command = checked_cargo("build", false);
+    command.args(packages(&["cuda-compat"])).args(["--features", "cuda-compat/cli", "--bin", "cuda-compat"]);
+    messages(&mut command)?;
     let toolkit = toolkit()?;
     let mut table = HEAD.to_owned();
     for of in PUBLISHED {
-        let folder = patch(of)?;
+        let (folder, asked) = patch(of)?;
         let outcome = outcome(of, &folder, &toolkit, release)?;
-        let manifests: Vec<String> = [(of.name, of.version)]
-            .iter()
-            .chain(of.between)
-            .map(|(name, version)| format!("`{name}` {version}"))
-            .collect();
         let compiles = match &outcome.refused {
             None => "yes".to_owned(),
             Some((first, count)) => format!("no: {count} errors, first: {first}"),
         };
         let tests = outcome.tests.map_or_else(|| "–".to_owned(), |(passed, all)| format!("{passed} of {all}"));
         let features = of.features.join(", ");
+        let asked = asked.unwrap_or_else(|| "by candle-core".to_owned());
         println!("{} {}: compiles: {compiles}; tests: {tests}", of.name, of.version);
         writeln!(
             table,
-            "| `{}` | {} | {features} | {} | {compiles} | {tests} | {} |",
-            of.name,
-            of.version,
-            manifests.join(", "),
-            of.limit
+            "| `{}` | {} | {features} | {asked} | {compiles} | {tests} | {} |",
+            of.name, of.version, of.limit
         )?;
     }
     page::write_crates(&table)
 }
 
 const HEAD: &str = "\
-Generated by `cargo xtask cudarc --crates`, which fetches the crates from the registry. In the Cargo.toml of each crate in the fourth column,
-`version = \"…\"` of the dependency `cudarc` becomes `package = \"cuda-compat\", path = \"…\"`. A `[workspace]` and the patch that selects these copies are appended.
+Generated by `cargo xtask cudarc --crates`, which fetches the crates from the registry. They are unchanged: a `[workspace]` and
+`[patch.crates-io] cudarc = { path = \"…/cuda-compat/cudarc\" }` are appended to their Cargo.toml. For a crate that depends on an older cudarc, the patch is
+a copy of that folder with the older version.
 
 - *Compiles* is `cargo check` with the features in the third column.
-- *Tests* run with the feature `rocm-7-2` of `cuda-compat`. They are the crate's own tests for GPUs, unchanged, of the programs that the command names,
-  on AMD's HIP 7.2 over the software GPU.
-- In nvcc's place there is a script that gives an empty PTX module for each file of CUDA C++. It lets the Rust code compile; no kernel of theirs is in the
-  program.
+- *Tests* are the crate's own tests for GPUs, unchanged, of the programs that the command names, on AMD's HIP 7.2 over the software GPU.
+- CUDA C++ that a build script gives to nvcc for PTX is compiled by `cuda-compat nvcc`. Its files with functions of the host give a library without
+  members.
 
-| crate | version | features | Cargo.toml changed | compiles | tests that pass | why no further |
+| crate | version | features | cudarc | compiles | tests that pass | remark |
 |---|---|---|---|---|---|---|
 ";
 
@@ -154,20 +147,40 @@ fn toolkit() -> Result<PathBuf> {
     Ok(folder)
 }
 
-/// Copies the crate and its dependencies that also depend on cudarc, with changed Cargo.toml files.
-fn patch(of: &Published) -> Result<PathBuf> {
+/// Copies the crate, with the patch in its Cargo.toml. Returns the folder, and the version of cudarc that it asks for, if it
+/// does so itself.
+fn patch(of: &Published) -> Result<(PathBuf, Option<String>)> {
     let source = scratch::fetch(of.name, of.version, of.features)?;
-    let mut end = "\n[workspace]\n".to_owned();
-    for (index, (name, version)) in of.between.iter().enumerate() {
-        let between = folder().join(format!("{name}-{version}"));
-        copy(&scratch::fetch(name, version, &[])?, &between)?;
-        change(&between, "\n[workspace]\n")?;
-        end.push_str(if index == 0 { "[patch.crates-io]\n" } else { "" });
-        writeln!(end, "{name} = {{ path = {between:?} }}")?;
-    }
     let target = folder().join(format!("{}-{}", of.name, of.version));
     copy(&source, &target)?;
-    change(&target, &end)?;
+    let manifest = fs::read_to_string(target.join("Cargo.toml.published"))?;
+    let asked = asked(&manifest);
+    let own = paths::root().join("cuda-compat/cudarc");
+    let minor = |version: &str| version.split('.').nth(1).map(str::to_owned);
+    let cudarc = match asked.filter(|asked| minor(asked) != minor(VERSION)) {
+        Some(asked) => older(&own, asked)?,
+        None => own,
+    };
+    let end = format!("\n[workspace]\n\n[patch.crates-io]\ncudarc = {{ path = {cudarc:?} }}\n");
+    write(&target.join("Cargo.toml"), &format!("{manifest}{end}"))?;
+    Ok((target, asked.map(str::to_owned)))
+}
+
+/// Returns the version of cudarc in a manifest from the registry, which has one section per dependency.
+fn asked(manifest: &str) -> Option<&str> {
+    let (_, section) = manifest.split_once("dependencies.cudarc]\n")?;
+    let line = section.lines().take_while(|line| !line.starts_with('[')).find(|line| line.starts_with("version = "))?;
+    line.split('"').nth(1)
+}
+
+/// Copies the crate for patches, with an older version.
+fn older(own: &Path, version: &str) -> Result<PathBuf> {
+    let target = folder().join(format!("cudarc-{version}"));
+    copy(own, &target)?;
+    let manifest = fs::read_to_string(target.join("Cargo.toml.published"))?;
+    let changed = manifest.replacen(&format!("version = \"{VERSION}\""), &format!("version = \"{version}\""), 1);
+    ensure!(changed != manifest, "{} does not have the version {VERSION}", own.display());
+    write(&target.join("Cargo.toml"), &changed)?;
     Ok(target)
 }
 
@@ -178,6 +191,8 @@ fn copy(from: &Path, to: &Path) -> Result<()> {
         let target = to.join(entry.file_name());
         if entry.file_type()?.is_dir() {
             copy(&entry.path(), &target)?;
+        } else if entry.file_name() == "Cargo.lock" {
+            // It may have another version of cudarc, and the patch would not be used.
         } else if entry.file_name() != "Cargo.toml" {
             let bytes = fs::read(entry.path())?;
             if !fs::read(&target).is_ok_and(|old| old == bytes) {
@@ -190,35 +205,8 @@ fn copy(from: &Path, to: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Writes Cargo.toml with `cuda-compat` in place of cudarc.
-fn change(folder: &Path, end: &str) -> Result<()> {
-    let text = fs::read_to_string(folder.join("Cargo.toml.published"))?;
-    let (text, changed) = changed(&text, &paths::root().join("cuda-compat"));
-    ensure!(changed > 0, "{} does not depend on cudarc", folder.display());
-    write(&folder.join("Cargo.toml"), &(text + end))
-}
-
-/// Replaces cudarc in a manifest from the registry, which has one section per dependency. Returns the manifest and the
-/// number of changed dependencies.
-fn changed(manifest: &str, compat: &Path) -> (String, usize) {
-    let (mut text, mut changed, mut is_cudarc) = (String::new(), 0, false);
-    for line in manifest.lines() {
-        if line.starts_with('[') {
-            is_cudarc = line.ends_with("dependencies.cudarc]");
-        }
-        if is_cudarc && line.starts_with("version = ") {
-            changed += 1;
-            text.push_str(&format!("package = \"cuda-compat\"\npath = {compat:?}\n"));
-        } else {
-            text.push_str(line);
-            text.push('\n');
-        }
-    }
-    (text, changed)
-}
-
 fn outcome(of: &Published, folder: &Path, toolkit: &Path, release: &'static Release) -> Result<Outcome> {
-    let mut check = in_crate(of, folder, toolkit, "check");
+    let mut check = in_crate(of, folder, toolkit, release, "check");
     let output = check.args(["--message-format", "json"]).stderr(Stdio::inherit()).output()?;
     let errors = scratch::errors(&String::from_utf8_lossy(&output.stdout));
     ensure!(output.status.success() || !errors.is_empty(), "cargo could not check {}", folder.display());
@@ -226,7 +214,7 @@ fn outcome(of: &Published, folder: &Path, toolkit: &Path, release: &'static Rele
     let Some((programs, part)) = of.tests.filter(|_| refused.is_none()) else {
         return Ok(Outcome { refused, tests: None });
     };
-    let mut command = in_crate(of, folder, toolkit, "test");
+    let mut command = in_crate(of, folder, toolkit, release, "test");
     hsa::run_on(&mut command, release, Profile::Dev);
     command.env("HIP_RS_BACKEND", "rocm").arg("--no-fail-fast");
     for program in programs {
@@ -240,16 +228,11 @@ fn outcome(of: &Published, folder: &Path, toolkit: &Path, release: &'static Rele
     Ok(Outcome { refused, tests: Some((passed, passed + failed)) })
 }
 
-fn in_crate(of: &Published, folder: &Path, toolkit: &Path, task: &str) -> Command {
+fn in_crate(of: &Published, folder: &Path, toolkit: &Path, release: &'static Release, task: &str) -> Command {
     let mut command = cargo();
     command.current_dir(folder).arg(task).arg("--target-dir").arg(self::folder().join("target"));
-    let mut features = of.features.to_vec();
-    if task == "test" {
-        // The level of the release that it runs on: since 7.0, names of cuBLAS map to other functions of hipBLAS.
-        features.push("cudarc/rocm-7-2");
-    }
-    if !features.is_empty() {
-        command.arg("--features").arg(features.join(","));
+    if !of.features.is_empty() {
+        command.arg("--features").arg(of.features.join(","));
     }
     let path = std::env::var_os("PATH").unwrap_or_default();
     let mut folders = vec![toolkit.join("bin")];
@@ -258,6 +241,9 @@ fn in_crate(of: &Published, folder: &Path, toolkit: &Path, task: &str) -> Comman
         command.env("PATH", path);
     }
     command.env("CUDA_PATH", toolkit).env("CUDA_COMPUTE_CAP", "80").env("LIBRARY_PATH", toolkit.join("lib"));
+    // For the compiler in nvcc's place.
+    command.env("CUDA_COMPAT", paths::built().join("cuda-compat")).env("CUDA_COMPAT_ARCH", "gfx90a");
+    command.env("ROCM_PATH", rocm::tree(release).folder().join("usr"));
     command
 }
 
@@ -266,10 +252,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_the_dependency_on_cudarc_changes() {
-        let text = "[package]\nversion = \"1\"\n[dependencies.cudarc]\nversion = \"0.19\"\nfeatures = [\n    \"f16\",\n]\n[dependencies.x]\nversion = \"2\"\n";
-        let (changed, count) = changed(text, Path::new("/c"));
-        let expected = text.replace("version = \"0.19\"", "package = \"cuda-compat\"\npath = \"/c\"");
-        assert_eq!((changed, count), (expected, 1));
+    fn the_version_of_cudarc_is_that_of_its_section() {
+        let text = "[package]\nversion = \"1\"\n[dependencies.cudarc]\nfeatures = [\n    \"f16\",\n]\nversion = \"0.17.3\"\n[dependencies.x]\nversion = \"2\"\n";
+        assert_eq!(asked(text), Some("0.17.3"));
+        assert_eq!(asked("[dependencies.x]\nversion = \"2\"\n"), None);
     }
 }
