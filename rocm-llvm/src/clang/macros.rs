@@ -140,7 +140,8 @@ impl<'u> Found<'u> {
     fn value(&self, at: usize) -> std::result::Result<MacroValue, NoValue> {
         let line = at * LINES + 2;
         let Some(variable) = self.variable(line) else {
-            return Err(match self.errors.get(&line) {
+            // Some errors are found in the next declaration: those of attributes without a declaration.
+            return Err(match (line..line + LINES - 2).find_map(|line| self.errors.get(&line)) {
                 Some(message) => NoValue::NotExpression(message.clone()),
                 None if self.variables.contains_key(&line) => NoValue::NotConstant,
                 None => NoValue::Undefined,

@@ -10,6 +10,7 @@ use super::error::{Diagnostic, Error, Mixed, Result, Severity};
 use super::extent::Extent;
 use super::guard;
 use super::library::Library;
+use super::metadata::Kinds;
 use super::raw;
 
 /// Owns types, constants and metadata. Everything that is created in a context borrows it.
@@ -27,6 +28,8 @@ pub struct Context {
     leaked: Cell<bool>,
     /// Sizes of the types created here.
     pub(super) extents: RefCell<HashMap<usize, Extent>>,
+    /// The names of kinds of metadata.
+    pub(super) kinds: RefCell<Kinds>,
 }
 
 #[derive(Default)]
@@ -67,7 +70,7 @@ impl Context {
             raw::LLVMContextSetDiagnosticHandler(raw, Some(on_diagnostic), reports.cast());
             raw
         };
-        Ok(Self { raw, reports, leaked: Cell::new(false), extents: RefCell::default() })
+        Ok(Self { raw, reports, leaked: Cell::new(false), extents: RefCell::default(), kinds: RefCell::default() })
     }
 
     /// Returns the diagnostics since the last call that did not fail an operation: warnings and notes.

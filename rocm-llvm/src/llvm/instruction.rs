@@ -527,8 +527,8 @@ fn operand<'m>(raw: raw::LLVMValueRef, module: &'m Module<'m>) -> Operand<'m> {
             let value = wrap(raw, module);
             let is_metadata = value.ty().kind() == TypeKind::Metadata;
             // LLVM frees the metadata of a value when the value is replaced.
-            let is_free = raw::LLVMIsAMDNode(raw).is_null() && raw::LLVMIsAMDString(raw).is_null();
-            return if is_metadata && is_free { Operand::Metadata } else { Operand::Value(value) };
+            let is_kept = !is_metadata || value.as_metadata().is_some_and(|metadata| metadata.as_constant().is_none());
+            return if is_kept { Operand::Value(value) } else { Operand::Metadata };
         }
         let block = raw::LLVMValueAsBasicBlock(raw);
         let function = Value::new(raw::LLVMGetBasicBlockParent(block), Owner::Module(module), module.context());

@@ -42,6 +42,7 @@
 //! | choose the LLVM | [`Library`] |
 //! | build IR | [`Context`], [`Module`], [`Function`], [`BasicBlock`], [`Builder`] |
 //! | read code | [`Value::opcode`], [`Value::operands`], [`Value::users`], [`Function::attributes`], [`Symbol`] |
+//! | read metadata | [`Value::metadata`], [`Value::all_metadata`], [`Module::named_metadata`], [`Module::flags`], [`Metadata`] |
 //! | change code | [`Value::replace_all_uses`], [`Value::erase`], [`BasicBlock::erase`], [`Module::erase_function`] |
 //! | read and write IR | [`Context::parse_ir`], [`Context::parse_bitcode`], [`Module::to_bitcode`], `to_string` |
 //! | link modules | [`Module::link`] |
@@ -127,7 +128,7 @@ pub use layout::Layout;
 pub use library::Library;
 pub use linkage::Linkage;
 pub use lld::{Linker, link};
-pub use metadata::Metadata;
+pub use metadata::{FlagBehavior, Metadata, ModuleFlag};
 pub use module::Module;
 pub use object::{Code, Object};
 pub use opcode::{Class, Opcode};

@@ -123,9 +123,7 @@ impl<'c> Module<'c> {
     /// [`Error::Verify`] with all problems; [`Error::Invalid`] if debug information is not finished.
     #[doc(alias = "LLVMVerifyModule")]
     pub fn verify(&self) -> Result<()> {
-        if self.unfinished.get() > 0 {
-            return Err(Error::invalid("verify", "debug information is not finished: drop the DebugInfo"));
-        }
+        self.check_finished("verify")?;
         let action = rocm_llvm_sys::llvm::LLVMReturnStatusAction;
         let mut message = std::ptr::null_mut();
         // SAFETY: the module is live, the place valid for the write, and the text given away.

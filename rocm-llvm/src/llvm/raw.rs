@@ -55,6 +55,11 @@ required! { CORE:
     LLVMSetValueName2 LLVMSetVisibility LLVMSetVolatile LLVMStructTypeInContext LLVMTypeIsSized
     LLVMTypeOf LLVMValueAsMetadata LLVMVectorType LLVMVerifyModule LLVMVoidTypeInContext
     LLVMWriteBitcodeToMemoryBuffer
+    LLVMDisposeValueMetadataEntries LLVMGetFirstNamedMetadata LLVMGetMDNodeNumOperands LLVMGetMDNodeOperands
+    LLVMGetMDString LLVMGetMetadata LLVMGetMetadataKind LLVMGetNamedMetadataName LLVMGetNamedMetadataNumOperands
+    LLVMGetNamedMetadataOperands LLVMGetNextNamedMetadata LLVMGlobalCopyAllMetadata LLVMGlobalSetMetadata
+    LLVMInstructionGetAllMetadataOtherThanDebugLoc LLVMIsAValueAsMetadata LLVMValueMetadataEntriesGetKind
+    LLVMValueMetadataEntriesGetMetadata
 }
 
 required! { READING:

@@ -41,6 +41,8 @@ int twice(int x);
 #define FUNCTION twice
 #define RUNTIME (twice(1))
 #define TYPE unsigned long
+#define ATTRIBUTE [[nodiscard]]
+#define CALLED_BY __attribute__((unused))
 #define UNKNOWN (no_such_name + 1)
 #define STATEMENT do { } while (0)
 #define TWO 1; static const int injected = 2
@@ -113,7 +115,18 @@ pub(crate) fn values(index: &Index) {
         for broken in ["BEGIN", "END", "FRONT", "BACK", "OPENED", "CROSSED", "DIGRAPH", "POISON"] {
             assert_eq!(value(broken), Err(NoValue::Brackets), "{broken}");
         }
-        for wrong in ["TYPE", "UNKNOWN", "STATEMENT", "TWO", "ITSELF", "ONE_OF_TWO", "OTHER_OF_TWO", "QUOTE"] {
+        for wrong in [
+            "TYPE",
+            "ATTRIBUTE",
+            "CALLED_BY",
+            "UNKNOWN",
+            "STATEMENT",
+            "TWO",
+            "ITSELF",
+            "ONE_OF_TWO",
+            "OTHER_OF_TWO",
+            "QUOTE",
+        ] {
             assert!(is_error(wrong), "{wrong} in {name}: {:?}", value(wrong));
         }
         assert!(value("UNKNOWN").unwrap_err().to_string().contains("no_such_name"), "{:?}", value("UNKNOWN"));

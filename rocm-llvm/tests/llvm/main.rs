@@ -9,6 +9,7 @@ mod growth;
 mod jit;
 mod launch;
 mod libraries;
+mod metadata;
 mod reading;
 mod support;
 mod values;

@@ -215,7 +215,15 @@ const LLVM: Library = Library {
             r"LLVM\w*(PassManager|PassBuilderOptions|AnalysisPasses|TargetLibraryInfo|ModuleProvider)\w*|LLVMRunPassesOnFunction",
             "the passes' names take options; the old pass manager is gone",
         ),
-        (r"LLVM\w*(Metadata|MDNode|MDString|ModuleFlag|NamedMD)\w*", "reading metadata back, or changing it"),
+        (
+            r"LLVM\w*ModuleFlag\w*",
+            "`Module::flags` reads the named metadata: LLVM's function has undefined behaviour for the behaviours max and min",
+        ),
+        (
+            r"LLVM(DisposeTemporary|GetLast|GetPrevious|GetOrInsert|GetNamed|Metadata|Temporary)\w*(MDNode|Metadata\w*)",
+            "temporary nodes, and further ways to named metadata",
+        ),
+        (r"LLVM\w*(Metadata|MDNode|MDString|NamedMD)\w*", "changing metadata"),
         (r"LLVM\w*OperandBundle\w*", "operand bundles"),
         (
             r"LLVM(Dump|View)\w+|LLVM\w*(ToFile|ToFD|FileHandle|WithSTDIN|ContentsOfFile)\w*",
