@@ -527,7 +527,7 @@ fn operand<'m>(raw: raw::LLVMValueRef, module: &'m Module<'m>) -> Operand<'m> {
             let value = wrap(raw, module);
             let is_metadata = value.ty().kind() == TypeKind::Metadata;
             // LLVM frees the metadata of a value when the value is replaced.
-            let is_kept = !is_metadata || value.as_metadata().is_some_and(|metadata| metadata.as_constant().is_none());
+            let is_kept = !is_metadata || value.is_kept_metadata();
             return if is_kept { Operand::Value(value) } else { Operand::Metadata };
         }
         let block = raw::LLVMValueAsBasicBlock(raw);

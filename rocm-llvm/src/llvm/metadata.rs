@@ -50,6 +50,9 @@ enum Content<'m> {
 #[derive(Debug, Default)]
 pub(super) struct Kinds(HashMap<u32, String>);
 
+/// The number of the kind `dbg`.
+const DBG: u32 = 0;
+
 /// Names of LLVM's own kinds. Names of others are looked up in the text of the code that has them.
 const KINDS: &[&str] = &[
     "dbg",
@@ -145,6 +148,10 @@ impl<'m> Metadata<'m> {
         self.owner
     }
 
+    fn is_kept(self) -> bool {
+        !matches!(self.content, Content::Constant(_))
+    }
+
     pub(super) fn is_node(self) -> bool {
         matches!(self.content, Content::Node(_))
     }
@@ -177,7 +184,25 @@ impl<'m> Metadata<'m> {
         Some(Self { content, owner, context })
     }
 
-    /// Returns it as a value, for intrinsics that take metadata.
+    /// Wraps an operand of a node or of named metadata; `None` for null.
+    fn from_operand(raw: raw::LLVMValueRef, owner: Owner<'m>, context: &'m Context) -> Option<Self> {
+        if raw.is_null() {
+            return None;
+        }
+        let found = Self::from_value(raw, owner, context)?;
+        // A constant is returned as a constant. One as metadata was a node of one constant, see `to_value`.
+        // SAFETY: the value is live.
+        if found.is_kept() || unsafe { raw::LLVMIsAValueAsMetadata(raw).is_null() } {
+            return Some(found);
+        }
+        let mut only = found.raw();
+        // SAFETY: the context is live, the operand belongs to it, and there is one.
+        let node = unsafe { raw::LLVMMDNodeInContext2(context.raw(), &mut only, 1) };
+        Some(Self { content: Content::Node(node), owner, context })
+    }
+
+    /// Returns it as a value, for intrinsics that take metadata. LLVM has one value for a constant and for a node whose
+    /// only operand is the constant.
     #[doc(alias = "LLVMMetadataAsValue")]
     pub fn to_value(self) -> Value<'m> {
         // SAFETY: the context and the metadata are live.
@@ -206,6 +231,8 @@ impl<'m> Metadata<'m> {
 
     /// Returns the operands of a node, `None` for one that is null; none for strings and constants. Nodes of debug
     /// information have operands as LLVM keeps them; their other fields are not returned.
+    ///
+    /// LLVM's C interface returns a node whose only operand is null as one without operands.
     #[doc(alias("LLVMGetMDNodeNumOperands", "LLVMGetMDNodeOperands"))]
     pub fn operands(self) -> Vec<Option<Metadata<'m>>> {
         if !self.is_node() {
@@ -218,11 +245,7 @@ impl<'m> Metadata<'m> {
             raw::LLVMGetMDNodeOperands(node, raws.as_mut_ptr());
             raws
         };
-        let wrap = |raw: raw::LLVMValueRef| match raw.is_null() {
-            true => None,
-            false => Self::from_value(raw, self.owner, self.context),
-        };
-        raws.into_iter().map(wrap).collect()
+        raws.into_iter().map(|raw| Self::from_operand(raw, self.owner, self.context)).collect()
     }
 
     /// Returns what identifies it.
@@ -302,10 +325,17 @@ impl<'m> Value<'m> {
         Ok(Metadata { content: Content::Constant(self), owner: self.owner(), context: self.context() })
     }
 
-    /// Returns the metadata of a value that is metadata, such as an argument of an intrinsic; `None` for others.
+    /// Returns the metadata of a value that is metadata, such as an argument of an intrinsic; `None` for others, and while
+    /// debug information of the module is not finished: its nodes are not final.
     pub fn as_metadata(self) -> Option<Metadata<'m>> {
+        let is_final = self.module().is_none_or(|module| module.check_finished("as_metadata").is_ok());
         let is_metadata = self.ty().kind() == TypeKind::Metadata;
-        is_metadata.then(|| Metadata::from_value(self.raw(), self.owner(), self.context())).flatten()
+        if is_final && is_metadata { Metadata::from_value(self.raw(), self.owner(), self.context()) } else { None }
+    }
+
+    /// Returns whether it is metadata that LLVM does not free when a value of a function is replaced.
+    pub(super) fn is_kept_metadata(self) -> bool {
+        Metadata::from_value(self.raw(), self.owner(), self.context()).is_some_and(Metadata::is_kept)
     }
 
     /// Returns the node of a kind, such as `range` or `dbg`, that is attached to an instruction, a function or a global
@@ -318,14 +348,14 @@ impl<'m> Value<'m> {
         let Some((owner, is_instruction)) = self.attached("metadata")?.filter(|_| !kind.is_empty()) else {
             return Ok(None);
         };
-        let number = self.context().kind("metadata", kind.as_bytes())?;
-        if !is_instruction {
-            let found = self.entries(owner, is_instruction).into_iter().find(|(other, _)| *other == number);
-            return Ok(found.map(|(_, node)| node));
+        if is_instruction && kind == "dbg" {
+            // SAFETY: the instruction is live, and `dbg` is 0. A location is not a node of one constant.
+            let raw = unsafe { raw::LLVMGetMetadata(self.raw(), DBG) };
+            return Ok(Metadata::from_operand(raw, owner, self.context()));
         }
-        // SAFETY: the instruction is live.
-        let raw = unsafe { raw::LLVMGetMetadata(self.raw(), number) };
-        Ok(if raw.is_null() { None } else { Metadata::from_value(raw, owner, self.context()) })
+        let number = self.context().kind("metadata", kind.as_bytes())?;
+        let found = self.entries(owner, is_instruction).into_iter().find(|(other, _)| *other == number);
+        Ok(found.map(|(_, node)| node))
     }
 
     /// Returns the nodes that are attached to an instruction, a function or a global variable, with the names of their
@@ -373,8 +403,8 @@ impl<'m> Value<'m> {
                 let node = Metadata { content, owner, context: self.context() };
                 (raw::LLVMValueMetadataEntriesGetKind(entries, at), node)
             };
-            // The kind `dbg` is 0. LLVM returns it for an instruction, too, despite the name of its function.
-            let all = (0..count).map(entry).filter(|(kind, _)| !is_instruction || *kind != 0).collect();
+            // LLVM returns `dbg` for an instruction, too, despite the name of its function.
+            let all = (0..count).map(entry).filter(|(kind, _)| !is_instruction || *kind != DBG).collect();
             raw::LLVMDisposeValueMetadataEntries(entries);
             all
         }
@@ -518,8 +548,8 @@ impl Module<'_> {
             raw::LLVMGetNamedMetadataOperands(self.raw(), text.as_ptr(), raws.as_mut_ptr());
             raws
         };
-        let node = |raw| Metadata::from_value(raw, Owner::Module(self), self.context());
-        Ok(raws.into_iter().filter(|raw| !raw.is_null()).filter_map(node).collect())
+        let node = |raw| Metadata::from_operand(raw, Owner::Module(self), self.context());
+        Ok(raws.into_iter().filter_map(node).collect())
     }
 
     /// Returns the module's flags, in its order.

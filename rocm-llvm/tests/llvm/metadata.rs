@@ -10,7 +10,7 @@ const PARSED: &str = r#"
 @table = addrspace(4) constant i32 7, !type !10, !type !11, !absolute_symbol !12
 define i32 @kernel(ptr addrspace(1) %p, i32 %i) !reqd_work_group_size !1 !odd\20kind\21 !2 {
   %x = load i32, ptr addrspace(1) %p, align 4, !range !0, !amdgpu.noclobber !2, !my\20kind !3
-  %y = load i32, ptr addrspace(1) %p, align 4
+  %y = load i32, ptr addrspace(1) %p, align 4, !nontemporal !15
   br label %loop
 loop:
   br i1 false, label %loop, label %end, !llvm.loop !4
@@ -19,6 +19,7 @@ end:
 }
 !opencl.ocl.version = !{!5}
 !annotations = !{!6, !7, !2}
+!single = !{!15, !16, !17}
 !llvm.module.flags = !{!8, !9, !13}
 !empty = !{}
 !0 = !{i32 0, i32 64}
@@ -36,6 +37,9 @@ end:
 !12 = !{i64 0, i64 256}
 !13 = !{i32 6, !"list", !5}
 !14 = !{!"llvm.loop.unroll.disable"}
+!15 = !{i32 1}
+!16 = !{!15}
+!17 = !{null}
 "#;
 
 fn ints(node: Metadata<'_>) -> Vec<Option<i64>> {
@@ -65,7 +69,13 @@ fn parsed_metadata_is_read() {
     let mut names = kinds(x);
     names.sort();
     assert_eq!(names, ["amdgpu.noclobber", "my kind", "range"]);
-    assert!(kinds(y).is_empty() && y.metadata("range").unwrap().is_none());
+    assert_eq!(kinds(y), ["nontemporal"]);
+    let single = y.metadata("nontemporal").unwrap().unwrap();
+    assert_eq!((ints(single), single.as_constant()), (vec![Some(1)], None));
+    let [one, nested, null] = module.named_metadata("single").unwrap()[..] else { panic!() };
+    assert_eq!((one, nested.operands()), (single, vec![Some(single)]));
+    assert!(null.operands().is_empty() && null.as_constant().is_none());
+    assert!(y.metadata("range").unwrap().is_none());
     let mine = x.metadata("my kind").unwrap().unwrap();
     let operands = mine.operands();
     assert_eq!(operands[0].unwrap().as_text().unwrap(), "text with \0 and \"");
@@ -106,7 +116,7 @@ fn parsed_metadata_is_read() {
 
     // Named metadata and flags.
     let names = module.named_metadata_names();
-    assert_eq!(names, ["opencl.ocl.version", "annotations", "llvm.module.flags", "empty"]);
+    assert_eq!(names, ["opencl.ocl.version", "annotations", "single", "llvm.module.flags", "empty"]);
     assert_eq!(ints(module.named_metadata("opencl.ocl.version").unwrap()[0]), [Some(2), Some(0)]);
     let [annotation, nested, last] = module.named_metadata("annotations").unwrap()[..] else { panic!() };
     let operands = annotation.operands();
@@ -271,8 +281,11 @@ fn unfinished_debug_information_is_not_read() {
     refused(ret.metadata("dbg").map(drop));
     refused(function.value().all_metadata().map(drop));
     refused(module.named_metadata("llvm.dbg.cu").map(drop));
+    let node = context.metadata_node(&[function.value().to_metadata().unwrap(), context.metadata_text("f")]).unwrap();
     refused(module.flags().map(drop));
+    assert_eq!(node.to_value().as_metadata(), None);
     drop(info);
+    assert_eq!(node.to_value().as_metadata(), Some(node));
     assert!(ret.metadata("dbg").unwrap().is_some());
     assert_eq!(kinds(function.value()), ["dbg"]);
     assert_eq!(module.named_metadata("llvm.dbg.cu").unwrap().len(), 1);
