@@ -10,7 +10,6 @@ use super::error::{Diagnostic, Error, Mixed, Result, Severity};
 use super::extent::Extent;
 use super::guard;
 use super::library::Library;
-use super::metadata::Kinds;
 use super::raw;
 
 /// Owns types, constants and metadata. Everything that is created in a context borrows it.
@@ -28,8 +27,8 @@ pub struct Context {
     leaked: Cell<bool>,
     /// Sizes of the types created here.
     pub(super) extents: RefCell<HashMap<usize, Extent>>,
-    /// The names of kinds of metadata.
-    pub(super) kinds: RefCell<Kinds>,
+    /// The names of kinds of metadata, by number: LLVM's C interface returns a number for a name only.
+    pub(super) kinds: RefCell<HashMap<u32, String>>,
 }
 
 #[derive(Default)]

@@ -1,6 +1,5 @@
 //! Metadata for passes and for the runtime.
 
-use std::collections::HashMap;
 use std::fmt;
 use std::hash::{Hash, Hasher};
 
@@ -45,10 +44,6 @@ enum Content<'m> {
     Node(raw::LLVMMetadataRef),
     Constant(Value<'m>),
 }
-
-/// The names of the kinds in a context, by LLVM's number. LLVM's C interface returns a number for a name only.
-#[derive(Debug, Default)]
-pub(super) struct Kinds(HashMap<u32, String>);
 
 /// The number of the kind `dbg`.
 const DBG: u32 = 0;
@@ -116,18 +111,18 @@ impl Context {
     /// Returns the name of a kind that `text`, printed by LLVM, uses.
     fn kind_name(&self, kind: u32, text: impl FnOnce() -> String) -> Result<String> {
         let mut kinds = self.kinds.borrow_mut();
-        if kinds.0.is_empty() {
+        if kinds.is_empty() {
             for name in KINDS {
-                kinds.0.insert(self.kind("metadata", name.as_bytes())?, (*name).to_owned());
+                kinds.insert(self.kind("metadata", name.as_bytes())?, (*name).to_owned());
             }
         }
-        if !kinds.0.contains_key(&kind) {
+        if !kinds.contains_key(&kind) {
             for name in names_in(&text()) {
                 let number = self.kind("metadata", &name)?;
-                kinds.0.insert(number, String::from_utf8_lossy(&name).into_owned());
+                kinds.insert(number, String::from_utf8_lossy(&name).into_owned());
             }
         }
-        kinds.0.get(&kind).cloned().ok_or_else(|| Error::invalid("metadata", format!("kind {kind} has no name")))
+        kinds.get(&kind).cloned().ok_or_else(|| Error::invalid("metadata", format!("kind {kind} has no name")))
     }
 }
 
