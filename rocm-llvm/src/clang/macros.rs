@@ -18,7 +18,7 @@ const FILE: &str = "/rocm-llvm/values-of-macros.h";
 const LINES: usize = 5;
 
 /// The reason that a macro has no value, see [`Index::macro_values`].
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum NoValue {
     /// No macro of this name is defined at the end of the source, or the compiler does not find the end, for example
@@ -41,6 +41,13 @@ pub enum NoValue {
     /// structure or an integer of 128 bits.
     #[error("its value is not a number or a string that the compiler knows")]
     NotConstant,
+}
+
+/// The text, for a `main` that returns the error.
+impl std::fmt::Debug for NoValue {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        std::fmt::Display::fmt(self, f)
+    }
 }
 
 impl Index {
