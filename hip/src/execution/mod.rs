@@ -198,12 +198,14 @@ impl ExecutionContext {
         let streams = self.inner.free_streams("waiting for its execution context")?;
         self.inner.device.activate()?;
         // Read before the call, so that the call covers these tickets.
-        let tickets: Vec<u64> = streams.iter().map(|stream| stream.issued()).collect();
+        let (over, tickets): (Vec<_>, Vec<_>) =
+            streams.iter().map(|stream| (stream.known_over(), stream.issued())).unzip();
         // SAFETY: the context is alive.
         let status = unsafe { hip_sys::hipExecutionCtxSynchronize(self.inner.raw) };
         if status.0 != 0 {
             let asked = || {
-                let streams: Vec<String> = streams.iter().map(|stream| stream.describe_with_launches("")).collect();
+                let streams = streams.iter().zip(over).map(|(stream, over)| stream.describe_with_launches("", over));
+                let streams: Vec<String> = streams.collect();
                 format!("{}: {}", self.inner.describe(), streams.join("; "))
             };
             return Err(failed(status, "hipExecutionCtxSynchronize", asked));

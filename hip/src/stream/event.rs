@@ -479,7 +479,7 @@ impl Event {
 
     fn describe(recorded: Option<&Recorded>) -> String {
         match recorded {
-            Some(recorded) => recorded.stream.describe_with_launches("an event of "),
+            Some(recorded) => recorded.stream.describe_with_launches("an event of ", recorded.ticket.saturating_sub(1)),
             None => "an event that others record".to_owned(),
         }
     }

@@ -127,7 +127,12 @@ impl StreamInner {
 
     /// Returns whether the work up to `ticket` is over, with or without an error.
     pub(super) fn is_over(&self, ticket: u64) -> bool {
-        self.over.load(Ordering::Acquire).max(self.completed()) >= ticket
+        self.known_over() >= ticket
+    }
+
+    /// Returns the highest ticket whose work is known to be over.
+    pub(crate) fn known_over(&self) -> u64 {
+        self.over.load(Ordering::Acquire).max(self.completed())
     }
 
     #[inline]
@@ -160,12 +165,13 @@ impl StreamInner {
         self.queue.try_lock()
     }
 
-    /// Describes a call with the launches that may have caused an error of the work. Each launch is named once.
-    pub(crate) fn describe_with_launches(&self, what: &str) -> String {
-        let launches = std::mem::take(&mut self.lock().launches);
+    /// Describes a call with the launches that may have caused an error of the work, which are those that were not known
+    /// to be done when the work up to `since` was. Each launch is named once.
+    pub(crate) fn describe_with_launches(&self, what: &str, since: u64) -> String {
+        let launches = self.lock().launches.take(since);
         let mut text = format!("{what}{}", self.describe());
         if !launches.is_empty() {
-            text += &format!("; launched since it was last known to be well: {launches}");
+            text += &format!("; launched since it was last known to be well: {}", launches.join(", "));
         }
         text
     }

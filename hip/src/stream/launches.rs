@@ -28,6 +28,9 @@ struct Launch {
 #[derive(Default)]
 pub(super) struct Launches {
     list: VecDeque<Launch>,
+    /// Launches that the host has come to know to be done, each with the ticket up to which it knew. If one has failed,
+    /// another thread has the error and may not have named it yet.
+    over: VecDeque<(u64, Launch)>,
     /// The address of the name and the size of the last launch in the list, for a fast comparison; `None` if the list
     /// is empty or ends with a graph.
     last: Option<(*const u8, LaunchConfig)>,
@@ -62,10 +65,19 @@ impl Launches {
         self.last = config.map(|config| (kernel.as_ptr(), config));
     }
 
-    /// Forgets all launches.
-    pub(super) fn clear(&mut self) {
-        self.list.clear();
+    /// Records that all work up to `ticket`, the last one, is done.
+    pub(super) fn end(&mut self, ticket: u64) {
+        self.over.extend(self.list.drain(..).map(|launch| (ticket, launch)));
+        self.over.drain(..self.over.len().saturating_sub(MOST));
         self.last = None;
+    }
+
+    /// Takes the names of the launches that an error may be of: those not known to be done when the work up to `since`
+    /// was, whatever other threads came to know after that.
+    pub(super) fn take(&mut self, since: u64) -> Vec<String> {
+        let Self { list, over, .. } = std::mem::take(self);
+        let over = over.into_iter().filter(|(until, _)| *until > since).map(|(_, launch)| launch);
+        over.chain(list).map(|launch| launch.to_string()).collect()
     }
 }
 
@@ -85,24 +97,10 @@ impl fmt::Display for Launch {
     }
 }
 
-impl fmt::Display for Launches {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (index, launch) in self.list.iter().enumerate() {
-            write!(f, "{}{launch}", if index == 0 { "" } else { ", " })?;
-        }
-        Ok(())
-    }
-}
-
 impl Launches {
     /// Returns all launches.
     pub(super) fn iter(&self) -> impl Iterator<Item = impl fmt::Display> {
         self.list.iter()
-    }
-
-    /// Returns whether there are none.
-    pub(super) fn is_empty(&self) -> bool {
-        self.list.is_empty()
     }
 }
 
@@ -116,7 +114,6 @@ mod tests {
         let configs: Vec<_> = (0..20).map(|grid| LaunchConfig::new(grid, 64)).collect();
         let config = |grid: usize| Some(&configs[grid]);
         let mut launches = Launches::default();
-        assert!(launches.is_empty());
         let one = Launching { kernel: &first, config: config(1) };
         assert!(!launches.is_last(&one));
         launches.remember(one);
@@ -132,13 +129,31 @@ mod tests {
         let graph = Launching { kernel: &first, config: None };
         launches.remember(graph);
         assert!(!launches.is_last(&graph) && !launches.is_last(&two));
-        assert_eq!(launches.to_string(), "first<<<(1, 1, 1), (64, 1, 1)>>>, second<<<(1, 1, 1), (64, 1, 1)>>>, first");
+        let names = ["first<<<(1, 1, 1), (64, 1, 1)>>>", "second<<<(1, 1, 1), (64, 1, 1)>>>", "first"];
+        assert!(launches.iter().map(|launch| launch.to_string()).eq(names));
         // The last reference to a kernel may be dropped while it is the last launch.
-        launches.clear();
-        assert!(launches.is_empty() && !launches.is_last(&one));
+        launches.end(4);
+        assert!(launches.iter().next().is_none() && !launches.is_last(&one));
         for grid in 0..20 {
             launches.remember(Launching { kernel: &first, config: config(grid) });
         }
-        assert_eq!(launches.to_string().matches("first").count(), MOST);
+        assert_eq!(launches.take(4).len(), MOST);
+        assert!(launches.take(0).is_empty());
+    }
+
+    #[test]
+    fn a_launch_that_another_thread_knows_to_be_done_is_named_by_the_thread_that_has_its_error() {
+        let names: [Arc<str>; 3] = ["done", "failed", "next"].map(Into::into);
+        let mut launches = Launches::default();
+        let launch = |launches: &mut Launches, at: usize| {
+            launches.remember(Launching { kernel: &names[at], config: None });
+        };
+        launch(&mut launches, 0);
+        launches.end(1);
+        // A thread gets the error here: until then, the work up to 1 was known to be done.
+        launch(&mut launches, 1);
+        launches.end(2);
+        launch(&mut launches, 2);
+        assert_eq!(launches.take(1), ["failed", "next"]);
     }
 }

@@ -101,14 +101,14 @@ impl StreamInner {
     pub(crate) fn is_idle(&self) -> Result<bool> {
         let direct = self.direct("asking whether its work is done")?;
         self.device.activate()?;
-        let issued = self.lock().issued;
+        let (over, issued) = (self.known_over(), self.lock().issued);
         // SAFETY: the stream is alive as long as `self`.
         let status = unsafe { hip_sys::hipStreamQuery(self.raw()) };
         drop(direct);
         match Status(status.0) {
             Status::SUCCESS => self.credit(issued).map(|()| true),
             Status::NOT_READY => Ok(false),
-            _ => Err(self.told(status, "hipStreamQuery")),
+            _ => Err(self.told(status, "hipStreamQuery", over)),
         }
     }
 
@@ -177,31 +177,32 @@ impl StreamInner {
     /// Like [`synchronize`](Self::synchronize), for a caller that ensures that the stream is not captured meanwhile.
     pub(super) fn wait_raw(&self) -> Result<u64> {
         self.device.activate()?;
-        let issued = self.lock().issued;
+        let (over, issued) = (self.known_over(), self.lock().issued);
         // SAFETY: the stream is alive as long as `self`.
         let status = unsafe { hip_sys::hipStreamSynchronize(self.raw()) };
         if status.0 != 0 {
-            return Err(self.told(status, "hipStreamSynchronize"));
+            return Err(self.told(status, "hipStreamSynchronize", over));
         }
         let mut state = self.lock();
         if state.issued == issued {
-            state.launches.clear();
+            state.launches.end(issued);
         }
         Ok(issued)
     }
 
     /// Returns the error of the work that a wait got, or the one that a destructor got for the same work, as that one
     /// names the launches.
-    pub(super) fn told(&self, status: hipError_t, function: &'static str) -> Error {
+    pub(super) fn told(&self, status: hipError_t, function: &'static str, over: u64) -> Error {
         let _asking = self.asking.lock();
-        self.report.take_failed().unwrap_or_else(|| self.failed_work(status, function))
+        self.report.take_failed().unwrap_or_else(|| self.failed_work(status, function, over))
     }
 
-    /// Returns the error of the stream's work that a call got, with the launches that may have caused it.
-    fn failed_work(&self, status: hipError_t, function: &'static str) -> Error {
+    /// Returns the error of the stream's work that a call got, with the launches that may have caused it. Before the call,
+    /// the work up to `over` was known to be over.
+    fn failed_work(&self, status: hipError_t, function: &'static str, over: u64) -> Error {
         match failed(status, function, || self.describe()) {
             Error::Hip(mut error) => {
-                error.asked = self.describe_with_launches("");
+                error.asked = self.describe_with_launches("", over);
                 Error::Hip(error)
             }
             // For a lost device, all launches are already included.
@@ -247,7 +248,7 @@ impl StreamInner {
         // A first failure may be the work's own; a second one means that the stream is broken for good.
         for _ in 0..2 {
             let Ok(_direct) = self.direct("asking whether its work is done") else { return };
-            let issued = self.lock().issued;
+            let (over, issued) = (self.known_over(), self.lock().issued);
             if queue::Queue::verdict(self, issued) == Verdict::Over {
                 return; // a thread that has waited for it may have destroyed the stream, if it is not ours
             }
@@ -266,7 +267,7 @@ impl StreamInner {
                     }
                     return;
                 }
-                _ => self.keep(self.failed_work(status, "hipStreamQuery")),
+                _ => self.keep(self.failed_work(status, "hipStreamQuery", over)),
             }
         }
         let issued = self.lock().issued;

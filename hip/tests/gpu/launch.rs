@@ -300,16 +300,19 @@ fn a_fault_is_not_lost_when_a_destructor_meets_it_first() {
     let device = Device::get(0).unwrap();
     let (stream, other) = (Stream::new(&device).unwrap(), Stream::new(&device).unwrap());
     let store = kernel("store_index").unwrap();
-    let mut data = DeviceBuffer::<i32>::zeroed(&device, 64).unwrap();
-    let before = device.memory_info().unwrap();
-    // SAFETY: not safe at all on a GPU; the software GPU checks every access, which is the point.
-    unsafe { store.launch(&stream, LaunchConfig::new(1024, 256), (&mut data,)) }.unwrap();
-    drop(data); // freed after the launch, by a thread that meets the fault
-    other.synchronize().expect("the fault is not of this stream");
-    let error = stream.synchronize().unwrap_err();
-    assert!(error.to_string().contains("store_index<<<"), "{error}");
-    stream.synchronize().expect("told once");
-    eventually("the buffer is freed all the same", || device.memory_info().unwrap().free > before.free);
+    // Many times: the threads meet in every order.
+    for _ in 0..100 {
+        let mut data = DeviceBuffer::<i32>::zeroed(&device, 64).unwrap();
+        let before = device.memory_info().unwrap();
+        // SAFETY: not safe at all on a GPU; the software GPU checks every access, which is the point.
+        unsafe { store.launch(&stream, LaunchConfig::new(1024, 256), (&mut data,)) }.unwrap();
+        drop(data); // freed after the launch, by a thread that meets the fault
+        other.synchronize().expect("the fault is not of this stream");
+        let error = stream.synchronize().unwrap_err();
+        assert!(error.to_string().contains("store_index<<<"), "{error}");
+        stream.synchronize().expect("told once");
+        eventually("the buffer is freed all the same", || device.memory_info().unwrap().free > before.free);
+    }
 
     // The device stays usable.
     let mut data = DeviceBuffer::<i32>::zeroed(&device, 64).unwrap();
