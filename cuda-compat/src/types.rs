@@ -7,6 +7,9 @@
 ///
 /// assert_eq!(<u8 as CudaTypeName>::NAME, "unsigned char");
 /// ```
+#[diagnostic::on_unimplemented(
+    note = "`half::f16` and `bf16` need the feature `f16` of `cuda-compat`, types of `float8` the feature `f8`, of `float4` the feature `f4`"
+)]
 pub trait CudaTypeName {
     /// The name in CUDA C++.
     const NAME: &'static str;

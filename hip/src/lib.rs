@@ -77,7 +77,7 @@
 //! | C | Here |
 //! |---|---|
 //! | `hipGetDeviceCount`, `hipSetDevice` | [`Device::count`], [`Device::get`]; every object knows its device |
-//! | `hipDeviceProp_t`, `hipDeviceGetAttribute` | [`Device::properties`], [`Device::attribute`] |
+//! | `hipDeviceProp_t`, `hipDeviceGetAttribute`, `hipDeviceGetName` | [`Device::properties`], [`Device::attribute`], [`Device::name`] |
 //! | `hipStream_t`, `hipStreamCreateWithFlags` | [`Stream`], [`Stream::with_options`] |
 //! | the null stream | [`Device::default_stream`]; prefer streams that you create |
 //! | `hipExecutionCtx_t`, `hipGreenCtxCreate`, `hipDevSmResourceSplit` (10.0) | `ExecutionContext`, `ComputeUnits`, `Stream::in_context` |

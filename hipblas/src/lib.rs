@@ -59,6 +59,42 @@
 //! - **Releases.** A function that the library lacks is an [`Error::NoSymbol`], which names the first release that has
 //!   it.
 //!
+//! # Generic code
+//!
+//! A function for any element type has one bound from [`ops`] for each method that it calls. [`Scalar`] comes with it: the
+//! constants `T::ZERO` and `T::ONE`, and the type of absolute values, `T::Real`. Arithmetic on the host has the bounds of Rust
+//! (`Neg`, `Mul`, or those of `num_traits`). Bounds of several crates are added: `T: hipblas::ops::Gemv + hipsolver::ops::Gels`.
+//!
+//! ```
+//! use std::ops::Neg;
+//!
+//! use hip::{Device, DeviceBuffer, Stream};
+//! use hipblas::{Blas, Error, MatrixBuffer, ops};
+//!
+//! /// Writes b − A x to b, and returns its norm.
+//! fn residual<T>(blas: &Blas, a: &MatrixBuffer<T>, x: &DeviceBuffer<T>, b: &mut DeviceBuffer<T>) -> Result<T::Real, Error>
+//! where
+//!     T: ops::Gemv + ops::Nrm2 + Neg<Output = T>,
+//! {
+//!     blas.gemv(-T::ONE, a, x, T::ONE, &mut *b)?;
+//!     blas.nrm2(&*b)
+//! }
+//!
+//! fn main() -> Result<(), Box<dyn std::error::Error>> {
+//!     if hip::sim_if_no_gpu().is_err() || !hipblas::is_available() {
+//!         return Ok(()); // no GPU or no hipBLAS is available
+//!     }
+//!     # if hip::backend()? == hip::Backend::Sim { return Ok(()) }
+//!     let device = Device::get(0)?;
+//!     let blas = Blas::new(&Stream::new(&device)?)?;
+//!     let a = MatrixBuffer::from_rows(&device, [[1.0f64, 2.0], [3.0, 4.0]])?;
+//!     let x = DeviceBuffer::from_slice(&device, &[1.0f64, 1.0])?;
+//!     let mut b = DeviceBuffer::from_slice(&device, &[6.0f64, 11.0])?;
+//!     assert_eq!(residual(&blas, &a, &x, &mut b)?, 5.0); // of (3, 4)
+//!     Ok(())
+//! }
+//! ```
+//!
 //! # Features
 //!
 //! | feature | what it does |

@@ -55,6 +55,42 @@
 //! after the last graph. The calls of a [`MultiPlan`] wait, and cannot be captured. See "Crates over hip" in `hip`'s
 //! SAFETY.md.
 //!
+//! # Generic code
+//!
+//! A function for any precision has the bound [`FftReal`]. Its complex type is an associated type, `T::Complex`: with
+//! `FftReal<Complex = Complex<T>>`, which `f16`, `f32` and `f64` meet, its parts can be used. Arithmetic on the host has the
+//! bounds of Rust (`Add`, `Mul`, or those of `num_traits`). A function for any transform has the bound [`Transform`],
+//! [`Forward`] or [`Inverse`], and one for any scale [`Normalization`].
+//!
+//! ```
+//! use std::ops::{Add, Mul};
+//!
+//! use hip::{Device, DeviceBuffer, Stream};
+//! use hipfft::{Complex, FftReal, Layout, Plan, R2C, Unitary};
+//!
+//! /// Returns the power of each frequency of a signal.
+//! fn powers<T>(stream: &Stream, signal: &[T]) -> Result<Vec<T>, hipfft::Error>
+//! where
+//!     T: FftReal<Complex = Complex<T>> + Add<Output = T> + Mul<Output = T>,
+//! {
+//!     let input = DeviceBuffer::from_slice(&stream.device(), signal)?;
+//!     let mut spectrum = DeviceBuffer::zeroed(&stream.device(), signal.len() / 2 + 1)?;
+//!     Plan::<R2C<T>, Unitary>::new(stream, &Layout::new([signal.len()])?)?.forward(&input, &mut spectrum)?;
+//!     Ok(spectrum.to_vec()?.into_iter().map(|z| z.re * z.re + z.im * z.im).collect())
+//! }
+//!
+//! fn main() -> Result<(), Box<dyn std::error::Error>> {
+//!     if hip::sim_if_no_gpu().is_err() || !hipfft::is_available() {
+//!         return Ok(()); // no GPU or no hipFFT is available
+//!     }
+//!     # if hip::backend()? == hip::Backend::Sim { return Ok(()) }
+//!     let stream = Stream::new(&Device::get(0)?)?;
+//!     assert!((powers(&stream, &[1.0f32, -1.0, 1.0, -1.0])?[2] - 4.0).abs() < 1e-5);
+//!     assert!((powers(&stream, &[1.0f64; 4])?[0] - 4.0).abs() < 1e-12);
+//!     Ok(())
+//! }
+//! ```
+//!
 //! # Features
 //!
 //! | feature | what it does |

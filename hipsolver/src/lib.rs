@@ -44,6 +44,50 @@
 //! [`Outcome::check`] reads it after each launch. While the graph exists, other calls do not reuse either. Only calls
 //! that wait use the parameters of Jacobi's method. See "Crates over hip" in `hip`'s SAFETY.md.
 //!
+//! # Generic code
+//!
+//! A function for any element type has the bounds that its calls have, from [`ops`]: one for each method, and for `potrf` and
+//! `potrs` also that of the form for batches. The constants `T::ZERO` and `T::ONE`, and the type `T::Real` of eigenvalues and
+//! singular values, are those of [`Scalar`], which each of these bounds implies. Bounds of several crates are added:
+//! `T: hipblas::ops::Gemv + hipsolver::ops::Gels`.
+//!
+//! ```
+//! use hip::{Device, DeviceBuffer, Stream};
+//! use hipsolver::{Error, MatrixBuffer, Solver, ops};
+//!
+//! /// Solves A X = B for a positive definite A. A becomes its factor, B the solution.
+//! fn solve<T>(solver: &Solver, a: &mut MatrixBuffer<T>, b: &mut MatrixBuffer<T>) -> Result<(), Error>
+//! where
+//!     T: ops::Potrf + ops::PotrfBatched + ops::Potrs + ops::PotrsBatched,
+//! {
+//!     solver.potrf(a.view_mut().lower()?)?.wait()?;
+//!     solver.potrs(a.view().lower()?, &mut *b)?.wait()
+//! }
+//!
+//! /// Returns the eigenvalues of a symmetric or Hermitian A, which is overwritten.
+//! fn eigenvalues<T: ops::Syevd>(solver: &Solver, a: &mut MatrixBuffer<T>) -> Result<Vec<T::Real>, Error> {
+//!     let mut values = DeviceBuffer::zeroed(&solver.stream().device(), a.rows())?;
+//!     solver.syevd(false, a.view_mut().lower()?, &mut values)?.wait()?;
+//!     Ok(values.to_vec()?)
+//! }
+//!
+//! fn main() -> Result<(), Box<dyn std::error::Error>> {
+//!     if hip::sim_if_no_gpu().is_err() || !hipsolver::is_available() {
+//!         return Ok(()); // no GPU or no hipSOLVER is available
+//!     }
+//!     # if hip::backend()? == hip::Backend::Sim { return Ok(()) }
+//!     let device = Device::get(0)?;
+//!     let solver = Solver::new(&Stream::new(&device)?)?;
+//!     let mut a = MatrixBuffer::from_rows(&device, [[2.0f32, 1.0], [1.0, 2.0]])?;
+//!     let mut b = MatrixBuffer::from_rows(&device, [[3.0f32], [3.0]])?;
+//!     solve(&solver, &mut a, &mut b)?; // for f32
+//!     assert!(b.to_vec()?.iter().all(|x| (x - 1.0).abs() < 1e-5));
+//!     let mut a = MatrixBuffer::from_rows(&device, [[2.0f64, 1.0], [1.0, 2.0]])?;
+//!     assert!((eigenvalues(&solver, &mut a)?[1] - 3.0).abs() < 1e-12); // for f64
+//!     Ok(())
+//! }
+//! ```
+//!
 //! # Features
 //!
 //! | feature | what it does |

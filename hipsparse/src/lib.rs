@@ -68,11 +68,41 @@
 //! - **Releases.** A function that the library lacks, or that is wrong in one release, is an error that names the
 //!   reason.
 //!
-//! # Features
+//! # Generic code
 //!
-//! `sprs`: conversions between matrices and vectors of this crate and of [sprs](https://docs.rs/sprs). `ndarray`:
-//! conversions between dense arrays and sparse matrices.
-//! `rocm-5-7` to `rocm-10-0` choose the API level of the crates below.
+//! A function for any type of values has the bound [`Value`], one for any index type [`Index`], and one for any format that
+//! `spmv` accepts [`Generic`](format::Generic). [`Scalar`] comes with `Value`: the constants `T::ZERO` and `T::ONE`.
+//! Arithmetic on the host has the bounds of Rust, as here `Neg`.
+//!
+//! ```
+//! use std::ops::Neg;
+//!
+//! use hip::{Device, DeviceBuffer, Stream};
+//! use hipsparse::{Base, Csr, Error, Sparse, Value};
+//!
+//! /// b ← b − A x
+//! fn residual<T>(sparse: &Sparse, a: &Csr<T>, x: &DeviceBuffer<T>, b: &mut DeviceBuffer<T>) -> Result<(), Error>
+//! where
+//!     T: Value + Neg<Output = T>,
+//! {
+//!     sparse.spmv(-T::ONE, a, x, T::ONE, b)
+//! }
+//!
+//! fn main() -> Result<(), Box<dyn std::error::Error>> {
+//!     if hip::sim_if_no_gpu().is_err() || !hipsparse::is_available() {
+//!         return Ok(()); // no GPU or no hipSPARSE is available
+//!     }
+//!     # if hip::backend()? == hip::Backend::Sim { return Ok(()) }
+//!     let device = Device::get(0)?;
+//!     let sparse = Sparse::new(&Stream::new(&device)?)?;
+//!     let a = Csr::from_host(&device, (2, 2), Base::Zero, &[0, 1, 2], &[0, 1], &[2.0f32, 3.0])?;
+//!     let x = DeviceBuffer::from_slice(&device, &[1.0f32, 1.0])?;
+//!     let mut b = DeviceBuffer::from_slice(&device, &[5.0f32, 5.0])?;
+//!     residual(&sparse, &a, &x, &mut b)?;
+//!     assert_eq!(b.to_vec()?, [3.0, 2.0]);
+//!     Ok(())
+//! }
+//! ```
 //!
 //! # Features
 //!

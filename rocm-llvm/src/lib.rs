@@ -16,6 +16,7 @@
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
+mod annotations;
 pub mod clang;
 pub mod comgr;
 pub mod llvm;

@@ -279,6 +279,7 @@ fn elements(rows: u64, columns: u64, leading: i64, batch: Option<(c_int, i64)>) 
 }
 
 /// Products of matrices.
+#[diagnostic::on_unimplemented(note = "`half::f16` and `bf16` need the feature `f16` of `cuda-compat`")]
 pub trait Matmul<T>: MatmulShared {
     /// Returns the element's type.
     fn matrix_type() -> sys::cudaDataType;

@@ -104,6 +104,7 @@ impl ReduceOp {
 }
 
 /// A type that NCCL supports.
+#[diagnostic::on_unimplemented(note = "`half::f16` and `bf16` need the feature `f16` of `cuda-compat`")]
 pub trait NcclType {
     /// Returns NCCL's name of the type.
     fn as_nccl_type() -> sys::ncclDataType_t;

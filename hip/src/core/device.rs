@@ -103,9 +103,14 @@ impl Device {
         hip_sys::BINDING.provider_name().is_some()
     }
 
+    /// Returns the product name, such as `AMD Instinct MI210`: that of [`properties`](Self::properties).
+    #[doc(alias("hipDeviceGetName", "cuDeviceGetName"))]
+    pub fn name(&self) -> Result<&'static str> {
+        Ok(&self.properties()?.name)
+    }
+
     /// Returns name, architecture, memory and limits (`hipGetDeviceProperties`). They are read once and cached.
     #[doc(alias("hipGetDeviceProperties", "cudaGetDeviceProperties"))]
-    #[doc(alias("hipDeviceGetName", "cuDeviceGetName"))]
     #[doc(alias("hipDeviceTotalMem", "cuDeviceTotalMem"))]
     #[doc(alias("hipDeviceComputeCapability", "cuDeviceComputeCapability"))]
     pub fn properties(&self) -> Result<&'static DeviceProperties> {

@@ -1,5 +1,6 @@
 //! Checks of input before it is passed to Comgr.
 
+use crate::annotations;
 use crate::comgr::error::{Error, Result};
 use crate::comgr::kind::DataKind;
 use crate::comgr::notes;
@@ -28,7 +29,7 @@ pub(crate) fn check(kind: DataKind, name: &str, bytes: &[u8]) -> Result<()> {
         DataKind::Bitcode => match bytes {
             _ if is_bitcode(bytes) => Ok(()),
             // Clang takes IR as text wherever it takes bitcode.
-            _ if is_ir_text(bytes) => Ok(()),
+            _ if is_ir_text(bytes) => annotations::check(bytes).or_else(bad),
             _ => bad(format!("neither LLVM bitcode nor LLVM IR as text: {}", start(bytes))),
         },
         _ => Ok(()),

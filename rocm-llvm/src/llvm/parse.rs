@@ -4,6 +4,7 @@ use super::context::Context;
 use super::error::{Error, Result};
 use super::module::Module;
 use super::raw::{self, Buffer};
+use crate::annotations;
 
 impl Context {
     /// Reads a module in LLVM's text form, and verifies it. `name` is for messages.
@@ -27,6 +28,7 @@ impl Context {
         if let Some(at) = input.iter().position(|&byte| byte == 0) {
             return Err(Error::Null { what: "the text", at });
         }
+        annotations::check(input).map_err(|message| Error::Parse { name: name.to_owned(), message })?;
         let buffer = Buffer::new(&c_name, input);
         let context = self.raw();
         let (failed, module, message) = self.guarded("parse_ir", move || {

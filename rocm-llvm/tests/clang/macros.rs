@@ -1,7 +1,5 @@
 //! The values of macros, which the compiler computes.
 
-use std::path::Path;
-
 use rocm_llvm::clang::{CursorKind, Error, Index, MacroValue, NoValue, Source};
 
 type Value = Result<MacroValue, NoValue>;
@@ -181,19 +179,8 @@ pub(crate) fn values(index: &Index) {
 #[test]
 fn hips_macros_have_values() {
     let Some(index) = super::index() else { return };
-    let include = Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/rocm/7.2/usr/include");
-    if !include.join("hip/hip_runtime_api.h").exists() {
-        println!("SKIPPED: no HIP headers in {} (`cargo xtask rocm fetch 7.2`)", include.display());
-        return;
-    }
-    let source = Source::file(include.join("hip/hip_runtime_api.h"))
-        .arguments(["-x", "c++", "-std=c++17", "-D__HIP_PLATFORM_AMD__"])
-        .argument(format!("-I{}", include.display()));
-    let unit = index.parse(&source.clone().with_macros()).unwrap();
-    if unit.has_errors() {
-        println!("SKIPPED: the compiler's own headers are missing: {:?}", unit.diagnostics());
-        return;
-    }
+    let Some((source, include)) = super::hip_header() else { return };
+    let Some(unit) = super::parse_whole(&index, &source.clone().with_macros()) else { return };
     let is_hips = |cursor: &rocm_llvm::clang::Cursor<'_>| {
         cursor.kind() == CursorKind::MacroDefinition
             && !cursor.is_macro_function()

@@ -2,7 +2,7 @@
 
 mod macros;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use rocm_llvm::clang::{
     Access, Availability, CompilationDatabase, Cursor, CursorKind, Error, Index, Library, Linkage, MacroValue,
@@ -41,6 +41,28 @@ fn index() -> Option<Index> {
             None
         }
     }
+}
+
+/// Returns HIP's header of ROCm 7.2 with the folder of all headers, if they are there.
+fn hip_header() -> Option<(Source, PathBuf)> {
+    let include = Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/rocm/7.2/usr/include");
+    let header = include.join("hip/hip_runtime_api.h");
+    if !header.exists() {
+        println!("SKIPPED: no HIP headers in {} (`cargo xtask rocm fetch 7.2`)", include.display());
+        return None;
+    }
+    let source = Source::file(header).arguments(["-x", "c++", "-std=c++17", "-D__HIP_PLATFORM_AMD__"]);
+    Some((source.argument(format!("-I{}", include.display())), include))
+}
+
+/// Parses a source of the system's headers; `None` if the compiler's own headers are missing.
+fn parse_whole<'i>(index: &'i Index, source: &Source) -> Option<TranslationUnit<'i>> {
+    let unit = index.parse(source).unwrap();
+    if unit.has_errors() {
+        println!("SKIPPED: the compiler's own headers are missing: {:?}", unit.diagnostics());
+        return None;
+    }
+    Some(unit)
 }
 
 fn named<'u>(unit: &'u TranslationUnit<'_>, kind: CursorKind, name: &str) -> Cursor<'u> {
@@ -339,20 +361,8 @@ fn headers_macros_and_bodies() {
 #[test]
 fn hips_header_is_walked() {
     let Some(index) = index() else { return };
-    let include = Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/rocm/7.2/usr/include");
-    if !include.join("hip/hip_runtime_api.h").exists() {
-        println!("SKIPPED: no HIP headers in {} (`cargo xtask rocm fetch 7.2`)", include.display());
-        return;
-    }
-    let source = Source::file(include.join("hip/hip_runtime_api.h"))
-        .arguments(["-x", "c++", "-std=c++17", "-D__HIP_PLATFORM_AMD__"])
-        .argument(format!("-I{}", include.display()))
-        .without_bodies();
-    let unit = index.parse(&source).unwrap();
-    if unit.has_errors() {
-        println!("SKIPPED: the compiler's own headers are missing: {:?}", unit.diagnostics());
-        return;
-    }
+    let Some((source, _)) = hip_header() else { return };
+    let Some(unit) = parse_whole(&index, &source.without_bodies()) else { return };
     let malloc = named(&unit, CursorKind::Function, "hipMalloc");
     assert_eq!(malloc.ty().unwrap().spelling(), "hipError_t (void **, size_t)");
     assert!(malloc.comment().is_some_and(|comment| comment.contains("@param[out] ptr")));

@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use rocm_sdk::install::{self, Bars, Installed, Installer, Silent};
+use rocm_sdk::install::{self, Bars, Installed, Installer, Progress, Silent};
 
 use super::output::{self, Outcome};
 
@@ -14,10 +14,13 @@ pub(crate) struct Install {
     /// 5.7, 6.4 or 7.2
     release: String,
 
-    /// Libraries in addition to HIP and its compiler, by short name, separated by commas: rocblas, rocrand, rccl...
-    /// Also hipcc, with the compiler; rocprim, rocthrust, hipcub and rocwmma, which are headers
+    /// Libraries in addition to HIP and its run-time compiler, by short name, separated by commas; `--help` has the names
     #[arg(long, value_name = "LIBRARIES", value_delimiter = ',')]
     with: Vec<String>,
+
+    /// List the names that `--with` accepts for this release, and mark those that are installed
+    #[arg(long, conflicts_with_all = ["with", "update"])]
+    list: bool,
 
     /// Replace the installed packages by Debian's newest ones of that release
     #[arg(long)]
@@ -31,8 +34,16 @@ pub(crate) struct Install {
 const INSTALL: &str = "\
 Installs into ~/.local/share/rocm-sdk, or into the directory in ROCM_SDK_INSTALL_DIR. Needs apt-get, dpkg-deb and the
 keys of the Debian archive, which Debian and Ubuntu have. apt resolves dependencies and verifies signatures; dpkg only
-unpacks: nothing is installed into the system, and no script of a package runs. Run it again to add libraries, or to
-continue after an interruption.
+unpacks: nothing is installed into the system, and no script of a package runs. Run it again to continue after an
+interruption.
+
+Every installation has the HIP runtime and HIPRTC. `--with` adds libraries with their headers, to an existing
+installation too: the next run downloads only what is missing, and keeps the rest. The names, for 7.2:
+  hipblas hipblaslt hipfft hiprand hipsolver hipsparse hipsparselt miopen rccl
+  rocblas rocfft rocrand rocsolver rocsparse rocm_smi64 roctx64
+  rocprim rocthrust hipcub rocwmma       headers only
+  hipcc                                  with the compiler, 150 MB
+`--list` prints the names of a release, one a line, from Debian's lists of packages.
 
 Every search finds the installation, after ROCM_PATH and Python environments, before /opt/rocm. The libraries need the C
 library that is installed with them: `rocm-sdk run` starts a program with it.
@@ -40,7 +51,8 @@ library that is installed with them: `rocm-sdk run` starts a program with it.
 Examples:
   rocm-sdk install 7.2
   rocm-sdk install 7.2 --with rocblas,rocrand
-  rocm-sdk install 7.2 --with hipcc
+  rocm-sdk install 7.2 --with hipfft     adds hipFFT later
+  rocm-sdk install 6.4 --list
   rocm-sdk run 7.2 -- target/release/my-program";
 
 /// List the installations of `rocm-sdk install`
@@ -87,13 +99,29 @@ Examples:
 
 impl Install {
     pub(crate) fn run(&self) -> Outcome {
-        let request = Installer::standard()?.release(&self.release)?.with(&self.with).update(self.update);
-        let done = if self.quiet { request.run(&mut Silent)? } else { request.run(&mut Bars::new())? };
+        let installer = Installer::standard()?;
+        let mut progress: Box<dyn Progress> = if self.quiet { Box::new(Silent) } else { Box::new(Bars::new()) };
+        if self.list {
+            return self.list(&installer, &mut *progress);
+        }
+        let request = installer.release(&self.release)?.with(&self.with).update(self.update);
+        let done = request.run(&mut *progress)?;
         let (installed, root) = (describe(&done.installed), done.installed.root());
         output::line(match done.added.len() {
             0 => format!("{installed} is already installed in '{}'", root.display()),
             n => format!("{installed} installed in '{}', {n} packages", root.display()),
         })?;
+        Ok(ExitCode::SUCCESS)
+    }
+
+    fn list(&self, installer: &Installer, progress: &mut dyn Progress) -> Outcome {
+        let names = installer.clone().release(&self.release)?.available(progress)?;
+        let installed = installer.installed()?;
+        let here = installed.iter().find(|installed| installed.release() == self.release);
+        for name in names {
+            let there = here.is_some_and(|installed| installed.libraries().any(|library| library == name));
+            output::line(if there { format!("{name}\tinstalled") } else { name })?;
+        }
         Ok(ExitCode::SUCCESS)
     }
 }

@@ -49,6 +49,12 @@ impl Installer {
         self
     }
 
+    /// Returns the archive, if this machine can use it.
+    fn usable_archive(&self) -> Result<Archive> {
+        debian::tools()?;
+        self.archive.clone().map_or_else(Archive::of_this_machine, Ok)
+    }
+
     /// Returns the directory of the installations.
     pub fn folder(&self) -> &Path {
         &self.folder
@@ -141,11 +147,7 @@ impl Request {
         if let Some(installed) = self.already(&folder, &sets)? {
             return Ok(Outcome { installed, added: Vec::new() });
         }
-        debian::tools()?;
-        let archive = match &self.installer.archive {
-            Some(archive) => archive.clone(),
-            None => Archive::of_this_machine()?,
-        };
+        let archive = self.installer.usable_archive()?;
         let lock = Lock::hold(&folder.join(LOCK), progress)?;
         // The process that held the lock may have installed it.
         if let Some(installed) = self.already(&folder, &sets)? {
@@ -168,6 +170,29 @@ impl Request {
         // The lists take 200 MB, and are outdated by the next time.
         clear(&state)?;
         Ok(Outcome { installed: Installed::find(&folder, self.release.name)?, added })
+    }
+
+    /// Returns the names that [`with`](Self::with) accepts for this release, in order: the libraries that the archive has
+    /// for it, the compiler and the header-only libraries. Libraries that every installation has are not among them.
+    /// Downloads the archive's lists of packages, and removes them at the end.
+    ///
+    /// # Errors
+    /// Any [`Error`].
+    pub fn available(&self, progress: &mut dyn Progress) -> Result<Vec<String>> {
+        let folder = absolute(&self.installer.folder)?;
+        let archive = self.installer.usable_archive()?;
+        let lock = Lock::hold(&folder.join(LOCK), progress)?;
+        let state = folder.join(STATE);
+        // An interrupted installation keeps its downloads there.
+        let interrupted = state.exists();
+        let name = format!("rocm-{}", self.release.name);
+        let selection = self.release.selection(&name);
+        let fetch = Fetch { state: &state, lock: &lock, archive: &archive, selection, sets: &[], afresh: true };
+        let found = fetch.ask(progress, |apt| self.release.available(apt));
+        if !interrupted {
+            clear(&state)?;
+        }
+        found
     }
 
     fn already(&self, folder: &Path, sets: &[String]) -> Result<Option<Installed>> {

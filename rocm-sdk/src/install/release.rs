@@ -181,6 +181,27 @@ impl DebianRelease {
         Ok(found.into_iter().map(str::to_owned).collect())
     }
 
+    /// Returns the names that [`library`](Self::library) accepts, in order, without those in every installation.
+    ///
+    /// # Errors
+    /// [`Error::MovedOn`]; [`Error::Command`]; [`Error::Answer`].
+    pub fn available(&self, apt: &Apt<'_>) -> Result<Vec<String>> {
+        self.check_version(&self.runtime(), apt.candidate(&self.runtime())?)?;
+        let libraries = self.libraries(apt)?.into_iter().filter(|name| !IN_BASE.contains(&name.as_str()));
+        let headers = HEADER_LIBRARIES.iter().map(|(library, _)| (*library).to_owned());
+        let mut found = Vec::new();
+        for name in libraries.chain(headers).chain([COMPILER.to_owned()]) {
+            match self.library(&name, apt) {
+                Ok(_) => found.push(name),
+                // Of another release, or not complete at present.
+                Err(Error::UnknownLibrary { .. } | Error::OtherRelease { .. } | Error::Dependencies { .. }) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        found.sort();
+        Ok(found)
+    }
+
     /// Checks that apt would install the requested release: suites change over time.
     fn check_version(&self, package: &str, found: Option<String>) -> Result<()> {
         let ours = |version: &String| version.strip_prefix(self.name).is_some_and(|rest| rest.starts_with('.'));

@@ -245,6 +245,39 @@ fn what_there_is_not_is_said_before_anything_is_downloaded() {
 }
 
 #[test]
+fn the_names_that_can_be_installed_are_listed() {
+    let Some(mut repository) = Repository::rocm() else { return };
+    repository.add(Deb::new("libhipfft0", "7.2.4-1").library("libhipfft.so.0.1", "libhipfft.so.0", 1));
+    repository.add(Deb::new("hipcc", "7.2.4-1"));
+    repository.add(Deb::new("librocprim-dev", "7.2.4-1"));
+    // Of another release, and without a dependency at present.
+    repository.add(Deb::new("libamdhip64-6", "6.4.3-5").library("libamdhip64.so.6", "libamdhip64.so.6", 6));
+    repository.add(Deb::new("libmiopen1", "6.4.3-1").needs("libamdhip64-6"));
+    repository.add(Deb::new("librocrand1", "7.2.4-1").needs("libnowhere1"));
+    repository.publish();
+    let temporary = tempfile::tempdir().unwrap();
+    let request = || repository.installer(temporary.path()).release("7.2").unwrap();
+    let available = request().available(&mut Silent).unwrap();
+    assert_eq!(available, ["hipcc", "hipfft", "rocblas", "rocprim"]);
+    assert_eq!(names(temporary.path()), [".lock"], "the lists are gone");
+    for name in available {
+        request().with([name]).run(&mut Silent).unwrap();
+    }
+
+    #[cfg(feature = "cli")]
+    {
+        let temporary = tempfile::tempdir().unwrap();
+        repository.installer(temporary.path()).release("7.2").unwrap().with(["hipfft"]).run(&mut Silent).unwrap();
+        let mut command = Command::new(env!("CARGO_BIN_EXE_rocm-sdk"));
+        command.args(["install", "7.2", "--list"]).env("ROCM_SDK_INSTALL_DIR", temporary.path());
+        command.env("ROCM_SDK_DEBIAN_MIRROR", repository.archive().mirror);
+        let output = command.env("ROCM_SDK_DEBIAN_KEYRING", repository.archive().keyring).output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(String::from_utf8_lossy(&output.stdout), "hipcc\nhipfft\tinstalled\nrocblas\nrocprim\n", "{said}");
+    }
+}
+
+#[test]
 fn a_suite_that_has_moved_on_names_a_way_back() {
     let Some(mut repository) = Repository::new() else { return };
     repository.add(Deb::new("libamdhip64-7", "7.3.0-1"));

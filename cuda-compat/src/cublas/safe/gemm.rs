@@ -45,6 +45,7 @@ pub struct StridedBatchedConfig<T> {
 }
 
 /// Products of matrices.
+#[diagnostic::on_unimplemented(note = "`half::f16` and `bf16` need the features `f16` and `rocm-6-2` of `cuda-compat`")]
 pub trait Gemm<T> {
     /// Queues `C = alpha · op(A) · op(B) + beta · C`. Matrices are column-major. Half-precision products are summed
     /// in single precision.

@@ -2,6 +2,7 @@ use crate::cublas::{CublasError, CudaBlas, GemmConfig, sys};
 use crate::driver::{DevicePtr, DevicePtrMut, DeviceRepr};
 
 /// An element type of grouped products.
+#[diagnostic::on_unimplemented(note = "`half::f16` and `bf16` need the feature `f16` of `cuda-compat`")]
 pub trait GroupedGemmDtype: DeviceRepr {
     /// The type of scalars and sums.
     type ComputeType: DeviceRepr + Copy;

@@ -47,6 +47,11 @@ pub struct LaunchArgs<'a> {
 ///
 /// # Safety
 /// `arg` must add the address of bytes that live as long as the launch's lifetime, and the ordering that memory needs.
+#[diagnostic::on_unimplemented(
+    message = "`{T}` cannot be passed to a kernel",
+    note = "numbers and structs are passed as `&value`, and their type implements `DeviceRepr`",
+    note = "`half::f16` and `bf16` need the feature `f16` of `cuda-compat`, types of `float8` the feature `f8`, of `float4` the feature `f4`"
+)]
 pub unsafe trait PushKernelArg<T> {
     /// Adds an argument.
     fn arg(&mut self, arg: T) -> &mut Self;

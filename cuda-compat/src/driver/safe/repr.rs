@@ -4,12 +4,18 @@
 ///
 /// # Safety
 /// The type must have the layout of its counterpart in the kernel (`#[repr(C)]`), and contain no host addresses.
+#[diagnostic::on_unimplemented(
+    note = "`half::f16` and `bf16` need the feature `f16` of `cuda-compat`, types of `float8` the feature `f8`, of `float4` the feature `f4`"
+)]
 pub unsafe trait DeviceRepr {}
 
 /// A type for which all-zero bytes are a valid value.
 ///
 /// # Safety
 /// All-zero bytes must be a valid value of the type.
+#[diagnostic::on_unimplemented(
+    note = "`half::f16` and `bf16` need the feature `f16` of `cuda-compat`, types of `float8` the feature `f8`, of `float4` the feature `f4`"
+)]
 pub unsafe trait ValidAsZeroBits {}
 
 macro_rules! numbers {

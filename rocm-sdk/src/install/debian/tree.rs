@@ -63,6 +63,29 @@ pub struct Fetch<'a> {
     pub afresh: bool,
 }
 
+impl<'a> Fetch<'a> {
+    /// Returns apt with lists that are up to date, and the packages of `contents` as the installed ones.
+    fn apt(&self, contents: &Contents, progress: &mut dyn Progress) -> Result<Apt<'a>> {
+        fs::create_dir_all(self.state).while_(|| format!("creating {}", self.state.display()))?;
+        if !self.state.join("lists").exists() {
+            room(self.state, LISTS)?;
+        }
+        let apt = Apt::new(self.state, self.lock, &self.selection, self.archive)?;
+        apt.set_installed(contents.packages.iter().filter(|stamp| !stamp.alone).map(|stamp| stamp.control.as_str()))?;
+        apt.update(progress)?;
+        Ok(apt)
+    }
+
+    /// Updates the package lists, and returns the result of `ask`. Nothing is downloaded besides the lists.
+    ///
+    /// # Errors
+    /// Those of `ask`, and any of [`Error`].
+    pub fn ask<T>(&self, progress: &mut dyn Progress, ask: impl FnOnce(&Apt<'_>) -> Result<T>) -> Result<T> {
+        let answer = self.apt(&Contents::default(), progress).and_then(|apt| ask(&apt));
+        answer.map_err(|error| error.or_full(self.state, || host::free_space(self.state).ok()))
+    }
+}
+
 /// Chooses the packages for a request.
 pub trait Recipe {
     /// Chooses the packages.
@@ -184,15 +207,8 @@ impl Tree {
         self.clear_leftovers()?;
         let mut contents = if fetch.afresh { Contents::default() } else { self.contents()? };
         let parent = self.beside("")?.parent().unwrap_or(&self.folder).to_owned();
-        for folder in [&parent, fetch.state] {
-            fs::create_dir_all(folder).while_(|| format!("creating {}", folder.display()))?;
-        }
-        if !fetch.state.join("lists").exists() {
-            room(fetch.state, LISTS)?;
-        }
-        let apt = Apt::new(fetch.state, fetch.lock, &fetch.selection, fetch.archive)?;
-        apt.set_installed(contents.packages.iter().filter(|stamp| !stamp.alone).map(|stamp| stamp.control.as_str()))?;
-        apt.update(progress)?;
+        fs::create_dir_all(&parent).while_(|| format!("creating {}", parent.display()))?;
+        let apt = fetch.apt(&contents, progress)?;
         let wanted = recipe.wanted(&apt)?;
         let closure = apt.closure(&wanted.roots)?;
         let alone = still_alone(apt.alone(&wanted.alone)?, &closure, &contents);
