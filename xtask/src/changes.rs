@@ -80,7 +80,10 @@ impl Changes {
             // A package's folder may be in that of another.
             let package = inside.max_by_key(|package| package.folder.components().count());
             match package {
-                Some(package) if package.name == "xtask" => return Self::Everywhere(format!("{file} has changed")),
+                Some(package) if package.name == "xtask" => match task_of(file) {
+                    Some(task) => drop(changed.insert(task.to_owned())),
+                    None => return Self::Everywhere(format!("{file} has changed")),
+                },
                 Some(package) => drop(changed.insert(package.name.clone())),
                 None if file == PASSED || is_page(file) => {}
                 None => return Self::Everywhere(format!("{file} has changed")),
@@ -88,6 +91,15 @@ impl Changes {
         }
         Self::In { packages: changed, since: since.to_owned() }
     }
+}
+
+/// Folders of xtask that run no suite but those that name them with [`Step::suite_of`], as packages are named.
+pub(crate) const TASKS: [&str; 5] =
+    ["xtask/src/bench", "xtask/src/bindgen", "xtask/src/cuda", "xtask/src/functions", "xtask/src/suites"];
+
+/// Returns the folder in [`TASKS`] that a file is in.
+fn task_of(file: &str) -> Option<&'static str> {
+    TASKS.into_iter().find(|task| file.strip_prefix(task).is_some_and(|rest| rest.starts_with('/')))
 }
 
 /// Returns whether no suite reads the file: pages that lie in no package.
@@ -141,13 +153,15 @@ mod tests {
     fn a_file_counts_for_the_innermost_package() {
         assert_eq!(changes(&["hip/src/lib.rs", "hip/README.md"]), within(&["hip"]));
         assert_eq!(changes(&["hip/inner/src/lib.rs"]), within(&["inner"]));
+        assert_eq!(changes(&["xtask/src/suites/amd/mod.rs"]), within(&["xtask/src/suites"]));
         assert_eq!(changes(&["README.md", "LICENSE-MIT", PASSED]), within(&[]));
         assert_eq!(changes(&[]), within(&[]));
     }
 
     #[test]
     fn what_all_packages_share_counts_for_all() {
-        for file in ["Cargo.lock", "Cargo.toml", ".ci/run", "api/hip.tsv", "xtask/src/main.rs", "hiprand/src/lib.rs"] {
+        for file in ["Cargo.lock", "Cargo.toml", ".ci/run", "api/hip.tsv", "xtask/src/suites.rs", "hiprand/src/lib.rs"]
+        {
             assert_eq!(changes(&["hip/src/lib.rs", file]), Changes::Everywhere(format!("{file} has changed")));
         }
     }
@@ -166,6 +180,13 @@ mod tests {
             assert_eq!(unchanged, if turn == 0 { (3, 0, 2) } else { (2, 0, 3) });
         }
         assert_eq!(run(1, &within(&["hip", "hiprand"])), (4, 0, 1));
+    }
+
+    #[test]
+    fn the_folders_of_tasks_are_there() {
+        for task in TASKS {
+            assert!(paths::root().join(task).is_dir(), "{task}");
+        }
     }
 
     #[test]

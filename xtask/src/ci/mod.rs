@@ -97,7 +97,8 @@ fn steps(tasks: &[String], named: &[&'static Release], turn: Option<Turn>) -> Re
     if has("bindgen") {
         let step = Step::command("bindgen", "the bindings are what is generated now", own(&["bindgen", "--check"])?);
         let raw = workspace::sys_crates()?;
-        steps.push(step.suite_of(&raw.iter().map(String::as_str).collect::<Vec<_>>()));
+        let own = raw.iter().map(String::as_str).chain(["xtask/src/bindgen", "xtask/src/cuda"]);
+        steps.push(step.suite_of(&own.collect::<Vec<_>>()));
     }
     if has("kernels") {
         steps.push(Step::command(

@@ -93,7 +93,8 @@ impl Step {
         Self { lane: None, ..self }
     }
 
-    /// Makes it the suite of these packages: while they are unchanged, a sampled run leaves it out in most turns.
+    /// Makes it the suite of these packages, or of folders of xtask: while they are unchanged, a sampled run leaves it
+    /// out in most turns.
     pub(crate) fn suite_of(self, packages: &[&str]) -> Self {
         Self { suite: Some(packages.iter().map(|&name| name.to_owned()).collect()), ..self }
     }

@@ -224,7 +224,7 @@ pub(crate) fn steps(
     if let Some(&release) = releases.iter().find(|release| release.name == suites::RELEASE) {
         let call = move || amd::check(offline);
         let tests = Step::call("amd-tests", amd::about(), call).when(rocm::fetched(release));
-        steps.push(tests.suite_of(&[SIMULATOR, "amdgpu-sim"]));
+        steps.push(tests.suite_of(&[SIMULATOR, "amdgpu-sim", "xtask/src/suites"]));
     }
     let about = "CUDA's names: all of them, and those that differ from HIP's on the embedded software GPU";
     let names = test(&[&packages(&["cuda-compat"])[..], &["--all-features"]].concat());
