@@ -26,6 +26,7 @@ a copy of that folder with the older version. [candle on AMD](CANDLE.md) is the 
 - *Compiles* is `cargo build --lib` with the features in the third column, by `cuda-compat env --omit-host-code`.
 - *Tests* are the crate's own tests that use a GPU, unchanged, on AMD's HIP 7.2 and libraries over the software GPU (gfx90a). Each runs within a process
   that ends if a test takes four minutes; one that fails there runs again alone.
+- cubecl-cuda looks for a folder of CUDA headers when a program runs: start programs over it by `cuda-compat env -- PROGRAM`, which sets `CUDA_PATH`.
 - *Ignored* tests have `#[ignore]` in the crate, and did not run.
 
 | crate | version | features | cudarc | compiles | tests | pass | ignored | remark |
