@@ -126,7 +126,7 @@ fn section(of: &Published, results: &Results, reasons: &Reasons) -> Result<Strin
         }
     }
     writeln!(text, "\n## `{}` {}\n\n| module | tests | pass |\n|---|---|---|", of.name, of.version)?;
-    for (group, (all, passed)) in groups {
+    for (group, (all, passed)) in groups.into_iter().filter(|(_, (all, _))| *all > 0) {
         let group = if group.is_empty() { "–".to_owned() } else { format!("`{group}`") };
         writeln!(text, "| {group} | {all} | {passed} |")?;
     }
