@@ -119,12 +119,11 @@ impl Env {
     }
 }
 
-
 /// Returns a variable's list of folders with this one first.
 fn first(folder: &Path, variable: &str) -> PathBuf {
     let others = std::env::var_os(variable).unwrap_or_default();
-    let others: Vec<PathBuf> = std::env::split_paths(&others).filter(|other| other != folder).collect();
-    let all = std::iter::once(folder.to_owned()).chain(others.into_iter().filter(|other| !other.as_os_str().is_empty()));
+    let others = std::env::split_paths(&others).filter(|other| other != folder && !other.as_os_str().is_empty());
+    let all = std::iter::once(folder.to_owned()).chain(others);
     std::env::join_paths(all).map_or_else(|_| folder.to_owned(), PathBuf::from)
 }
 
