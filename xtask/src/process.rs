@@ -70,20 +70,51 @@ pub(crate) fn within(command: &mut Command, limit: Duration, stop: impl Fn() -> 
     // A file accepts all output, even if nothing reads it.
     let output = tempfile::NamedTempFile::new()?;
     let file = || File::options().append(true).open(output.path());
-    command.stdin(Stdio::null()).stdout(file()?).stderr(file()?);
-    let mut child = command.spawn().with_context(|| format!("could not start `{}`", shown(command)))?;
     let begun = Instant::now();
-    let status = loop {
-        if let Some(status) = child.try_wait()? {
-            break Some(status);
+    let status = watched(command.stdout(file()?).stderr(file()?), || begun.elapsed() > limit || stop())?;
+    Ok(Ended { status, text: String::from_utf8_lossy(&std::fs::read(output.path())?).into_owned() })
+}
+
+/// The end of a program that was killed if it fell silent.
+pub(crate) struct Heard {
+    /// `None` if it was killed.
+    pub(crate) status: Option<ExitStatus>,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+}
+
+/// Runs a program to its end. Kills it, with all of its processes, if it writes nothing to stdout for `silence`.
+pub(crate) fn until_silent(command: &mut Command, silence: Duration) -> Result<Heard> {
+    let [stdout, stderr] = [tempfile::NamedTempFile::new()?, tempfile::NamedTempFile::new()?];
+    let (mut length, mut heard) = (0, Instant::now());
+    let is_silent = || {
+        let now = stdout.path().metadata().map_or(0, |data| data.len());
+        if now != length {
+            (length, heard) = (now, Instant::now());
         }
-        if begun.elapsed() > limit || stop() {
+        heard.elapsed() > silence
+    };
+    let file = |file: &tempfile::NamedTempFile| File::options().append(true).open(file.path());
+    let status = watched(command.stdout(file(&stdout)?).stderr(file(&stderr)?), is_silent)?;
+    let text = |file: &tempfile::NamedTempFile| std::fs::read(file.path());
+    let text = |file| text(file).map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+    Ok(Heard { status, stdout: text(&stdout)?, stderr: text(&stderr)? })
+}
+
+/// Runs a program to its end. Kills it, with all of its processes, once `stop` returns `true`.
+fn watched(command: &mut Command, mut stop: impl FnMut() -> bool) -> Result<Option<ExitStatus>> {
+    let mut child =
+        command.stdin(Stdio::null()).spawn().with_context(|| format!("could not start `{}`", shown(command)))?;
+    loop {
+        if let Some(status) = child.try_wait()? {
+            return Ok(Some(status));
+        }
+        if stop() {
             end(&mut child);
-            break None;
+            return Ok(None);
         }
         std::thread::sleep(LOOK);
-    };
-    Ok(Ended { status, text: String::from_utf8_lossy(&std::fs::read(output.path())?).into_owned() })
+    }
 }
 
 /// Kills a program and all of its processes. The program itself comes last, but in the same command, before it can
@@ -135,6 +166,18 @@ mod tests {
         let mut command = Command::new("sh");
         let ended = within(command.args(["-c", "echo one; echo two >&2; exit 3"]), Duration::MAX, || false).unwrap();
         assert_eq!((ended.status.and_then(|status| status.code()), ended.text.as_str()), (Some(3), "one\ntwo\n"));
+    }
+
+    #[test]
+    fn a_program_that_falls_silent_is_killed() {
+        let mut command = Command::new("sh");
+        command.args(["-c", "echo one; echo two >&2; exit 3"]);
+        let heard = until_silent(&mut command, Duration::MAX).unwrap();
+        assert_eq!(heard.status.and_then(|status| status.code()), Some(3));
+        assert_eq!((heard.stdout.as_str(), heard.stderr.as_str()), ("one\n", "two\n"));
+        let mut command = Command::new("sh");
+        let heard = until_silent(command.args(["-c", "sleep 100000"]), Duration::from_millis(1)).unwrap();
+        assert!(heard.status.is_none());
     }
 
     #[test]

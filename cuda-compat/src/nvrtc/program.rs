@@ -182,10 +182,16 @@ pub unsafe extern "C" fn nvrtcCompileProgram(
 }
 
 /// Adds the options that were not given: the size of warps, `__CUDA_ARCH__` and the architecture. For all
-/// programs, arguments and results of functions need no value, as with NVIDIA's compiler.
+/// programs, arguments and results of functions need no value, and braces may narrow, as with NVIDIA's compiler.
 fn complete(options: &mut Vec<String>, has_cub: bool) {
     // Without the headers of this machine, of which NVRTC has none either.
-    let of_all = ["-Xclang", "-no-enable-noundef-analysis", "-Wno-overloaded-shift-op-parentheses", "-nostdinc"];
+    let of_all = [
+        "-Xclang",
+        "-no-enable-noundef-analysis",
+        "-Wno-overloaded-shift-op-parentheses",
+        "-Wno-c++11-narrowing",
+        "-nostdinc",
+    ];
     let count = if has_cub { of_all.len() - 1 } else { of_all.len() };
     options.splice(0..0, of_all[..count].iter().map(|option| (*option).to_owned()));
     let lacks = |options: &[String], starts: &[&str]| {

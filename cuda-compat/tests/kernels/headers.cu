@@ -17,8 +17,10 @@ namespace cg = cooperative_groups;
 // Each thread reads what its neighbour in another warp has written.
 extern "C" __global__ void barriers(const int *in, int *out)
 {
-    __shared__ cuda::barrier<cuda::thread_scope_block> barrier;
-    __shared__ int kept[128];
+    // Programs reserve 8 bytes for a barrier.
+    __shared__ __align__(8) unsigned char shared[8 + 128 * sizeof(int)];
+    auto &barrier = reinterpret_cast<cuda::barrier<cuda::thread_scope_block> &>(shared[0]);
+    int *kept = reinterpret_cast<int *>(&shared[8]);
     int t = threadIdx.x, n = blockDim.x;
     if (t == 0)
         init(&barrier, n);
@@ -26,7 +28,8 @@ extern "C" __global__ void barriers(const int *in, int *out)
     for (int round = 0; round < 3; ++round) {
         cuda::memcpy_async(&kept[t], &in[t], sizeof(int), barrier);
         barrier.arrive_and_wait();
-        out[round * n + t] = kept[n - 1 - t] + round;
+        const bool later = {round}; // NVIDIA's compiler only warns of it
+        out[round * n + t] = kept[n - 1 - t] + later * round;
         auto token = barrier.arrive();
         barrier.wait(static_cast<decltype(token) &&>(token));
     }

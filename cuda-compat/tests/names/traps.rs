@@ -105,6 +105,22 @@ fn constants_of_attributes_can_be_imported_from_their_type() {
 }
 
 #[test]
+fn statuses_can_be_imported_from_their_enum() {
+    use cuda_compat::driver::sys::cudaError_enum::{CUDA_ERROR_INVALID_VALUE, CUDA_SUCCESS};
+    use cuda_compat::driver::sys::{CUresult, cudaError_enum};
+    start();
+    // SAFETY: a place for the result, and none.
+    let statuses = unsafe { [cuDeviceGetCount(&mut 0), cuDeviceGetCount(std::ptr::null_mut())] };
+    let name = |status: CUresult| match status {
+        CUDA_SUCCESS => "success",
+        cudaError_enum::CUDA_ERROR_INVALID_VALUE => "invalid",
+        _ => "other",
+    };
+    assert_eq!(statuses.map(name), ["success", "invalid"]);
+    assert_eq!(CUDA_ERROR_INVALID_VALUE, CUresult::CUDA_ERROR_INVALID_VALUE);
+}
+
+#[test]
 fn descriptors_of_tensors_are_not_supported() {
     let mut map = CUtensorMap { opaque: [7; 16] };
     // SAFETY: it reads nothing.

@@ -231,3 +231,33 @@ fn objects_with_functions_of_the_host_are_compiled_by_rocms_clang() {
     }
     assert!(!call.contains("relaxed"), "{call}");
 }
+
+#[cfg(unix)]
+#[test]
+fn functions_of_the_host_can_be_left_out_as_of_candle() {
+    let folder = TempDir::new().unwrap();
+    let toolkit = folder.path().join("toolkit");
+    let source = put(folder.path(), "k.cu", "#include <mma.h>\nextern \"C\" int launch() { return 1; }\n");
+    let [object, library] = ["k.o", "libk.a"].map(|name| folder.path().join(name));
+    // As build scripts do, which link the runtime, too.
+    let script = "nvcc -c -O3 -Xcompiler -fPIC -o \"$2\" \"$1\" && nvcc --lib -o \"$3\" \"$2\" && \
+        echo 'int main(void) { return CODE; }' | cc -DCODE=7 -x c - -x none \"$3\" -lcudart -o \"$3.out\" && \"$3.out\"";
+    let build = |options: &[&str]| {
+        let mut program = command();
+        program
+            .env_remove("LIBRARY_PATH")
+            .env("ROCM_PATH", folder.path())
+            .arg("env")
+            .arg("--dir")
+            .arg(&toolkit)
+            .args(options);
+        program.args(["--", "sh", "-c", script, "sh"]).args([&source, &object, &library]).output().unwrap()
+    };
+    let output = build(&[]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(stderr(&output).contains("--omit-host-code"), "{}", stderr(&output));
+    let output = build(&["--omit-host-code"]);
+    assert_eq!(output.status.code(), Some(7), "{}", stderr(&output));
+    let symbols = stdout(&Command::new("nm").arg(&object).output().unwrap());
+    assert!(!symbols.contains("launch"), "{symbols}");
+}

@@ -15,12 +15,12 @@ use crate::{paths, suites};
 #[command(after_long_help = "Examples:
   cargo xtask candle-kernels                  all modules
   cargo xtask candle-kernels reduce unary     two of them
-  cargo xtask candle-kernels --record         all, and write cuda-compat/CANDLE.md")]
+  cargo xtask candle-kernels --record         all, and write cuda-compat/CANDLE_KERNELS.md")]
 pub(crate) struct Args {
     /// Modules of the crate; all if none is named
     #[arg(value_name = "MODULE")]
     modules: Vec<String>,
-    /// Write the table to cuda-compat/CANDLE.md
+    /// Write the table to cuda-compat/CANDLE_KERNELS.md
     #[arg(long, conflicts_with = "modules")]
     record: bool,
     /// Use no network: only what is already fetched
@@ -49,7 +49,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     ensure!(status.success(), "some kernels are wrong, or do not compile: {status}");
     if args.record {
         let table = std::fs::read_to_string(&table).with_context(|| format!("reading {}", table.display()))?;
-        let page = paths::root().join("cuda-compat/CANDLE.md");
+        let page = paths::root().join("cuda-compat/CANDLE_KERNELS.md");
         std::fs::write(&page, self::page(&version, &table)).with_context(|| format!("writing {}", page.display()))?;
     }
     Ok(())

@@ -20,6 +20,11 @@ pub(crate) struct Env {
     #[arg(long, value_enum)]
     shell: Option<Shell>,
 
+    /// Make nvcc write objects without code for functions of the host in .cu files, which need ROCm's clang. Programs that
+    /// call these functions do not link; kernels compile as before
+    #[arg(long)]
+    omit_host_code: bool,
+
     /// A program to run with the variables, instead of printing them
     #[arg(last = true, value_name = "PROGRAM")]
     program: Vec<OsString>,
@@ -27,13 +32,15 @@ pub(crate) struct Env {
 
 const AFTER: &str = "\
 Makes a folder in the layout of a CUDA toolkit: bin/nvcc, bin/ptxas, bin/nvidia-smi, include/cuda.h, version.json. Then
-prints lines for a shell that set CUDA_PATH, CUDA_HOME and NVCC, and put its bin first on PATH; or runs a program so.
+prints lines for a shell that set CUDA_PATH, CUDA_HOME, NVCC and LIBRARY_PATH, and put its bin first on PATH; or runs a
+program so. lib64 has an empty libcudart.a, for build scripts that link it.
 
 nvcc compiles kernels by HIPRTC for the architectures in CUDA_COMPAT_ARCH, otherwise for this machine's GPUs, otherwise
 for gfx90a. `cuda-compat nvcc --help` lists its options.
 
 Examples:
   cuda-compat env -- cargo build
+  cuda-compat env --omit-host-code -- cargo build          candle, without its quantized models
   eval \"$(cuda-compat env)\"
   cuda-compat env --shell fish | source
   CUDA_COMPAT_ARCH=gfx90a,gfx942 cuda-compat env -- cargo build --release";
@@ -62,7 +69,7 @@ impl Env {
         let folders = std::iter::once(folder.join("bin")).chain(std::env::split_paths(&path));
         let path = std::env::join_paths(folders).map_err(|error| format!("PATH: {error}"))?;
         let mut command = Command::new(program);
-        command.args(arguments).envs(variables(&folder)).env("PATH", path);
+        command.args(arguments).envs(self.variables(&folder)).env("PATH", path);
         let status =
             command.status().map_err(|error| format!("{} cannot be started: {error}", Path::new(program).display()))?;
         // What a shell returns for a program that a signal has ended.
@@ -80,7 +87,7 @@ impl Env {
             None => Err(format!("{}: not UTF-8", path.display())),
         };
         let mut lines = String::new();
-        for (name, value) in variables(folder) {
+        for (name, value) in self.variables(folder) {
             let value = quoted(&value)?;
             lines += &match shell {
                 Shell::Sh => format!("export {name}={value}\n"),
@@ -96,11 +103,28 @@ impl Env {
         };
         Ok(lines)
     }
+
+    /// The variables by which build scripts, linkers and nvcc find what they need.
+    fn variables(&self, folder: &Path) -> Vec<(&'static str, PathBuf)> {
+        let mut variables = vec![
+            ("CUDA_PATH", folder.to_owned()),
+            ("CUDA_HOME", folder.to_owned()),
+            ("NVCC", folder.join("bin/nvcc")),
+            ("LIBRARY_PATH", first(&folder.join("lib64"), "LIBRARY_PATH")),
+        ];
+        if self.omit_host_code {
+            variables.push((tool::HOST_CODE, tool::OMIT.into()));
+        }
+        variables
+    }
 }
 
-/// The variables by which build scripts find a toolkit.
-fn variables(folder: &Path) -> [(&'static str, PathBuf); 3] {
-    [("CUDA_PATH", folder.to_owned()), ("CUDA_HOME", folder.to_owned()), ("NVCC", folder.join("bin/nvcc"))]
+/// Returns a variable's list of folders with this one first.
+fn first(folder: &Path, variable: &str) -> PathBuf {
+    let others = std::env::var_os(variable).unwrap_or_default();
+    let others = std::env::split_paths(&others).filter(|other| other != folder && !other.as_os_str().is_empty());
+    let all = std::iter::once(folder.to_owned()).chain(others);
+    std::env::join_paths(all).map_or_else(|_| folder.to_owned(), PathBuf::from)
 }
 
 /// The folder for the stand-ins of this version.
@@ -129,7 +153,8 @@ fn make(folder: &Path) -> Result<(), String> {
     );
     let json =
         format!("{{\"cuda\": {{\"name\": \"stand-in of cuda-compat for AMD GPUs\", \"version\": \"{RELEASE}.0\"}}}}\n");
-    for (name, text) in [("include/cuda.h", header), ("version.json", json)] {
+    let archive = "!<arch>\n".to_owned();
+    for (name, text) in [("include/cuda.h", header), ("version.json", json), ("lib64/libcudart.a", archive)] {
         let path = folder.join(name);
         if std::fs::read(&path).is_ok_and(|old| old == text.as_bytes()) {
             continue; // Its time is part of what some build scripts compare.

@@ -16,6 +16,10 @@ pub(super) fn compile(job: &Job, file: &Path) -> Result<(), String> {
         (Some(language), _) => language == "cu",
         (None, ending) => ending == Some("cu"),
     };
+    if is_cuda && job.phase != Phase::Preprocess && omits_host_code() {
+        job.say(&format!("{}: an object without code, as {} is {}", file.display(), tool::HOST_CODE, tool::OMIT));
+        return empty(job, &copies.0, &job.output_of(file, "o")?);
+    }
     let mut command = if is_cuda { rocm_clang(job, &copies.0)? } else { Command::new(host_compiler(job, file)) };
     if let (false, Some(language)) = (is_cuda, &job.language) {
         command.args(["-x", language]);
@@ -44,11 +48,20 @@ pub(super) fn compile(job: &Job, file: &Path) -> Result<(), String> {
 /// Writes an object without code: what nvcc's device linker makes is in the objects of ROCm's clang already.
 pub(super) fn device_link(job: &Job) -> Result<(), String> {
     let output = job.output().ok_or("-dlink needs -o")?;
-    let copies = Temporary::new()?;
-    let empty = copies.0.join("empty.c");
+    empty(job, &Temporary::new()?.0, output)
+}
+
+/// Writes an object without code, by way of a folder for the source.
+fn empty(job: &Job, folder: &Path, output: &Path) -> Result<(), String> {
+    let empty = folder.join("empty.c");
     std::fs::write(&empty, "").map_err(|error| format!("cannot write {}: {error}", empty.display()))?;
     let mut command = Command::new(host_compiler(job, &empty));
     run(job, command.args(&job.host).arg("-c").arg("-o").arg(output).arg(&empty))
+}
+
+/// Returns whether functions of the host in .cu files are left out.
+fn omits_host_code() -> bool {
+    std::env::var_os(tool::HOST_CODE).is_some_and(|value| value == tool::OMIT)
 }
 
 /// Makes a static library of objects, and of sources, which are compiled first.
@@ -105,7 +118,7 @@ fn rocm_clang(job: &Job, folder: &Path) -> Result<Command, String> {
         format!(
             "functions of the host in .cu files are compiled by ROCm's clang, and none is usable: {error}\n\
              Install the package hipcc of a ROCm release, or set ROCM_PATH to one that has it. Kernels alone need only \
-             HIPRTC: --ptx"
+             HIPRTC: --ptx. `cuda-compat env --omit-host-code` leaves these functions out"
         )
     })?;
     let mut command = Command::new(path);
@@ -119,7 +132,7 @@ fn rocm_clang(job: &Job, folder: &Path) -> Result<Command, String> {
     command.arg(format!("-DCUDA_COMPAT_ARCH={}0", job.cuda_arch()));
     command.arg(format!("-DCUDA_COMPAT_CAPABILITY={}", capability()));
     // Results of HIP's functions may not be ignored, unlike CUDA's.
-    command.args(["-DCUDA_COMPAT_HOST", "-Wno-unused-value", "-Wno-unused-result"]);
+    command.args(["-DCUDA_COMPAT_HOST", "-Wno-unused-value", "-Wno-unused-result", "-Wno-c++11-narrowing"]);
     // Includes in angle brackets and in quotes find them before those of an installed CUDA.
     command.arg("-I").arg(&headers).args(["-include", "hip/hip_runtime.h", "-include", "cuda_compat/prelude.h"]);
     command.args(targets.iter().map(|arch| format!("--offload-arch={arch}")));

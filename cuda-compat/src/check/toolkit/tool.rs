@@ -47,6 +47,10 @@ impl Tool {
     }
 }
 
+/// The variable that says what to do with functions of the host, and its value to leave them out.
+pub(super) const HOST_CODE: &str = "CUDA_COMPAT_HOST_CODE";
+pub(super) const OMIT: &str = "omit";
+
 /// Set in a process that was started again on a release's C library.
 #[cfg(target_os = "linux")]
 const RESTARTED: &str = "CUDA_COMPAT_TOOL_RESTARTED";

@@ -6,12 +6,17 @@
 namespace cuda {
 namespace __cuda_compat_barrier {
 struct nothing { __device__ void operator()() const {} };
+// A word: the arrivals that the phase still expects, those that each phase expects, and the number of the phase.
+constexpr unsigned bits = 21;
+constexpr unsigned long long mask = (1ull << bits) - 1, next = 1ull << 2 * bits;
 }
+// 8 bytes without a completion, as in CUDA: programs reserve that much shared memory for it.
 template <thread_scope scope = thread_scope_system, class Completion = __cuda_compat_barrier::nothing> class barrier {
-    unsigned expected, pending, phase;
-    Completion completion;
+    unsigned long long word;
+    [[no_unique_address]] Completion completion;
 
-    __device__ static unsigned load(unsigned *place, int order) { return __hip_atomic_load(place, order, __HIP_MEMORY_SCOPE_SYSTEM); }
+    __device__ unsigned long long load(int order) { return __hip_atomic_load(&word, order, __HIP_MEMORY_SCOPE_SYSTEM); }
+    __device__ unsigned phase(int order) { return (unsigned)(load(order) >> 2 * __cuda_compat_barrier::bits); }
 
   public:
     class arrival_token {
@@ -25,25 +30,32 @@ template <thread_scope scope = thread_scope_system, class Completion = __cuda_co
 
     barrier() = default;
     __device__ barrier(long count, Completion completion = Completion())
-        : expected((unsigned)count), pending((unsigned)count), phase(0), completion(completion) {}
+        : word((unsigned long long)count << __cuda_compat_barrier::bits | (unsigned long long)count), completion(completion) {}
     barrier(const barrier &) = delete;
     barrier &operator=(const barrier &) = delete;
     friend __device__ void init(barrier *place, long count) { new ((void *)place, count) barrier(count); }
     friend __device__ void init(barrier *place, long count, Completion completion) { new ((void *)place, count) barrier(count, completion); }
     static __device__ void *operator new(__SIZE_TYPE__, void *place, long) { return place; }
 
-    __device__ arrival_token arrive(long count = 1) {
-        arrival_token token(load(&phase, __ATOMIC_RELAXED));
-        if (__hip_atomic_fetch_sub(&pending, (unsigned)count, __ATOMIC_ACQ_REL, __HIP_MEMORY_SCOPE_SYSTEM) == (unsigned)count) {
+  private:
+    // Subtracts arrivals from the word. The last one of the phase begins the next phase.
+    __device__ arrival_token subtract(unsigned long long by) {
+        using namespace __cuda_compat_barrier;
+        auto old = __hip_atomic_fetch_sub(&word, by, __ATOMIC_ACQ_REL, __HIP_MEMORY_SCOPE_SYSTEM);
+        arrival_token token((unsigned)(old >> 2 * bits));
+        auto now = old - by;
+        if ((now & mask) == 0) {
             completion();
-            __hip_atomic_store(&pending, load(&expected, __ATOMIC_RELAXED), __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_SYSTEM);
-            __hip_atomic_fetch_add(&phase, 1u, __ATOMIC_RELEASE, __HIP_MEMORY_SCOPE_SYSTEM);
+            __hip_atomic_fetch_add(&word, next | (now >> bits & mask), __ATOMIC_RELEASE, __HIP_MEMORY_SCOPE_SYSTEM);
         }
         return token;
     }
-    __device__ bool try_wait(const arrival_token &token) { return load(&phase, __ATOMIC_ACQUIRE) != token.phase; }
+
+  public:
+    __device__ arrival_token arrive(long count = 1) { return subtract((unsigned long long)count); }
+    __device__ bool try_wait(const arrival_token &token) { return phase(__ATOMIC_ACQUIRE) != token.phase; }
     __device__ bool test_wait(const arrival_token &token) { return try_wait(token); }
-    __device__ bool try_wait_parity(bool parity) { return (load(&phase, __ATOMIC_ACQUIRE) & 1) != (unsigned)parity; }
+    __device__ bool try_wait_parity(bool parity) { return (phase(__ATOMIC_ACQUIRE) & 1) != (unsigned)parity; }
     __device__ void wait(arrival_token &&token) { wait(static_cast<const arrival_token &>(token)); }
     __device__ void wait(const arrival_token &token) {
         while (!try_wait(token)) __builtin_amdgcn_s_sleep(1);
@@ -52,11 +64,8 @@ template <thread_scope scope = thread_scope_system, class Completion = __cuda_co
         while (!try_wait_parity(parity)) __builtin_amdgcn_s_sleep(1);
     }
     __device__ void arrive_and_wait() { wait(arrive()); }
-    __device__ void arrive_and_drop() {
-        __hip_atomic_fetch_sub(&expected, 1u, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_SYSTEM);
-        (void)arrive();
-    }
-    static __device__ constexpr long max() { return 0x7fffffff; }
+    __device__ void arrive_and_drop() { (void)subtract(1ull << __cuda_compat_barrier::bits | 1); }
+    static __device__ constexpr long max() { return (1 << 20) - 1; }
 };
 namespace std {
 template <class Completion = __cuda_compat_barrier::nothing> using barrier = ::cuda::barrier<::cuda::thread_scope_system, Completion>;

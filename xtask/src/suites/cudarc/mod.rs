@@ -27,9 +27,13 @@ pub(crate) struct Args {
     /// Only a few, on the embedded runtime, and write nothing: what CI runs
     #[arg(long)]
     sample: bool,
-    /// Compile published crates that depend on cudarc, instead, and write their table
-    #[arg(long, conflicts_with_all = ["sample", "name"])]
+    /// Compile published crates that depend on cudarc, instead, run their tests, and write cuda-compat/CRATES.md: NAME is a part of
+    /// a crate's name, and the results of others stay
+    #[arg(long, conflicts_with = "sample")]
     crates: bool,
+    /// With `--crates`, run each Nth test only
+    #[arg(long, value_name = "N", requires = "crates", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
+    every: u32,
     /// Only those whose names contain this, and write nothing
     #[arg(value_name = "NAME")]
     name: Option<String>,
@@ -48,7 +52,7 @@ const SAMPLE: &[&str] = &[
 pub(crate) fn run(args: &Args) -> Result<()> {
     let release = suites::release(false)?;
     if args.crates {
-        return crates::run(release);
+        return crates::run(release, args.name.as_deref(), args.every as usize);
     }
     let backends: &[&'static str] = if args.sample { &["sim"] } else { &["sim", "rocm"] };
     if !args.sample {

@@ -41,18 +41,8 @@ pub(super) fn line(case: &Case) -> String {
     text
 }
 
-/// The heading of the table of published crates, the last on the page.
-const CRATES: &str = "\n## Published crates\n\n";
-
 fn page() -> PathBuf {
     paths::root().join("cuda-compat/CUDARC.md")
-}
-
-/// Writes the table of published crates.
-pub(super) fn write_crates(table: &str) -> Result<()> {
-    let text = fs::read_to_string(page())?;
-    let before = text.split_once(CRATES).map_or(text.as_str(), |(before, _)| before);
-    Ok(fs::write(page(), format!("{before}{CRATES}{table}"))?)
 }
 
 /// Returns the reason for an outcome.
@@ -115,10 +105,6 @@ pub(super) fn finish(cases: &[Case], is_part: bool) -> Result<()> {
         }
     }
     if !is_part {
-        // The table of the other command is kept.
-        if let Some((_, crates)) = fs::read_to_string(page())?.split_once(CRATES) {
-            text = text + CRATES + crates;
-        }
         fs::write(page(), text)?;
     }
     wrong.dedup();
@@ -134,7 +120,7 @@ mod tests {
     fn the_committed_page_has_the_committed_reasons() {
         let reasons = Reasons::read(&paths::root().join(REASONS)).unwrap();
         let (mut group, mut count) = (String::new(), 0);
-        for line in fs::read_to_string(page()).unwrap().split(CRATES).next().unwrap().lines() {
+        for line in fs::read_to_string(page()).unwrap().lines() {
             if let Some(heading) = line.strip_prefix("## ") {
                 group = heading.trim_matches('`').to_owned();
             }
