@@ -10,6 +10,21 @@ use super::types::Type;
 use super::unit::TranslationUnit;
 
 /// A node of the syntax tree of a [`TranslationUnit`], which it borrows.
+///
+/// ```
+/// use rocm_llvm::clang::{CursorKind, Index, Source};
+///
+/// # fn main() -> Result<(), rocm_llvm::clang::Error> {
+/// # if rocm_llvm::clang::Library::load().is_err() { return Ok(()) }
+/// let index = Index::new()?;
+/// let unit = index.parse(&Source::text("a.cpp", "int twice(int x) { return x + x; } int four = twice(2);"))?;
+/// for cursor in unit.cursor().descendants().filter(|cursor| cursor.kind() == CursorKind::Call) {
+///     let callee = cursor.referenced().map(|function| function.display_name());
+///     assert_eq!(callee.as_deref(), Some("twice(int)"));
+/// }
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Copy)]
 pub struct Cursor<'u> {
     pub(super) raw: raw::CXCursor,

@@ -19,6 +19,21 @@ pub struct CompileCommand {
 }
 
 /// The compile commands of a project, as CMake writes them to `compile_commands.json`.
+///
+/// ```no_run
+/// use rocm_llvm::clang::{CompilationDatabase, Index, Source};
+///
+/// # fn main() -> Result<(), rocm_llvm::clang::Error> {
+/// # if rocm_llvm::clang::Library::load().is_err() { return Ok(()) }
+/// let index = Index::new()?;
+/// for command in CompilationDatabase::read("build")?.all() {
+///     let options = command.arguments.into_iter().filter(|option| option.starts_with("-I") || option.starts_with("-D"));
+///     let unit = index.parse(&Source::file(command.directory.join(command.file)).arguments(options))?;
+///     println!("{} messages", unit.diagnostics().len());
+/// }
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug)]
 pub struct CompilationDatabase {
     raw: raw::CXCompilationDatabase,

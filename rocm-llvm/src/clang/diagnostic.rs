@@ -34,6 +34,20 @@ impl Severity {
 }
 
 /// A message of the compiler.
+///
+/// ```
+/// use rocm_llvm::clang::{Index, Severity, Source};
+///
+/// # fn main() -> Result<(), rocm_llvm::clang::Error> {
+/// # if rocm_llvm::clang::Library::load().is_err() { return Ok(()) }
+/// let index = Index::new()?;
+/// let unit = index.parse(&Source::text("f.c", "int f(void) { return 1 }"))?;
+/// let errors: Vec<_> = unit.diagnostics().into_iter().filter(|found| found.severity >= Severity::Error).collect();
+/// println!("{}", errors[0]); // f.c:1:23: error: expected ';' after return statement
+/// assert_eq!(errors[0].fixes[0].text, ";");
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Diagnostic {
     /// How serious it is.

@@ -8,6 +8,24 @@ use super::raw;
 use super::unit::TranslationUnit;
 
 /// A type in a [`TranslationUnit`], which it borrows.
+///
+/// ```
+/// use rocm_llvm::clang::{Index, Source};
+///
+/// # fn main() -> Result<(), rocm_llvm::clang::Error> {
+/// # if rocm_llvm::clang::Library::load().is_err() { return Ok(()) }
+/// let index = Index::new()?;
+/// let unit = index.parse(&Source::text("s.h", "struct s { char a; double b[2]; };"))?;
+/// let declaration = unit.cursor().children()[0];
+/// if let Some(ty) = declaration.ty() {
+///     for field in ty.fields() {
+///         println!("{}: {:?}, bit {:?}", field.spelling(), field.ty(), field.field_offset());
+///     }
+///     assert_eq!((ty.size(), ty.alignment()), (Some(24), Some(8)));
+/// }
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Copy)]
 pub struct Type<'u> {
     pub(super) raw: raw::CXType,

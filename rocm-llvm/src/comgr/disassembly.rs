@@ -39,6 +39,23 @@ pub struct Function {
 
 /// Disassembles a code object or an object file.
 ///
+/// ```
+/// use rocm_llvm::comgr::{self, Options};
+///
+/// # fn main() -> rocm_llvm::comgr::Result<()> {
+/// # if rocm_llvm::comgr::available().is_err() { return Ok(()) }
+/// let ir = "target triple = \"amdgcn-amd-amdhsa\"\ndefine amdgpu_kernel void @k() {\n  ret void\n}\n";
+/// let code = comgr::ir_to_code_object("k.ll", ir, "gfx90a", &Options::new())?.bytes;
+/// // SAFETY: Comgr has just made it.
+/// let disassembly = unsafe { comgr::disassemble(&code) }?;
+/// println!("{disassembly}");
+/// if let Some(kernel) = disassembly.function("k") {
+///     println!("{} instructions at {:#x}", kernel.instructions.len(), kernel.address);
+/// }
+/// # Ok(())
+/// # }
+/// ```
+///
 /// # Errors
 /// [`Error::Input`] if it is neither, or truncated. [`Error::UnknownIsa`] if Comgr does not know its architecture.
 ///

@@ -42,6 +42,20 @@ pub struct SourceLine {
 /// Returns the source-line table of a code object that has debug information ([`Options::debug`]): its functions in the
 /// order of their addresses, in ranges of instructions with the same source. Empty if there is no debug information.
 ///
+/// ```
+/// use rocm_llvm::comgr::{self, Options};
+///
+/// # fn main() -> rocm_llvm::comgr::Result<()> {
+/// # if rocm_llvm::comgr::available().is_err() { return Ok(()) }
+/// let source = "extern \"C\" __global__ void k(int *x) {\n    *x = 1;\n}";
+/// let code = comgr::hip_to_code_object("k.hip", source, "gfx90a", &Options::new().debug())?.bytes;
+/// for line in comgr::source_lines(&code)? {
+///     println!("{line:?}");
+/// }
+/// # Ok(())
+/// # }
+/// ```
+///
 /// # Errors
 /// [`Error::Input`] if it is not a code object, or truncated.
 ///

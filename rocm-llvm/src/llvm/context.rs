@@ -19,6 +19,20 @@ use super::raw;
 ///
 /// LLVM ends the process on an error without a handler. Every context has a handler, which turns errors into the
 /// [`Error`] of the operation that reports them. Warnings are kept until [`take_diagnostics`](Self::take_diagnostics).
+///
+/// ```
+/// use rocm_llvm::llvm::{Context, Error};
+///
+/// # fn main() -> Result<(), rocm_llvm::llvm::Error> {
+/// # if rocm_llvm::llvm::Library::load().is_err() { return Ok(()) }
+/// let (context, other) = (Context::new()?, Context::new()?);
+/// let module = context.module("example")?;
+/// module.add_function("f", context.void().function(&[context.i32()], false)?)?;
+/// let mixed = context.void().function(&[other.i32()], false);
+/// assert!(matches!(mixed, Err(Error::Mixed { .. })));
+/// # Ok(())
+/// # }
+/// ```
 pub struct Context {
     raw: raw::LLVMContextRef,
     /// The handler's buffer. LLVM has its address, so it is freed after the context, or never.

@@ -8,6 +8,21 @@ use super::processor::{Processor, TRIPLE};
 use super::raw;
 
 /// Decodes the machine code of one GPU.
+///
+/// ```
+/// use rocm_llvm::llvm::{Disassembler, Object, Optimization, TargetMachine};
+///
+/// # fn main() -> Result<(), rocm_llvm::llvm::Error> {
+/// # if rocm_llvm::llvm::Library::load().is_err() { return Ok(()) }
+/// let machine = TargetMachine::new("gfx90a", Optimization::Default)?;
+/// let file = machine.assemble("f.s", "v_add_u32 v0, v0, v1\ns_endpgm\n")?;
+/// let code = Object::parse(&file)?.section(".text").unwrap_or_default();
+/// // SAFETY: LLVM has just assembled it.
+/// let instructions = unsafe { Disassembler::new("gfx90a")?.instructions(code, 0) }?;
+/// assert_eq!((instructions[1].address, instructions[1].text.as_str()), (4, "s_endpgm"));
+/// # Ok(())
+/// # }
+/// ```
 pub struct Disassembler {
     raw: raw::LLVMDisasmContextRef,
     gpu: String,

@@ -12,6 +12,25 @@ use super::types::{FunctionType, Type};
 use super::value::{Owner, Value};
 
 /// A function of a [`Module`].
+///
+/// ```
+/// use rocm_llvm::llvm::{Context, Linkage};
+///
+/// # fn main() -> Result<(), rocm_llvm::llvm::Error> {
+/// # if rocm_llvm::llvm::Library::load().is_err() { return Ok(()) }
+/// let context = Context::new()?;
+/// let module = context.module("example")?;
+/// let ty = context.i32();
+/// let twice = module.add_function("twice", ty.function(&[ty], false)?)?;
+/// twice.set_linkage(Linkage::Internal);
+/// let x = twice.parameter(0)?;
+/// x.set_name("x")?;
+/// let b = twice.append_block("entry")?.builder();
+/// b.ret(Some(b.add(x, x, "sum")?))?;
+/// assert!(twice.to_string().contains("define internal i32 @twice(i32 %x)"));
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Copy)]
 pub struct Function<'m> {
     value: Value<'m>,

@@ -56,6 +56,21 @@ impl<'c> Module<'c> {
 }
 
 /// A global variable of a [`Module`].
+///
+/// ```
+/// use rocm_llvm::llvm::{AddressSpace, Context};
+///
+/// # fn main() -> Result<(), rocm_llvm::llvm::Error> {
+/// # if rocm_llvm::llvm::Library::load().is_err() { return Ok(()) }
+/// let context = Context::new()?;
+/// let module = context.module("example")?;
+/// let tile = module.add_global("tile", context.f32().array(64)?, AddressSpace::Local)?; // in LDS
+/// tile.set_initial_value(tile.content_type().undef()?)?;
+/// tile.set_alignment(16)?;
+/// assert!(module.to_string().contains("@tile = addrspace(3) global [64 x float] undef, align 16"));
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone, Copy)]
 pub struct Global<'m> {
     value: Value<'m>,

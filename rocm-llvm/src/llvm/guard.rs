@@ -55,6 +55,11 @@ pub(super) fn install() {
     ONCE.call_once(|| unsafe { raw::LLVMInstallFatalErrorHandler(Some(on_fatal_error)) });
 }
 
+/// Sets the function to which this thread reports a fatal error.
+pub(super) fn report_to(report: impl Fn(String) + 'static) {
+    REPORT.with(|cell| *cell.borrow_mut() = Some(Box::new(report)));
+}
+
 /// Moves a value into another thread while this one waits.
 pub(super) struct Alone<T>(pub(super) T);
 
@@ -84,7 +89,7 @@ pub(super) fn run<R: 'static>(operation: &'static str, work: impl FnOnce() -> R 
     let body = move || {
         let report: Sender<_> = sender.clone();
         let report = move |message| _ = report.send(Alone(Outcome::Fatal(message)));
-        REPORT.with(|cell| *cell.borrow_mut() = Some(Box::new(report)));
+        report_to(report);
         let result = (work.take())();
         REPORT.with(|cell| *cell.borrow_mut() = None);
         _ = sender.send(Alone(Outcome::Done(result)));

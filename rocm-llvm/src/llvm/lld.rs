@@ -13,6 +13,21 @@ use super::object::Object;
 
 /// An `lld`, which links objects for AMD GPUs to code objects that the HIP runtime loads. LLVM has no C interface for
 /// this, so each link starts a process.
+///
+/// ```
+/// use rocm_llvm::llvm::{Linker, Optimization, TargetMachine};
+///
+/// # fn main() -> Result<(), rocm_llvm::llvm::Error> {
+/// # if rocm_llvm::llvm::Library::load().is_err() { return Ok(()) }
+/// let machine = TargetMachine::new("gfx90a", Optimization::Default)?;
+/// let object = machine.assemble("f.s", ".globl f\nf:\n  s_endpgm\n")?;
+/// match Linker::find() {
+///     Ok(linker) => println!("{}: {} bytes", linker.path().display(), linker.link(&[object])?.len()),
+///     Err(error) => println!("{error}"), // lists every place tried
+/// }
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone)]
 pub struct Linker {
     path: PathBuf,

@@ -444,6 +444,21 @@ impl<'m> Value<'m> {
 }
 
 /// A flag of a module, see [`Module::flags`].
+///
+/// ```
+/// use rocm_llvm::llvm::Context;
+///
+/// # fn main() -> Result<(), rocm_llvm::llvm::Error> {
+/// # if rocm_llvm::llvm::Library::load().is_err() { return Ok(()) }
+/// let context = Context::new()?;
+/// let module = context.module("example")?;
+/// module.add_flag("amdhsa_code_object_version", 500)?;
+/// let flags = module.flags()?;
+/// assert_eq!(flags[0].name, "amdhsa_code_object_version");
+/// assert_eq!(flags[0].value.as_constant().and_then(|value| value.as_int()), Some(500));
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ModuleFlag<'m> {
     /// The result of linking modules with this flag.

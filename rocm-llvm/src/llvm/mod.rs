@@ -70,7 +70,10 @@
 //! # Trust
 //! LLVM's reader of bitcode expects the output of a compiler. Truncated files are errors, but on changed bytes it can
 //! access memory outside the file, or crash. [`Context::parse_bitcode`] is `unsafe` for that reason.
-//! [`Context::parse_ir`] only reads text, and rejects bitcode.
+//!
+//! [`Context::parse_ir`] only reads text, and rejects bitcode. LLVM can crash on text, too: while it reads, it converts
+//! metadata and intrinsics of older releases, and trusts their form. So the text is first read in a child process (Unix),
+//! and text that crashes it is an [`Error::Parse`]. On other systems, read only text that a compiler wrote.
 
 mod assembly;
 mod attribute;
@@ -107,6 +110,7 @@ mod raw;
 mod structures;
 mod symbol;
 mod target;
+mod trial;
 mod types;
 mod value;
 mod version;

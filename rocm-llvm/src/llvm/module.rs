@@ -14,6 +14,25 @@ use super::raw::{self, Buffer};
 /// Functions, blocks and values borrow the module. Operations that may free some of them
 /// ([`run_passes`](Self::run_passes), [`link`](Self::link)) take the module by `&mut`: look up functions and values
 /// again afterwards.
+///
+/// ```
+/// use rocm_llvm::llvm::Context;
+///
+/// # fn main() -> Result<(), rocm_llvm::llvm::Error> {
+/// # if rocm_llvm::llvm::Library::load().is_err() { return Ok(()) }
+/// let context = Context::new()?;
+/// let text = "define i32 @triple(i32 %x) {\n  %y = mul i32 %x, 3\n  ret i32 %y\n}\n";
+/// let mut module = context.parse_ir("triple.ll", text)?;
+/// for function in module.functions() {
+///     for instruction in function.blocks().into_iter().flat_map(|block| block.instructions()) {
+///         println!("{}: {instruction}", function.name());
+///     }
+/// }
+/// module.link(context.parse_ir("other.ll", "declare i32 @triple(i32)\n@x = global i32 1\n")?)?;
+/// assert_eq!((module.functions().len(), module.globals().len()), (1, 1));
+/// # Ok(())
+/// # }
+/// ```
 pub struct Module<'c> {
     raw: raw::LLVMModuleRef,
     context: &'c Context,

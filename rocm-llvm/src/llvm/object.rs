@@ -6,6 +6,22 @@ use super::error::{Error, Result};
 
 /// An ELF file with code for AMD GPUs: an object or a code object. It reads sections and symbols; every offset in the
 /// file is checked.
+///
+/// ```
+/// use rocm_llvm::llvm::{Object, Optimization, TargetMachine};
+///
+/// # fn main() -> Result<(), rocm_llvm::llvm::Error> {
+/// # if rocm_llvm::llvm::Library::load().is_err() { return Ok(()) }
+/// let machine = TargetMachine::new("gfx90a", Optimization::Default)?;
+/// let text = ".type f,@function\nf:\n  s_nop 0\n  s_endpgm\n.size f, . - f\n";
+/// let file = machine.assemble("f.s", text)?;
+/// let object = Object::parse(&file)?;
+/// let functions = object.functions()?;
+/// assert!(object.is_relocatable());
+/// assert_eq!((functions[0].name.as_str(), functions[0].bytes.len()), ("f", 8));
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone)]
 pub struct Object<'a> {
     file: &'a [u8],

@@ -1,17 +1,24 @@
 //! Reading modules: text, and bitcode.
 
+use std::mem::ManuallyDrop;
+
 use super::context::Context;
 use super::error::{Error, Result};
 use super::module::Module;
 use super::raw::{self, Buffer};
+use super::trial::{self, Trial};
 use crate::annotations;
 
 impl Context {
     /// Reads a module in LLVM's text form, and verifies it. `name` is for messages.
     ///
+    /// On Unix, a child process reads the text first, because LLVM can crash on text that no compiler wrote. This takes
+    /// as long again.
+    ///
     /// # Errors
-    /// [`Error::Parse`] with LLVM's message, which contains the line and column; also if the input is bitcode, which
-    /// [`parse_bitcode`](Self::parse_bitcode) reads; [`Error::Verify`].
+    /// [`Error::Parse`] with LLVM's message, which contains the line and column; also if LLVM crashes on the text, and if
+    /// the input is bitcode, which [`parse_bitcode`](Self::parse_bitcode) reads; [`Error::Verify`]; [`Error::Io`] if no
+    /// child process can be started.
     #[doc(alias = "LLVMParseIRInContext")]
     pub fn parse_ir(&self, name: &str, input: impl AsRef<[u8]>) -> Result<Module<'_>> {
         let input = input.as_ref();
@@ -29,17 +36,31 @@ impl Context {
             return Err(Error::Null { what: "the text", at });
         }
         annotations::check(input).map_err(|message| Error::Parse { name: name.to_owned(), message })?;
-        let buffer = Buffer::new(&c_name, input);
+        let buffer = ManuallyDrop::new(Buffer::new(&c_name, input));
         let context = self.raw();
-        let (failed, module, message) = self.guarded("parse_ir", move || {
-            let (mut module, mut message) = (std::ptr::null_mut(), std::ptr::null_mut());
-            // SAFETY: the context is live while the caller waits; the parser takes ownership of the buffer; both pointers are valid for the
-            // writes, and the message is given away.
-            unsafe {
-                let buffer = std::mem::ManuallyDrop::new(buffer);
-                let failed = raw::LLVMParseIRInContext(context, buffer.0, &mut module, &mut message) != 0;
-                (failed, module, raw::take_message(message))
+        let read = self.guarded("parse_ir", move || {
+            let trial = trial::run(|| {
+                // SAFETY: the child has copies of the context and the buffer.
+                let (failed, module, _) = unsafe { read(context, buffer.0) };
+                if !failed && !module.is_null() {
+                    let (action, mut message) = (rocm_llvm_sys::llvm::LLVMReturnStatusAction, std::ptr::null_mut());
+                    // SAFETY: the module is live, and the place valid for the write.
+                    unsafe { raw::LLVMVerifyModule(module, action, &mut message) };
+                }
+            });
+            match trial {
+                // SAFETY: the context is live while the caller waits, and nothing else uses the buffer.
+                Ok(Trial::Ended) => Ok(Some(unsafe { read(context, buffer.0) })),
+                other => {
+                    drop(ManuallyDrop::into_inner(buffer));
+                    other.map(|_| None)
+                }
             }
+        })?;
+        let read = read.map_err(|error| Error::io("a process that reads the text first cannot be started", &error))?;
+        let (failed, module, message) = read.ok_or_else(|| Error::Parse {
+            name: name.to_owned(),
+            message: "LLVM crashed on the text, in a child process: no compiler wrote it".to_owned(),
         })?;
         self.parsed(name, failed, module, message)
     }
@@ -86,6 +107,19 @@ impl Context {
         let module = Module::from_raw(module, self);
         module.verify()?;
         Ok(module)
+    }
+}
+
+/// Reads text. Returns whether it failed, the module and a message.
+///
+/// # Safety
+/// The context and the buffer must be live. LLVM owns the buffer afterwards.
+unsafe fn read(context: raw::LLVMContextRef, buffer: raw::LLVMMemoryBufferRef) -> (bool, raw::LLVMModuleRef, String) {
+    let (mut module, mut message) = (std::ptr::null_mut(), std::ptr::null_mut());
+    // SAFETY: as the caller ensures; both pointers are valid for the writes, and the message is given away.
+    unsafe {
+        let failed = raw::LLVMParseIRInContext(context, buffer, &mut module, &mut message) != 0;
+        (failed, module, raw::take_message(message))
     }
 }
 

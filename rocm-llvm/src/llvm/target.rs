@@ -27,6 +27,22 @@ pub enum Optimization {
 }
 
 /// Generates code for one GPU, or for the host.
+///
+/// ```
+/// use rocm_llvm::llvm::{Context, Optimization, TargetMachine};
+///
+/// # fn main() -> Result<(), rocm_llvm::llvm::Error> {
+/// # if rocm_llvm::llvm::Library::load().is_err() { return Ok(()) }
+/// let context = Context::new()?;
+/// let module = context.parse_ir("empty.ll", "define amdgpu_kernel void @empty() {\n  ret void\n}\n")?;
+/// for gpu in ["gfx90a", "gfx942:sramecc+:xnack-", "gfx1100"] {
+///     let machine = TargetMachine::new(gpu, Optimization::Default)?;
+///     machine.prepare(&module)?;
+///     assert!(machine.emit_assembly(&module)?.contains("s_endpgm"));
+/// }
+/// # Ok(())
+/// # }
+/// ```
 pub struct TargetMachine {
     raw: raw::LLVMTargetMachineRef,
     processor: Processor,

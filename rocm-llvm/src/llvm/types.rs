@@ -8,6 +8,24 @@ use super::extent::Extent;
 use super::raw;
 
 /// A type, which belongs to a [`Context`]. Equal types of one context compare equal, except for named structures.
+///
+/// ```
+/// use rocm_llvm::llvm::{AddressSpace, Context, TypeKind};
+///
+/// # fn main() -> Result<(), rocm_llvm::llvm::Error> {
+/// # if rocm_llvm::llvm::Library::load().is_err() { return Ok(()) }
+/// let context = Context::new()?;
+/// let ty = context.structure(&[context.i8(), context.f32().vector(4)?, context.pointer(AddressSpace::Global)], false)?;
+/// assert_eq!(ty.to_string(), "{ i8, <4 x float>, ptr addrspace(1) }");
+/// let fields = ty.fields().unwrap_or_default();
+/// assert_eq!(fields.iter().map(|field| field.kind()).collect::<Vec<_>>(), [
+///     TypeKind::Int(8),
+///     TypeKind::Vector(4),
+///     TypeKind::Pointer(1),
+/// ]);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Copy)]
 pub struct Type<'c> {
     raw: raw::LLVMTypeRef,

@@ -221,6 +221,23 @@ impl fmt::Debug for Value<'_> {
 }
 
 /// The relaxations of a floating-point operation: see LLVM's fast-math flags.
+///
+/// ```
+/// use rocm_llvm::llvm::{Context, FastMath};
+///
+/// # fn main() -> Result<(), rocm_llvm::llvm::Error> {
+/// # if rocm_llvm::llvm::Library::load().is_err() { return Ok(()) }
+/// let context = Context::new()?;
+/// let module = context.module("example")?;
+/// let ty = context.f32();
+/// let f = module.add_function("f", ty.function(&[ty], false)?)?;
+/// let b = f.append_block("entry")?.builder();
+/// let sum = b.fadd(f.parameter(0)?, f.parameter(0)?, "sum")?;
+/// sum.set_fast_math(FastMath::REASSOCIATE.and(FastMath::CONTRACT))?;
+/// assert!(sum.to_string().contains("fadd reassoc contract float"));
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct FastMath(u32);
 

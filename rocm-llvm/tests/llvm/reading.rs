@@ -7,6 +7,8 @@ use crate::support::{llvm, machine, saxpy, scratch};
 const ADD: &str = "define i32 @add(i32 %a, i32 %b) {\n  %sum = add i32 %a, %b\n  ret i32 %sum\n}\n";
 const USE: &str = "declare i32 @add(i32, i32)\n\
     define i32 @twice(i32 %a) {\n  %sum = call i32 @add(i32 %a, i32 %a)\n  ret i32 %sum\n}\n";
+/// All of LLVM 17 to 22 read through the null.
+const FLAGS: &str = "!llvm.module.flags = !{!0}\n!0 = !{i32 1, !\"Objective-C Garbage Collection\", null}\n";
 
 fn parse_error(result: rocm_llvm::llvm::Result<rocm_llvm::llvm::Module<'_>>) -> String {
     match result {
@@ -36,6 +38,64 @@ fn bad_text_is_an_error_with_its_line() {
     assert!(matches!(context.parse_ir("null.ll", "\0\0\0"), Err(Error::Null { at: 0, .. })));
     // The context still works.
     assert_eq!(context.parse_ir("add.ll", ADD).unwrap().functions().len(), 1);
+}
+
+/// LLVM converts what older releases wrote before its verifier sees it, and trusts its form.
+#[test]
+fn text_that_crashes_llvm_is_an_error() {
+    let Some(library) = llvm() else { return };
+    let context = Context::new().unwrap();
+    let call = |name: &str, result: &str, parameters: &str, arguments: &str| {
+        format!(
+            "declare {result} @llvm.{name}({parameters})\n\
+             define void @f() {{\n  call {result} @llvm.{name}({arguments})\n  ret void\n}}\n"
+        )
+    };
+    let mut crashes = 0;
+    for text in [
+        call("dbg.value", "i32", "i32", "i32 1"),
+        call("stackprotectorcheck", "i32", "i32", "i32 1"),
+        call("amdgcn.ldexp.f32", "void", "", ""),
+        call("amdgcn.ds.fadd.f32", "i32", "i32", "i32 1"),
+        call("x86.sse.sqrt.ss", "void", "", ""),
+        call("objectsize.i32.p0", "void", "", ""),
+        FLAGS.to_owned(),
+        "define void @f() {\n  br label %a\na:\n  br label %a, !llvm.loop !0\n}\n!0 = !{}\n".to_owned(),
+    ] {
+        match context.parse_ir("old.ll", &text) {
+            Err(Error::Parse { message, .. }) => crashes += u32::from(message.contains("LLVM crashed")),
+            Err(Error::Verify { .. } | Error::Fatal { .. }) | Ok(_) => {}
+            other => panic!("{text}: {other:?}"),
+        }
+    }
+    assert!(crashes > 0, "LLVM {}", library.version());
+    // Notes on NVIDIA's kernels.
+    let notes = |node: &str| format!("declare void @k(ptr)\n!nvvm.annotations = !{{!0}}\n!0 = {node}\n");
+    for wrong in ["!{}", "!{ptr @k, !\"kernel\"}", "!{ptr @k, null, i32 1}", "!{ptr @k, i32 1, i32 1}"] {
+        let error = parse_error(context.parse_ir("notes.ll", notes(wrong)));
+        assert!(error.contains("!nvvm.annotations") && error.contains("node 0"), "{error}");
+    }
+    let module = context.parse_ir("notes.ll", notes("!{ptr @k, !\"kernel\", i32 1, !\"maxntidx\", i32 64}")).unwrap();
+    assert!(module.function("k").unwrap().is_some());
+}
+
+/// Each call has a child process of its own.
+#[test]
+fn texts_are_read_by_many_threads() {
+    if llvm().is_none() {
+        return;
+    }
+    std::thread::scope(|scope| {
+        for _ in 0..8 {
+            scope.spawn(|| {
+                for _ in 0..20 {
+                    let context = Context::new().unwrap();
+                    assert_eq!(context.parse_ir("add.ll", ADD).unwrap().functions().len(), 1);
+                    assert!(parse_error(context.parse_ir("flags.ll", FLAGS)).contains("LLVM crashed"));
+                }
+            });
+        }
+    });
 }
 
 #[test]
@@ -104,7 +164,7 @@ fn changed_text_is_an_error_or_a_module() {
         state as usize % below
     };
     let (mut refused, mut read) = (0, 0);
-    for _ in 0..3000 {
+    for _ in 0..500 {
         let mut changed = text.clone();
         for _ in 0..=random(3) {
             let (at, from) = (random(changed.len()), random(text.len()));
@@ -119,7 +179,7 @@ fn changed_text_is_an_error_or_a_module() {
             Err(_) => refused += 1,
         }
     }
-    assert!(refused > 500 && read > 100, "{refused} refused, {read} read");
+    assert!(refused > 80 && read > 16, "{refused} refused, {read} read");
 }
 
 #[test]

@@ -31,6 +31,36 @@ use super::value::{Owner, Value};
 ///
 /// The last parameter of most methods is the name of the result in the printed IR. It may be empty. If all operands are
 /// constants, LLVM returns a constant instead of an instruction.
+///
+/// ```
+/// use rocm_llvm::llvm::{Context, IntPredicate};
+///
+/// # fn main() -> Result<(), rocm_llvm::llvm::Error> {
+/// # if rocm_llvm::llvm::Library::load().is_err() { return Ok(()) }
+/// let context = Context::new()?;
+/// let module = context.module("example")?;
+/// let ty = context.i32();
+/// // 0 + 1 + ... + (n - 1), for an n that is not 0.
+/// let sum = module.add_function("sum", ty.function(&[ty], false)?)?;
+/// let (entry, body, end) = (sum.append_block("entry")?, sum.append_block("body")?, sum.append_block("end")?);
+/// let (zero, one) = (ty.const_int(0)?, ty.const_int(1)?);
+/// let b = entry.builder();
+/// b.br(body)?;
+/// b.position_at_end(body)?;
+/// let (i, total) = (b.phi(ty, "i")?, b.phi(ty, "total")?);
+/// let added = b.add(total.value(), i.value(), "added")?;
+/// let next = b.add(i.value(), one, "next")?;
+/// i.add_incoming(zero, entry)?;
+/// i.add_incoming(next, body)?;
+/// total.add_incoming(zero, entry)?;
+/// total.add_incoming(added, body)?;
+/// b.cond_br(b.icmp(IntPredicate::Ult, next, sum.parameter(0)?, "more")?, body, end)?;
+/// b.position_at_end(end)?;
+/// b.ret(Some(added))?;
+/// module.verify()?;
+/// # Ok(())
+/// # }
+/// ```
 pub struct Builder<'m> {
     raw: raw::LLVMBuilderRef,
     block: Cell<BasicBlock<'m>>,
