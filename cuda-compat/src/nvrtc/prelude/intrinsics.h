@@ -55,6 +55,8 @@ CUDA_COMPAT_STORE(__stwt)
 
 __device__ inline float __cuda_compat__fmaf_ieee_rn(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
 #define __fmaf_ieee_rn __cuda_compat__fmaf_ieee_rn
+__device__ inline float __cuda_compat__tanhf(float x) { return tanhf(x); }
+#define __tanhf __cuda_compat__tanhf
 
 __device__ inline unsigned __cuda_compat_umin(unsigned a, unsigned b) { return a < b ? a : b; }
 __device__ inline unsigned __cuda_compat_umax(unsigned a, unsigned b) { return a < b ? b : a; }
