@@ -61,6 +61,9 @@ const LOG: usize = 64 << 10;
 /// are safe. Options can name further files, which are trusted like the rest. The module `comgr` of the crate
 /// `rocm-llvm` has the same rule.
 ///
+/// Text has one exception: LLVM converts metadata and intrinsics of older releases while it reads, and crashes if their
+/// form is wrong. No compiler writes such text. `llvm::Context::parse_ir` of `rocm-llvm` tries text in a child process.
+///
 /// LLVM terminates the process if bitcode or IR is valid but cannot be translated for the device, such as a call of an
 /// intrinsic of another processor. Link only the output of a compiler for AMD GPUs.
 #[doc(alias("hiprtcLinkState", "nvJitLinkHandle"))]

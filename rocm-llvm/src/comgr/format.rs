@@ -172,6 +172,14 @@ mod tests {
         }
     }
 
+    /// As `llvm::Context::parse_ir` refuses them.
+    #[test]
+    fn notes_that_crash_llvm_are_refused() {
+        let notes = |node: &str| format!("declare void @k()\n!nvvm.annotations = !{{!0}}\n!0 = {node}\n");
+        check(DataKind::Bitcode, "k.ll", notes("!{ptr @k, !\"kernel\", i32 1}").as_bytes()).unwrap();
+        assert!(reason(DataKind::Bitcode, notes("!{ptr @k, !\"kernel\"}").as_bytes()).contains("!nvvm.annotations"));
+    }
+
     #[test]
     fn other_files_are_named() {
         assert!(reason(DataKind::CodeObject, b"").contains("empty"));

@@ -78,7 +78,7 @@ impl<'a> Input<'a> {
     }
 }
 
-/// LLVM IR as text. LLVM checks all of it.
+/// LLVM IR as text. LLVM checks it, except the form of what older releases wrote: see [Trust](crate::comgr#trust).
 impl<'a> From<&'a str> for Input<'a> {
     fn from(text: &'a str) -> Self {
         // UTF-8 is never bitcode, whose first bytes are not valid UTF-8, nor an ELF file for AMD GPUs, whose machine number is not.
@@ -86,7 +86,7 @@ impl<'a> From<&'a str> for Input<'a> {
     }
 }
 
-/// LLVM IR as text. LLVM checks all of it.
+/// LLVM IR as text. LLVM checks it, except the form of what older releases wrote: see [Trust](crate::comgr#trust).
 impl<'a> From<&'a String> for Input<'a> {
     fn from(text: &'a String) -> Self {
         text.as_str().into()

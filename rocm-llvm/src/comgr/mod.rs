@@ -58,6 +58,11 @@
 //! further files, which are trusted like the rest. [`metadata`], [`symbols`] and [`source_lines`] check code objects
 //! before they pass them to Comgr. The crate `hiprtc` has the same rule for its `Linker`.
 //!
+//! LLVM IR as text has one exception. While LLVM reads it, it converts metadata and intrinsics of older releases before
+//! its verifier sees them, and crashes if their form is wrong. `!nvvm.annotations` is checked by this crate. Read other text
+//! that no compiler wrote with [`Context::parse_ir`](crate::llvm::Context::parse_ir) first, which tries it in a child
+//! process.
+//!
 //! # Threads
 //! The functions may be called from any thread, and at the same time. Comgr's objects are not `Send`: a data object may
 //! be in several sets, and Comgr does not allow two threads to use it at once.

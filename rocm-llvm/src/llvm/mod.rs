@@ -73,7 +73,8 @@
 //!
 //! [`Context::parse_ir`] only reads text, and rejects bitcode. LLVM can crash on text, too: while it reads, it converts
 //! metadata and intrinsics of older releases, and trusts their form. So the text is first read in a child process (Unix),
-//! and text that crashes it is an [`Error::Parse`]. On other systems, read only text that a compiler wrote.
+//! and text that crashes it is an [`Error::Parse`]. A wrong read that does not crash goes unnoticed. On other systems than
+//! Unix, read only text that a compiler wrote.
 
 mod assembly;
 mod attribute;

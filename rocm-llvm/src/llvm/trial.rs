@@ -77,10 +77,10 @@ mod tests {
         assert_eq!(run(|| changed = true).unwrap(), Trial::Ended);
         assert!(!changed, "the child has a copy of the memory");
         assert_eq!(run(|| std::process::abort()).unwrap(), Trial::Crashed);
-        // SAFETY: none: it crashes the child.
-        assert_eq!(
-            run(|| unsafe { std::ptr::without_provenance_mut::<u8>(8).write_volatile(1) }).unwrap(),
-            Trial::Crashed
-        );
+        let crash = || {
+            // SAFETY: nothing is there: the child is to crash.
+            unsafe { std::ptr::without_provenance_mut::<u8>(8).write_volatile(1) };
+        };
+        assert_eq!(run(crash).unwrap(), Trial::Crashed);
     }
 }
