@@ -2,19 +2,19 @@
 //! workspace in its place by `[patch.crates-io]`.
 
 mod guide;
+mod harness;
 mod list;
 mod page;
 mod patch;
-mod tests;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail, ensure};
 
+use self::harness::Outcomes;
 use self::list::{PUBLISHED, Program, Published};
 use self::page::Results;
-use self::tests::Outcomes;
 use super::scratch;
 use crate::cargo::{checked_cargo, packages};
 use crate::hsa::{self, Profile};
@@ -78,10 +78,10 @@ fn results(of: &Published, release: &'static Release, every: usize) -> Result<Re
         };
         let list = capture(start().args(["--list", "--format", "terse"]))?;
         let is_wanted = |name: &String| of.parts.is_empty() || of.parts.iter().any(|part| name.contains(part));
-        let names: Vec<String> = tests::names(&list).into_iter().filter(is_wanted).collect();
+        let names: Vec<String> = harness::names(&list).into_iter().filter(is_wanted).collect();
         all += names.len();
         let sample: Vec<String> = names.into_iter().step_by(every).collect();
-        outcomes.extend(tests::run(&sample, &start)?);
+        outcomes.extend(harness::run(&sample, &start)?);
     }
     ensure!(refused.is_some() || !outcomes.is_empty(), "{} has no test for GPUs", of.name);
     let sampled = (all > outcomes.len()).then_some(all);

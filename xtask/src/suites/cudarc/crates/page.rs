@@ -8,8 +8,8 @@ use std::path::PathBuf;
 
 use anyhow::{Result, ensure};
 
+use super::harness::{Outcome, Outcomes};
 use super::list::{PUBLISHED, Published};
-use super::tests::{Outcome, Outcomes};
 use crate::paths;
 use crate::suites::reasons::Reasons;
 
