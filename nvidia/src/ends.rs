@@ -23,6 +23,7 @@ driver_functions! {
 const MEMORY_TYPE: c_uint = 2;
 
 /// Returns the memory types of source and destination, for a kind of copy that names both.
+#[allow(non_upper_case_globals, reason = "the constants of C are patterns")]
 pub(crate) fn of_kind(kind: hipMemcpyKind) -> Outcome<Option<(MemoryType, MemoryType)>> {
     Ok(Some(match kind {
         hipMemcpyHostToHost => (MemoryType::HOST, MemoryType::HOST),

@@ -49,7 +49,8 @@ pub(crate) fn from_cuda(code: u32) -> hipError_t {
 
 /// Returns whether HIP has a name for the status.
 pub(crate) fn has_name(status: hipError_t) -> bool {
-    name(status).starts_with("hip")
+    // A status without a name is `hipError_t(54321)`.
+    !name(status).ends_with(')')
 }
 
 /// Returns the C name of a status, or its number if it has none.

@@ -22,6 +22,7 @@ driver_functions! {
 }
 
 /// Returns the driver's format and number of channels for HIP's widths of the channels.
+#[allow(non_upper_case_globals, reason = "the constants of C are patterns")]
 pub(super) fn format(channels: &hipChannelFormatDesc) -> Outcome<(hipArray_Format, c_uint)> {
     let widths = [channels.x, channels.y, channels.z, channels.w];
     let count = widths.iter().take_while(|&&width| width != 0).count();

@@ -34,6 +34,7 @@ const SRGB: c_uint = 0x10;
 ///
 /// # Safety
 /// The field of `from.res` that `from.resType` names must be set.
+#[allow(non_upper_case_globals, reason = "the constants of C are patterns")]
 unsafe fn resource(from: &hipResourceDesc) -> Outcome<HIP_RESOURCE_DESC> {
     let mut to = HIP_RESOURCE_DESC::default();
     // SAFETY: the caller's contract; every field of the target may be written.

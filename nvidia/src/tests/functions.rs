@@ -250,7 +250,7 @@ fn attributes_have_cudas_numbers() {
 #[test]
 fn addresses_have_hips_memory_types() {
     start();
-    let mut of = |number| {
+    let of = |number| {
         let mut about = hipPointerAttribute_t::default();
         let to = &raw mut about;
         let status = call!(hipPointerGetAttributes(to => *mut hipPointerAttribute_t, address(number) => *mut c_void));

@@ -125,7 +125,7 @@ functions! {
         0
     }
     fn cuDeviceGetAttribute(to: *mut c_int, attribute: c_uint, device: c_int) { to.write(attribute as c_int * 10 + device); 0 }
-    fn cuDeviceGetP2PAttribute(to: *mut c_int, attribute: c_uint, _from: c_int, _to: c_int) { to.write(attribute as c_int); 0 }
+    fn cuDeviceGetP2PAttribute(to: *mut c_int, attribute: c_uint, _from: c_int, _peer: c_int) { to.write(attribute as c_int); 0 }
     fn cuDriverGetVersion(to: *mut c_int) { to.write(13010); 0 }
     fn cuModuleLoadDataEx(_to: *mut usize, _image: usize, count: c_uint, options: *const c_uint, values: *const *mut c_void) {
         let options = std::slice::from_raw_parts(options, count as usize);
