@@ -28,23 +28,25 @@ macro_rules! kernels {
     };
 }
 
-/// Returns the first AMD GPU, or the software GPU if no GPU is available. Prints which one to stderr.
+/// Returns the first GPU, of AMD's, or of NVIDIA's in a build with the feature `nvidia`; or else the software GPU. Prints
+/// which one to stderr.
 pub fn open_device() -> Result<Device> {
-    let backend = hip::sim_if_no_gpu()?;
+    let backend = hip::select_any_gpu()?;
     let device = Device::get(0)?;
     let properties = device.properties()?;
     match backend {
         Backend::Sim if std::env::var_os("HIP_RS_BACKEND").is_some_and(|choice| choice == "sim") => {
             eprintln!("Running on the software GPU ({}), as HIP_RS_BACKEND says.", properties.arch)
         }
-        Backend::Sim => eprintln!("No AMD GPU is available: running on the software GPU ({}).", properties.arch),
+        Backend::Sim => eprintln!("No GPU is available: running on the software GPU ({}).", properties.arch),
         _ => eprintln!("Running on {} ({}).", properties.name, properties.arch),
     }
     Ok(device)
 }
 
 impl Kernels {
-    /// Loads the kernels on `device`: compiled now if ROCm's run-time compiler is installed, otherwise from the bundle.
+    /// Loads the kernels on `device`: compiled now if a run-time compiler is installed (HIPRTC, or NVRTC for NVIDIA's GPUs),
+    /// otherwise from the bundle.
     pub fn load(&self, device: &Device) -> Result<Module> {
         let program = Program::new(self.name, self.source).arch(&device.properties()?.arch);
         let code = hiprtc::compile_or_bundle(&program, self.bundle)?;

@@ -57,9 +57,13 @@ pub(crate) struct Connected {
 pub(crate) fn connect(what: &'static str) -> Result<Connected> {
     // Also returns an error where HIP cannot be called: in a host function, or in a forked child.
     Device::current()?;
-    if hip::backend()? == Backend::Sim {
-        let reason = "the embedded software GPU has none; ROCm's runtime is needed".to_owned();
-        return Err(hip::Error::Unsupported { what: "OpenGL", reason }.into());
+    let reason = match hip::backend()? {
+        Backend::Sim => Some("the embedded software GPU has none; ROCm's runtime is needed"),
+        Backend::Cuda => Some("this crate shares with Mesa's driver of AMD's GPUs only"),
+        _ => None,
+    };
+    if let Some(reason) = reason {
+        return Err(hip::Error::Unsupported { what: "OpenGL", reason: reason.to_owned() }.into());
     }
     let context = library::current(what)?;
     let gpu = library::gpu(what, context)?;

@@ -7,7 +7,7 @@ use std::sync::{Mutex, PoisonError};
 
 use hip::interop::Tracked;
 use hip::sys::{self, hipStream_t};
-use hip::{Backend, DeviceBuffer, Error, Result, Status, Stream};
+use hip::{DeviceBuffer, Error, Result, Status, Stream};
 
 use crate::place::invalid;
 use crate::{IntoScalar, Operands, Scalar, ScalarRef};
@@ -138,11 +138,7 @@ impl<L: Library> Handle<L> {
     /// # Errors
     /// An error from `create` or from an allocation.
     pub fn with(stream: &Stream, create: impl FnOnce() -> Result<*mut c_void, L::Error>) -> Result<Self, L::Error> {
-        if hip::backend()? != Backend::Rocm {
-            let reason =
-                "the embedded software GPU has no libraries; ROCm's own run on it under `hip-sim run`".to_owned();
-            return Err(Error::Unsupported { what: "a library of ROCm on this backend", reason }.into());
-        }
+        hip::interop::expect_rocm("a library of ROCm on this backend")?;
         let device = stream.device();
         let scratch = DeviceBuffer::zeroed(&device, if L::SCALARS { 8 } else { 0 })?;
         // Libraries copy tables to the device during creation, on its default stream.

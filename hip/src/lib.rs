@@ -131,8 +131,12 @@
 //!   fault is returned by the call that waits for the kernel, with the names of the launches in question. On ROCm the
 //!   device is lost then, and every later call on it says so ([`Error::DeviceLost`]).
 //! - **Threads.** All types are [`Send`] and [`Sync`], except buffers of elements that are not.
-//! - **The backend** is chosen once: in code ([`select_backend`], [`sim_if_no_gpu`]) or by `HIP_RS_BACKEND=rocm|sim`.
-//!   The default is ROCm.
+//! - **The backend** is chosen once: in code ([`select_backend`], [`select_any_gpu`], [`sim_if_no_gpu`]) or by
+//!   `HIP_RS_BACKEND=rocm|cuda|sim`. The default is ROCm.
+//! - **NVIDIA's GPUs** are used with the feature `nvidia`, through their driver, if the program or its user asks for them.
+//!   Code for them is a cubin or PTX, which [`hiprtc`](https://docs.rs/hiprtc) compiles from the same source. It does
+//!   not tell a pointer from a number of 8 bytes ([`module::ParameterKind::PointerOrValue`]). After a kernel's fault the
+//!   device is lost.
 //! - **The software GPU** is a gfx90a device, or the one that `HIP_SIM_TARGET` names (gfx942). `HIP_SIM_DEVICES`,
 //!   `HIP_SIM_MEMORY`, `HIP_SIM_BUDGET` (instructions of a launch) and `HIP_SIM_THREADS` configure it. It checks every
 //!   access: an invalid one ends the kernel with an error that describes it ([`HipError::fault`]).
@@ -169,6 +173,7 @@
 //! | `ndarray` | copies from and to arrays of `ndarray`; pinned memory as one |
 //! | `bytes` | pinned memory as `bytes::Bytes` |
 //! | `tracing` | reports launches, copies, fills, allocations, module loads and waits to `tracing` |
+//! | `nvidia` | runs on NVIDIA's GPUs, through their driver, if the program selects them |
 //! | `sim` | builds in the embedded runtime with its software GPU |
 //! | `sim-profile` | the same, with kernel profiles as JSON, and source lines in profiles and findings |
 
@@ -200,7 +205,7 @@ pub use memory::dlpack;
 
 // The common types. All others are in the module of their subject only.
 #[doc(inline)]
-pub use crate::core::backend::{backend, runtime_version, select_backend, sim_if_no_gpu};
+pub use crate::core::backend::{backend, runtime_version, select_any_gpu, select_backend, sim_if_no_gpu};
 #[doc(inline)]
 pub use crate::core::backend_kind::Backend;
 #[doc(inline)]

@@ -56,14 +56,14 @@ fn a_backend_of_another_name_is_refused() {
         let output = std::process::Command::new(program)
             .args(["--exact", "a_backend_of_another_name_is_refused"])
             .env(CHILD, "1")
-            .env("HIP_RS_BACKEND", "cuda")
+            .env("HIP_RS_BACKEND", "metal")
             .output()
             .unwrap();
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
         return;
     }
     for error in [Device::count().unwrap_err(), hip::backend().unwrap_err(), hip::sim_if_no_gpu().unwrap_err()] {
-        assert!(matches!(&error, Error::UnknownBackend(name) if name == "cuda"), "{error}");
+        assert!(matches!(&error, Error::UnknownBackend(name) if name == "metal"), "{error}");
     }
     // A choice in code takes precedence over the variable.
     hip::select_backend(Backend::Rocm).unwrap();

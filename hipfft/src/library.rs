@@ -3,9 +3,9 @@
 use std::ffi::c_void;
 use std::ptr;
 
+use hip::Device;
 use hip::interop::wait_for_device;
 use hip::sys::{self, hipStream_t};
-use hip::{Backend, Device};
 use hip_linalg::Library;
 
 use crate::layout::{Layout, Many};
@@ -68,10 +68,7 @@ impl Drop for Made {
 /// Returns an error unless the device can run the transform. This check comes before the library call, because hipFFT
 /// of 5.7 throws C++ exceptions for invalid sizes.
 pub(crate) fn check_size<T: Transform>(device: &Device, layout: &Layout) -> Result<()> {
-    if hip::backend()? != Backend::Rocm {
-        let reason = "the embedded software GPU has no libraries; ROCm's own run on it under `hip-sim run`".to_owned();
-        return Err(hip::Error::Unsupported { what: "a library of ROCm on this backend", reason }.into());
-    }
+    hip::interop::expect_rocm("a library of ROCm on this backend")?;
     layout.check::<T>()?;
     let bytes = (layout.input_len::<T>() as u128 * size_of::<T::Input>() as u128)
         .max(layout.output_len::<T>() as u128 * size_of::<T::Output>() as u128);

@@ -3,8 +3,8 @@
 use std::ffi::c_void;
 use std::ptr;
 
+use hip::Device;
 use hip::interop::Tracked;
-use hip::{Backend, Device};
 
 use crate::element::{self, Request};
 use crate::generator::{self, Settings};
@@ -42,11 +42,7 @@ impl<K: Kind> HostGenerator<K> {
     /// before ROCm 6.2.
     #[doc(alias("hiprandCreateGeneratorHost", "curandCreateGeneratorHost"))]
     pub fn new(device: &Device, kind: K) -> Result<Self> {
-        if hip::backend()? != Backend::Rocm {
-            let reason =
-                "the embedded software GPU has no libraries; ROCm's own run on it under `hip-sim run`".to_owned();
-            return Err(hip::Error::Unsupported { what: "a library of ROCm on this backend", reason }.into());
-        }
+        hip::interop::expect_rocm("a library of ROCm on this backend")?;
         let raw = device.with_current(|| {
             let mut generator = ptr::null_mut();
             // SAFETY: the function writes a generator through a valid pointer.

@@ -3,8 +3,8 @@
 use std::ffi::c_void;
 use std::ptr;
 
+use hip::Device;
 use hip::interop::Tracked;
-use hip::{Backend, Device};
 
 use crate::{Error, Result, check, element, raw};
 
@@ -30,11 +30,7 @@ impl PoissonDistribution {
     #[doc(alias("hiprandCreatePoissonDistribution", "curandCreatePoissonDistribution"))]
     pub fn new(device: &Device, lambda: f64) -> Result<Self> {
         let lambda = element::lambda(lambda)?;
-        if hip::backend()? != Backend::Rocm {
-            let reason =
-                "the embedded software GPU has no libraries; ROCm's own run on it under `hip-sim run`".to_owned();
-            return Err(hip::Error::Unsupported { what: "a library of ROCm on this backend", reason }.into());
-        }
+        hip::interop::expect_rocm("a library of ROCm on this backend")?;
         let raw = hip::interop::wait_for_device(device, || {
             let mut distribution = ptr::null_mut();
             // SAFETY: the function writes the address of the tables through a valid pointer.

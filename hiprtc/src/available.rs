@@ -1,4 +1,4 @@
-//! Checks whether a compiler is available, before a call that would crash without one.
+//! Checks whether HIPRTC is available, before a call that would crash without its compiler.
 
 use std::path::Path;
 use std::sync::OnceLock;
@@ -12,27 +12,8 @@ use crate::error::{Error, Result};
 /// The oldest release whose HIPRTC this crate supports.
 const OLDEST: (u32, u32) = (5, 7);
 
-/// Checks whether programs can be compiled on this machine: whether HIPRTC, Comgr and its LLVM are available.
-///
-/// `hiprtcCreateProgram` of ROCm 7.2.4 jumps to address 0 if Comgr, or a library that Comgr depends on, is missing. So
-/// this function opens Comgr first, under the name that the HIPRTC library uses: in HIPRTC's directory, otherwise by
-/// the search of this process. Every function of this crate that compiles calls this first. The result is cached.
-///
-/// # Errors
-/// [`Error::NoHiprtc`] or [`Error::NoComgr`]. For both, [`Error::is_unavailable`] is true.
-///
-/// ```
-/// match hiprtc::available() {
-///     Ok(()) => println!("kernels can be compiled on this machine"),
-///     Err(why) => println!("{why}"),
-/// }
-/// ```
-pub fn available() -> Result<()> {
-    compiler().map(drop)
-}
-
-/// Like [`available`]; also returns the Comgr behind HIPRTC, if it can be queried.
-pub(crate) fn compiler() -> Result<Option<&'static Comgr>> {
+/// Checks whether HIPRTC can compile. Returns the Comgr behind it, if that can be queried. The result is cached.
+pub(crate) fn hiprtc() -> Result<Option<&'static Comgr>> {
     static ANSWER: OnceLock<Result<Option<Comgr>>> = OnceLock::new();
     ANSWER.get_or_init(find).as_ref().map(Option::as_ref).map_err(Error::clone)
 }

@@ -11,6 +11,8 @@ const MAGIC: &[u8] = b"__CLANG_OFFLOAD_BUNDLE__";
 const COMPRESSED_MAGIC: &[u8] = b"CCOB";
 /// The kind and target triple before the processor in an entry's name.
 const PREFIX: &str = "hipv4-amdgcn-amd-amdhsa--";
+/// The same for NVIDIA's architectures: cubins (`sm_90`) and PTX (`compute_90`).
+const NVIDIA_PREFIX: &str = "cuda-nvptx64-nvidia-cuda--";
 /// The first entry of a bundle, for host code. It is empty.
 const HOST: &str = "host-x86_64-unknown-linux-gnu-";
 /// Alignment of code objects.
@@ -31,8 +33,11 @@ impl<'a> Entry<'a> {
         self.id
     }
 
-    /// Returns the architecture of the code; `None` if it is not for an AMD GPU.
+    /// Returns the architecture of the code; `None` if it is not for a GPU of AMD's or NVIDIA's.
     pub fn arch(&self) -> Option<Arch> {
+        if let Some(arch) = self.id.strip_prefix(NVIDIA_PREFIX) {
+            return arch.parse().ok().filter(Arch::is_nvidia);
+        }
         let at = self.id.find("-gfx").filter(|_| self.id.contains("amdgcn"))?;
         self.id[at + 1..].parse().ok()
     }
@@ -129,14 +134,15 @@ impl<'a> Bundle<'a> {
     }
 
     /// Returns the code that matches `device` best: code for its processor before code for a generic one, then code
-    /// that names more of its features (xnack, sramecc) before code that names fewer.
+    /// that names more of its features (xnack, sramecc) before code that names fewer. On NVIDIA's devices, machine code
+    /// comes before PTX.
     ///
     /// # Errors
     /// [`Error::NoCodeFor`] if no code matches; it lists the architectures in the bundle.
     pub fn select(&self, device: &Arch) -> Result<&'a [u8]> {
         let fitting = self.entries.iter().filter_map(|entry| {
             let arch = entry.arch().filter(|arch| !entry.code.is_empty() && arch.runs_on(device))?;
-            Some(((arch.name() == device.name(), arch.features().len()), entry.code))
+            Some((arch.fit(device), entry.code))
         });
         let best = fitting.max_by_key(|(fit, _)| *fit);
         best.map(|(_, code)| code).ok_or_else(|| Error::NoCodeFor {
@@ -169,7 +175,7 @@ impl<'a> BundleWriter<'a> {
     /// Returns the bytes of the bundle. The same code in the same order gives the same bytes.
     pub fn to_bytes(&self) -> Vec<u8> {
         let host: (String, &[u8]) = (HOST.to_owned(), &[]);
-        let device = self.entries.iter().map(|(arch, code)| (format!("{PREFIX}{arch}"), &**code));
+        let device = self.entries.iter().map(|(arch, code)| (id(arch), &**code));
         let entries: Vec<_> = std::iter::once(host).chain(device).collect();
         let table: usize = entries.iter().map(|(id, _)| 24 + id.len()).sum();
         let mut bytes = MAGIC.to_vec();
@@ -188,6 +194,11 @@ impl<'a> BundleWriter<'a> {
         }
         bytes
     }
+}
+
+/// Returns the name of the entry for an architecture.
+fn id(arch: &Arch) -> String {
+    format!("{}{arch}", if arch.is_nvidia() { NVIDIA_PREFIX } else { PREFIX })
 }
 
 #[cfg(test)]

@@ -35,7 +35,7 @@ pub struct Code {
 }
 
 impl Code {
-    /// Returns the code object: an ELF file.
+    /// Returns the code object: an ELF file, or PTX for architectures like `compute_90`.
     #[doc(alias(
         "hiprtcGetCode",
         "hiprtcGetCodeSize",

@@ -77,7 +77,7 @@ impl Diagnostic {
         let mut found: Vec<Self> = Vec::new();
         // The lines after a message belong to it: the source line first, then the marks.
         for line in log.lines() {
-            if let Some(diagnostic) = Self::heading(line) {
+            if let Some(diagnostic) = Self::heading(line).or_else(|| Self::heading_of_nvidia(line)) {
                 found.push(diagnostic);
                 continue;
             }
@@ -92,10 +92,14 @@ impl Diagnostic {
                 _ => (None, line),
             };
             let are_marks = text.contains('^') && text.chars().all(|c| " ^~\t".contains(c));
-            if last.source.is_none() && numbered != Some(false) && !is_count(line) {
-                last.source = Some(text.to_owned());
+            let is_source = numbered.unwrap_or(!line.trim().is_empty() && !is_summary(line));
+            if last.source.is_none() && is_source {
+                last.source = Some(last.without_indentation(text));
             } else if last.source.is_some() && last.marks.is_none() && are_marks {
-                last.marks = Some(text.trim_end().to_owned());
+                let marks = last.without_indentation(text.trim_end());
+                // NVIDIA's compiler shows the column only here.
+                last.column = last.column.or_else(|| marks.find('^').and_then(|at| u32::try_from(at + 1).ok()));
+                last.marks = Some(marks);
             }
         }
         found
@@ -134,15 +138,61 @@ impl Diagnostic {
     }
 }
 
+/// NVIDIA's front end, whose messages have another form.
+impl Diagnostic {
+    /// Parses the first line of a message: `FILE(LINE): SEVERITY: MESSAGE`, where warnings have a number after the
+    /// severity; or `ptxas SEVERITY : MESSAGE`.
+    fn heading_of_nvidia(line: &str) -> Option<Self> {
+        const SEVERITIES: [(&str, Severity); 6] = [
+            ("catastrophic error", Severity::Fatal),
+            ("fatal", Severity::Fatal),
+            ("error", Severity::Error),
+            ("warning", Severity::Warning),
+            ("remark", Severity::Remark),
+            ("note", Severity::Note),
+        ];
+        let (file, line_number, rest) = match line.strip_prefix("ptxas ") {
+            Some(rest) => (None, None, rest),
+            None => {
+                let (place, rest) = line.split_once("): ")?;
+                let (file, number) = place.rsplit_once('(')?;
+                (Some(file.to_owned()).filter(|file| !file.is_empty()), Some(number.parse().ok()?), rest)
+            }
+        };
+        let (name, severity) = SEVERITIES.iter().find(|(name, _)| rest.starts_with(name))?;
+        let (number, message) = rest[name.len()..].split_once(':')?;
+        // #177-D, where D says that it can be suppressed.
+        let option = match number.trim() {
+            "" => None,
+            number => {
+                let number = number.strip_prefix('#')?;
+                number.strip_suffix("-D").map(|number| format!("--diag-suppress={number}"))
+            }
+        };
+        let message = message.trim().to_owned();
+        let severity = *severity;
+        Some(Self { file, line: line_number, column: None, severity, message, option, source: None, marks: None })
+    }
+
+    /// Returns a line below a message without what the compiler puts before it: NVIDIA's indents by two spaces.
+    fn without_indentation(&self, text: &str) -> String {
+        let is_nvidias = self.line.is_some() && self.column.is_none();
+        text.strip_prefix("  ").filter(|_| is_nvidias).unwrap_or(text).to_owned()
+    }
+}
+
 /// Returns whether this is the name of a program: some messages begin with `clang: `, `ld.lld: ` and the like.
 fn is_tool(place: &str) -> bool {
     let name = place.strip_suffix(": ").unwrap_or_default();
     !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || "._-+".contains(c))
 }
 
-/// Returns whether a line is the count of messages at the end.
-fn is_count(line: &str) -> bool {
-    line.starts_with(|c: char| c.is_ascii_digit()) && line.contains(" generated")
+/// Returns whether a line is a summary at the end, such as the count of messages.
+fn is_summary(line: &str) -> bool {
+    let counts = [" generated", " detected in the compilation"].iter().any(|end| line.contains(end));
+    line.starts_with(|c: char| c.is_ascii_digit()) && counts
+        || line.starts_with("Remark: ")
+        || line == "Compilation terminated."
 }
 
 /// Returns the name of a source or header that was passed to the compiler in memory: the compiler stores it in a folder
@@ -225,9 +275,52 @@ error: cannot find ROCm device library
         );
     }
 
+    /// A log of NVRTC 13.0.
+    #[test]
+    fn logs_of_nvidias_front_end() {
+        let log = "\
+inc.cu(2): warning #177-D: variable \"unused\" was declared but never referenced
+  extern \"C\" __global__ void k(int*x){ int unused; *x = 3; }
+                                           ^
+
+Remark: The warnings can be suppressed with \"-diag-suppress <warning-number>\"
+
+dir(1)/inc.cu(3): error: identifier \"y\" is undefined
+  *x = y;
+       ^
+
+a.h(1): catastrophic error: could not open source file \"b.h\" (no directories in search list)
+  #include \"b.h\"
+                ^
+
+1 error detected in the compilation of \"inc.cu\".
+Compilation terminated.
+ptxas error   : Entry function 'k' uses too much shared data (0x20000 bytes, 0xc000 max)
+nvrtc: error: failed to open libnvrtc-builtins.so.13.0.
+";
+        let found = Diagnostic::parse(log);
+        let places: Vec<_> = found.iter().map(|d| (d.file.as_deref(), d.line, d.column, d.severity)).collect();
+        assert_eq!(
+            places,
+            [
+                (Some("inc.cu"), Some(2), Some(42), Severity::Warning),
+                (Some("dir(1)/inc.cu"), Some(3), Some(6), Severity::Error),
+                (Some("a.h"), Some(1), Some(15), Severity::Fatal),
+                (None, None, None, Severity::Error),
+                (None, None, None, Severity::Error),
+            ]
+        );
+        assert_eq!(found[0].option.as_deref(), Some("--diag-suppress=177"));
+        let shown = "dir(1)/inc.cu:3:6: error: identifier \"y\" is undefined\n    3 | *x = y;\n      |      ^";
+        assert_eq!(found[1].to_string(), shown);
+        assert!(found[3].message.starts_with("Entry function 'k'"), "{}", found[3]);
+        assert!(found[4].message.starts_with("failed to open"), "{}", found[4]);
+    }
+
     #[test]
     fn whatever_a_log_has_does_no_harm() {
         let log = "/tmp/comgr-1f/include/a.h:2:5: warning: unused 'x' [-Wunused]\n    2 | int x;\n      |     ^\n\
+                   c.hip(4): warning #177-D: unused\n  int x;\n      ^\nptxas fatal   : x\nd(5): error: y\n\
                    ld.lld: error: undefined symbol: f\nb.hip:4294967296:3: fatal error: too far\n1 error generated.\n";
         let mut random = crate::damage::Random(1);
         for _ in 0..5000 {

@@ -33,6 +33,20 @@ pub enum Error {
         reason: Box<rocm_loader::Error>,
     },
 
+    /// No NVRTC library, which compiles for NVIDIA's GPUs, could be loaded.
+    NoNvrtc {
+        /// Every file and name that was tried, and why it was not used.
+        report: String,
+    },
+
+    /// An operation that the compiler for the architecture does not support.
+    Unsupported {
+        /// The operation.
+        what: &'static str,
+        /// The reason.
+        reason: &'static str,
+    },
+
     /// No architecture was given, and no device is available to determine it.
     NoArch(Box<hip::Error>),
 
@@ -164,7 +178,7 @@ pub enum Error {
 impl Error {
     /// Returns whether the cause is that no usable compiler is available, as opposed to invalid input.
     pub fn is_unavailable(&self) -> bool {
-        matches!(self, Self::NoHiprtc(_) | Self::NoComgr { .. })
+        matches!(self, Self::NoHiprtc(_) | Self::NoComgr { .. } | Self::NoNvrtc { .. })
     }
 
     /// Returns the compiler's messages as values, if the source does not compile: file, line, column, severity.
@@ -202,6 +216,12 @@ impl fmt::Display for Error {
                 "HIPRTC ({}) cannot compile: its compiler, {comgr}, cannot be loaded: {reason}",
                 hiprtc.display()
             ),
+            Self::NoNvrtc { report } => write!(
+                f,
+                "no run-time compiler for NVIDIA's GPUs (NVRTC of CUDA 12 or 13) is available: install CUDA's toolkit, \
+                 or name the library: HIPRTC_NVRTC=/path/libnvrtc.so.13\n{report}"
+            ),
+            Self::Unsupported { what, reason } => write!(f, "{what} is not supported: {reason}"),
             Self::NoArch(error) => write!(
                 f,
                 "no architecture was given, and no device is available to determine it: {error}\n\
@@ -210,7 +230,7 @@ impl fmt::Display for Error {
             Self::InvalidArch { given } => write!(
                 f,
                 "{given:?} is not an architecture: expected a processor, with or without features, such as gfx90a or \
-                 gfx90a:sramecc+:xnack-"
+                 gfx90a:sramecc+:xnack-, or with the feature `nvidia` of `hiprtc`, NVIDIA's, such as sm_90"
             ),
             Self::UnsupportedArch { arch, known } => write!(
                 f,
@@ -292,7 +312,7 @@ pub(crate) fn c_string(what: &str, text: &str) -> Result<CString> {
     CString::new(text).map_err(|error| Error::Nul { what: what.to_owned(), position: error.nul_position() })
 }
 
-/// A failed call of HIPRTC.
+/// A failed call of HIPRTC, or of NVRTC.
 #[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct HiprtcError {
@@ -313,7 +333,10 @@ impl fmt::Debug for HiprtcError {
 
 impl fmt::Display for HiprtcError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} failed ({}): {:?} ({})", self.function, self.asked, self.status, self.status.0)
+        // NVRTC's statuses have the same numbers.
+        let name = format!("{:?}", self.status);
+        let name = if self.function.starts_with("nvrtc") { name.replacen("HIPRTC", "NVRTC", 1) } else { name };
+        write!(f, "{} failed ({}): {name} ({})", self.function, self.asked, self.status.0)
     }
 }
 
@@ -387,6 +410,8 @@ mod tests {
             (format!("{:?}", failed()), format!("{:?}", Error::Hiprtc(failed()))),
             (text.to_owned(), text.to_owned())
         );
+        let other = HiprtcError { function: "nvrtcCreateProgram", ..failed() };
+        assert_eq!(other.to_string(), text.replace("HIPRTC", "NVRTC").replace("hiprtc", "nvrtc"));
         let link = LinkError {
             arch: "gfx90a".parse().unwrap(),
             inputs: vec!["a.bc".to_owned()],

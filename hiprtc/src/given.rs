@@ -24,6 +24,14 @@ impl<'a> Given<'a> {
     }
 }
 
+/// What a compiler gets for a program in addition to its texts.
+#[derive(Debug, Default)]
+pub(crate) struct Input {
+    /// Names and texts.
+    pub(crate) headers: Vec<(String, String)>,
+    pub(crate) options: Vec<String>,
+}
+
 /// The kind of output of a compilation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Output {
@@ -39,13 +47,6 @@ impl Output {
         match self {
             Self::Code => None,
             Self::Bitcode => Some("-fgpu-rdc"),
-        }
-    }
-
-    pub(crate) fn is_start(self, bytes: &[u8]) -> bool {
-        match self {
-            Self::Code => bytes.starts_with(b"\x7fELF"),
-            Self::Bitcode => bytes.starts_with(b"BC\xc0\xde"),
         }
     }
 }

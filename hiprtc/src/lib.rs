@@ -40,6 +40,7 @@
 //! |---|---|
 //! | `rocm-5-7` to `rocm-10-0` | API levels, as in [`hip`]; `rocm-6-4` is the default |
 //! | `compressed` | reads compressed bundles |
+//! | `nvidia` | compiles for NVIDIA's GPUs with NVRTC of CUDA 12 or 13: architectures such as `sm_90` (machine code) and `compute_90` (PTX) |
 //! | `sim` | `hip`'s feature `sim`: builds in the embedded runtime. It has no compiler: without ROCm's HIPRTC a program needs a bundle |
 //! | `cli` | the command `hiprtc-compile` |
 
@@ -52,15 +53,19 @@ mod bundle;
 pub mod cache;
 mod code;
 mod comgr;
+mod compiler;
 #[cfg(test)]
 mod damage;
 mod diagnostic;
 mod error;
 mod fallback;
 mod given;
+mod handle;
 mod includes;
 mod link;
 mod loaded;
+#[cfg(feature = "nvidia")]
+mod nvrtc;
 mod options;
 mod program;
 mod raw;
@@ -70,10 +75,10 @@ pub use hip;
 pub use hip::Arch;
 pub use hiprtc_sys as sys;
 
-pub use available::available;
 pub use bitcode::Bitcode;
 pub use bundle::{Bundle, BundleWriter, Entry};
 pub use code::{Code, Origin};
+pub use compiler::available;
 pub use diagnostic::{Diagnostic, Severity};
 pub use error::{Error, HiprtcError, LinkError, Result};
 pub use fallback::compile_or_bundle;

@@ -34,6 +34,11 @@ pub enum OptLevel {
 
 /// Compiler options, in the order given. The architecture is set with [`Program::arch`](crate::Program::arch) instead.
 ///
+/// They are clang's. For an architecture of NVIDIA's, those with a counterpart are translated: the methods below except
+/// [`llvm`](Options::llvm), and `-ffp-contract`, `-fgpu-flush-denormals-to-zero`, `-w`, `-Werror`; other warnings have no
+/// effect. [`raw`](Options::raw) also takes NVRTC's own options that start with `--`. Others are
+/// [`Error::InvalidOption`](crate::Error::InvalidOption).
+///
 /// ```
 /// use hiprtc::{CppStandard, Options};
 ///

@@ -1,28 +1,21 @@
 //! A program and its compilation.
 
-use std::ffi::{CStr, CString, c_char};
 use std::fmt;
-use std::ptr::{null, null_mut};
 use std::sync::Arc;
 
 use hip::{Arch, Device};
-use hiprtc_sys::{
-    HIPRTC_ERROR_COMPILATION, HIPRTC_ERROR_NAME_EXPRESSION_NOT_VALID, HIPRTC_SUCCESS, hiprtcAddNameExpression,
-    hiprtcCompileProgram, hiprtcCreateProgram, hiprtcDestroyProgram, hiprtcGetBitcode, hiprtcGetBitcodeSize,
-    hiprtcGetCode, hiprtcGetCodeSize, hiprtcGetLoweredName, hiprtcGetProgramLog, hiprtcGetProgramLogSize,
-    hiprtcProgram,
-};
+use hiprtc_sys::{HIPRTC_ERROR_COMPILATION, HIPRTC_SUCCESS};
 use rocm_loader::clang_log::{with_places_of_source, without_directories};
 
-use crate::available::compiler;
 use crate::bitcode::Bitcode;
 use crate::bundle::BundleWriter;
 use crate::cache::{self, Cache, Key, Stored};
 use crate::code::{Code, Origin};
-use crate::comgr::Comgr;
-use crate::diagnostic;
-use crate::error::{Error, Result, c_string, ok};
-use crate::given::{Given, Output};
+use crate::compiler::Compiler;
+use crate::diagnostic::{self, Diagnostic, Severity};
+use crate::error::{Error, Result, ok};
+use crate::given::{Given, Input, Output};
+use crate::handle::Handle;
 use crate::loaded::Loaded;
 use crate::options::Options;
 use crate::source::declarations::Declarations;
@@ -89,6 +82,10 @@ impl Program {
 
     /// Sets the architecture to compile for, such as `"gfx90a"` or a [`hip::Arch`]. The default is the current
     /// device's.
+    ///
+    /// With the feature `nvidia`, `"sm_90"` gives machine code for NVIDIA's devices of that compute capability, and
+    /// `"compute_90"` PTX, which the driver compiles for later ones, too. Both are compiled by NVRTC. For a device that is
+    /// newer than NVRTC, the default is the latest PTX that it compiles to.
     pub fn arch(mut self, arch: impl fmt::Display) -> Self {
         self.arch = Some(arch.to_string());
         self
@@ -119,15 +116,16 @@ impl Program {
     /// # Errors
     /// - [`Error::Compilation`] with the compiler's messages if the source does not compile.
     /// - [`Error::UnsupportedArch`] if the compiler does not support the architecture.
-    /// - [`Error::NoHiprtc`] and [`Error::NoComgr`] if no compiler is available ([`available`](crate::available)).
+    /// - [`Error::NoHiprtc`], [`Error::NoComgr`] and [`Error::NoNvrtc`] if no compiler is available
+    ///   ([`available`](crate::available)).
+    /// - [`Error::InvalidOption`] for an option without a counterpart in NVRTC, for an architecture of NVIDIA's.
     /// - [`Error::NoArch`] if no architecture is set and no device is available.
     /// - [`Error::InvalidArch`], [`Error::Nul`], [`Error::Empty`] and [`Error::InvalidOption`] for invalid input.
     #[doc(alias("hiprtcCompileProgram", "nvrtcCompileProgram"))]
     pub fn compile(&self) -> Result<Code> {
         self.check()?;
-        let given = self.given_arch()?;
-        let compiler = compiler()?;
-        self.run(compiler, &given.map_or_else(device_arch, Ok)?, Output::Code)
+        let (compiler, arch) = self.compiler()?;
+        self.run(compiler, &arch, Output::Code)
     }
 
     /// Compiles for `arch`. The architecture set with [`arch`](Self::arch) is ignored.
@@ -137,7 +135,7 @@ impl Program {
     pub fn compile_for(&self, arch: &Arch) -> Result<Code> {
         self.check()?;
         check_arch(&arch.to_string())?;
-        self.run(compiler()?, arch, Output::Code)
+        self.run(Compiler::of(Some(arch))?, arch, Output::Code)
     }
 
     /// Compiles to LLVM bitcode, for a [`Linker`](crate::Linker): device functions may be declared here and defined in
@@ -145,13 +143,11 @@ impl Program {
     /// device's.
     ///
     /// # Errors
-    /// The same as [`compile`](Self::compile).
+    /// The same as [`compile`](Self::compile); [`Error::Unsupported`] for an architecture of NVIDIA's.
     #[doc(alias("hiprtcGetBitcode", "hiprtcGetBitcodeSize", "nvrtcGetLTOIR"))]
     pub fn compile_bitcode(&self) -> Result<Bitcode> {
         self.check()?;
-        let given = self.given_arch()?;
-        let compiler = compiler()?;
-        let arch = given.map_or_else(device_arch, Ok)?;
+        let (compiler, arch) = self.compiler()?;
         Ok(Bitcode::new(&self.name, self.run(compiler, &arch, Output::Bitcode)?))
     }
 
@@ -176,11 +172,12 @@ impl Program {
     /// runtime or its checks reject the code.
     pub fn load(&self, device: &Device) -> Result<Loaded> {
         self.check()?;
-        let given = self.given_arch()?;
-        let compiler = compiler()?;
-        let arch = match given {
-            Some(arch) => arch,
-            None => device.properties()?.arch.clone(),
+        let (compiler, arch) = match self.given_arch()? {
+            Some(arch) => (Compiler::of(Some(&arch))?, arch),
+            None => {
+                let compiler = Compiler::of(None)?;
+                (compiler, compiler.arch_for(device.properties()?.arch.clone()))
+            }
         };
         let Some((cache, key)) = self.entry(compiler, &arch, Output::Code) else {
             let code = self.declare(self.run_now(compiler, &arch, Output::Code)?);
@@ -223,6 +220,17 @@ impl Program {
         self.given_arch()?.map_or_else(device_arch, Ok)
     }
 
+    /// Returns the compiler, and the architecture to compile for.
+    fn compiler(&self) -> Result<(Compiler, Arch)> {
+        let given = self.given_arch()?;
+        let compiler = Compiler::of(given.as_ref())?;
+        let arch = match given {
+            Some(arch) => arch,
+            None => compiler.arch_for(device_arch()?),
+        };
+        Ok((compiler, arch))
+    }
+
     fn given_arch(&self) -> Result<Option<Arch>> {
         self.arch.as_deref().map(check_arch).transpose()
     }
@@ -254,7 +262,7 @@ impl Program {
     }
 
     /// Compiles. The input has been checked, and a compiler is available.
-    fn run(&self, compiler: Option<&Comgr>, arch: &Arch, output: Output) -> Result<Code> {
+    fn run(&self, compiler: Compiler, arch: &Arch, output: Output) -> Result<Code> {
         let code = match self.entry(compiler, arch, output) {
             Some((cache, key)) => self.run_cached(compiler, arch, output, &cache, &key)?,
             None => self.run_now(compiler, arch, output)?,
@@ -268,19 +276,12 @@ impl Program {
     }
 
     /// Returns the cache to use, and the key in it.
-    fn entry(&self, compiler: Option<&Comgr>, arch: &Arch, output: Output) -> Option<(Arc<Cache>, Key)> {
+    fn entry(&self, compiler: Compiler, arch: &Arch, output: Output) -> Option<(Arc<Cache>, Key)> {
         let cache = if self.uncached { None } else { cache::current() };
         cache.and_then(|cache| Some((cache, Key::new(self.given(), arch, output, compiler)?)))
     }
 
-    fn run_cached(
-        &self,
-        compiler: Option<&Comgr>,
-        arch: &Arch,
-        output: Output,
-        cache: &Cache,
-        key: &Key,
-    ) -> Result<Code> {
+    fn run_cached(&self, compiler: Compiler, arch: &Arch, output: Output, cache: &Cache, key: &Key) -> Result<Code> {
         let make = || {
             let Code { bytes, log, lowered, .. } = self.run_now(compiler, arch, output)?;
             Ok(Stored { code: bytes.into_owned(), log, lowered })
@@ -293,14 +294,14 @@ impl Program {
     }
 
     /// Compiles, and if necessary once more with the headers that are built into HIPRTC.
-    fn run_now(&self, compiler: Option<&Comgr>, arch: &Arch, output: Output) -> Result<Code> {
-        if let Some(comgr) = compiler.filter(|comgr| comgr.supports(arch) == Some(false)) {
-            return Err(Error::UnsupportedArch { arch: arch.clone(), known: comgr.processors() });
-        }
-        match self.run_once(arch, output) {
+    fn run_now(&self, compiler: Compiler, arch: &Arch, output: Output) -> Result<Code> {
+        compiler.expect(arch)?;
+        match self.run_once(compiler, arch, output) {
             Err(Error::Compilation { log, .. }) if self.lacks_built_in(&log) => {
                 let built_in = BUILT_IN.iter().filter(|name| !self.headers.iter().any(|(known, _)| known == *name));
-                built_in.fold(self.clone(), |program, name| program.header(*name, "\n")).run_once(arch, output)
+                built_in
+                    .fold(self.clone(), |program, name| program.header(*name, "\n"))
+                    .run_once(compiler, arch, output)
             }
             other => other,
         }
@@ -322,24 +323,18 @@ impl Program {
         in_memory.cloned().or_else(|| std::fs::read_to_string(file).ok())
     }
 
-    fn run_once(&self, arch: &Arch, output: Output) -> Result<Code> {
-        let handle = Handle::create(self)?;
+    fn run_once(&self, compiler: Compiler, arch: &Arch, output: Output) -> Result<Code> {
+        let Input { headers, options } = compiler.input(arch, self.given(), output)?;
+        let headers = [&self.headers[..], &headers].concat();
+        let handle = Handle::create(compiler.functions(), self.given(), &headers)?;
         for expression in &self.expressions {
-            let c_expression = c_string("a name expression", expression)?;
-            // SAFETY: a live program and a C string, which is copied.
-            let status = unsafe { hiprtcAddNameExpression(handle.0, c_expression.as_ptr()) };
-            ok(status, "hiprtcAddNameExpression", || format!("{expression:?} in {}", self.name))?;
+            handle.add_name(&self.name, expression)?;
         }
-        let mut options = vec![format!("--offload-arch={arch}")];
-        options.extend(output.option().map(str::to_owned));
-        options.extend_from_slice(self.options.as_slice());
-        let c_options = c_strings("an option", options.iter())?;
-        let mut pointers: Vec<*const c_char> = c_options.iter().map(|option| option.as_ptr()).collect();
-        let count = pointers.len().try_into().unwrap_or(i32::MAX);
-        // SAFETY: a live program and `count` C strings, which are copied.
-        let status = unsafe { hiprtcCompileProgram(handle.0, count, pointers.as_mut_ptr()) };
+        let status = handle.compile(&options)?;
         let log = with_places_of_source(&without_directories(&handle.log()), |file| self.text_of(file));
-        if status == HIPRTC_ERROR_COMPILATION {
+        let warnings_count = status == HIPRTC_SUCCESS && compiler.checks_warnings(self.options.as_slice());
+        let is_warning = |diagnostic: &Diagnostic| diagnostic.severity == Severity::Warning;
+        if status == HIPRTC_ERROR_COMPILATION || warnings_count && Diagnostic::parse(&log).iter().any(is_warning) {
             return Err(Error::Compilation {
                 name: self.name.clone(),
                 arch: arch.clone(),
@@ -347,11 +342,12 @@ impl Program {
                 log,
             });
         }
-        ok(status, "hiprtcCompileProgram", || format!("{} for {arch}: {log}", self.name))?;
+        ok(status, compiler.functions().names.compile, || format!("{} for {arch}: {log}", self.name))?;
         let lowered =
             self.expressions.iter().map(|e| Ok((e.clone(), handle.lowered_name(e)?))).collect::<Result<_>>()?;
-        let bytes = handle.output(&self.name, output)?;
-        if !output.is_start(&bytes) {
+        let (get, is_output) = compiler.output(arch, output);
+        let bytes = handle.output(&self.name, get)?;
+        if !is_output(&bytes) {
             return Err(Error::NotCode { name: self.name.clone(), options, size: bytes.len() });
         }
         let (origin, declarations) = (Origin::Compiled, Arc::default());
@@ -369,104 +365,15 @@ fn device_arch() -> Result<Arch> {
 pub(crate) fn check_arch(given: &str) -> Result<Arch> {
     let invalid = || Error::InvalidArch { given: given.to_owned() };
     let arch: Arch = given.parse().map_err(|_| invalid())?;
+    if cfg!(feature = "nvidia") && arch.is_nvidia() {
+        return Ok(arch);
+    }
     let number = arch.name().strip_prefix("gfx").ok_or_else(invalid)?;
     let digits = number.strip_suffix("-generic").unwrap_or(number);
     let is_number = digits.starts_with(|c: char| c.is_ascii_digit())
         && digits.chars().all(|c| c.is_ascii_hexdigit() && !c.is_ascii_uppercase() || c == '-');
     let known_features = arch.features().iter().all(|feature| feature.name == "xnack" || feature.name == "sramecc");
     if is_number && known_features { Ok(arch) } else { Err(invalid()) }
-}
-
-fn c_strings<'a>(what: &str, texts: impl Iterator<Item = &'a String>) -> Result<Vec<CString>> {
-    texts.map(|text| c_string(what, text)).collect()
-}
-
-/// HIPRTC's own program, destroyed on drop.
-struct Handle(hiprtcProgram);
-
-impl Handle {
-    fn create(program: &Program) -> Result<Self> {
-        let source = c_string("the source", &program.source)?;
-        let name = c_string("the program's name", &program.name)?;
-        let headers = c_strings("a header", program.headers.iter().map(|(_, source)| source))?;
-        let names = c_strings("a header's name", program.headers.iter().map(|(name, _)| name))?;
-        let mut headers: Vec<*const c_char> = headers.iter().map(|text| text.as_ptr()).collect();
-        let mut header_names: Vec<*const c_char> = names.iter().map(|text| text.as_ptr()).collect();
-        let count = headers.len().try_into().unwrap_or(i32::MAX);
-        let mut handle = null_mut();
-        // SAFETY: a pointer that is valid for the result, C strings, `count` of them in each array; all are copied.
-        let status = unsafe {
-            hiprtcCreateProgram(
-                &mut handle,
-                source.as_ptr(),
-                name.as_ptr(),
-                count,
-                headers.as_mut_ptr(),
-                header_names.as_mut_ptr(),
-            )
-        };
-        ok(status, "hiprtcCreateProgram", || format!("{} with {} headers", program.name, program.headers.len()))?;
-        Ok(Self(handle))
-    }
-
-    /// Returns the compiler's messages; empty if they cannot be read.
-    fn log(&self) -> String {
-        let mut size = 0;
-        // SAFETY: a live program and a pointer that is valid for the size.
-        let status = unsafe { hiprtcGetProgramLogSize(self.0, &mut size) };
-        if status != HIPRTC_SUCCESS || size == 0 {
-            return String::new();
-        }
-        let mut log = vec![0_u8; size];
-        // SAFETY: a live program and room for the size that it returned.
-        let status = unsafe { hiprtcGetProgramLog(self.0, log.as_mut_ptr().cast()) };
-        if status != HIPRTC_SUCCESS {
-            return String::new();
-        }
-        // Some releases count the final NUL, some do not.
-        String::from_utf8_lossy(&log).trim_end_matches('\0').trim_end().to_owned()
-    }
-
-    fn output(&self, name: &str, output: Output) -> Result<Vec<u8>> {
-        let mut size = 0;
-        // SAFETY: a live program and a pointer that is valid for the size.
-        let (status, function) = unsafe {
-            match output {
-                Output::Code => (hiprtcGetCodeSize(self.0, &mut size), "hiprtcGetCodeSize"),
-                Output::Bitcode => (hiprtcGetBitcodeSize(self.0, &mut size), "hiprtcGetBitcodeSize"),
-            }
-        };
-        ok(status, function, || name.to_owned())?;
-        let mut bytes = vec![0_u8; size];
-        // SAFETY: a live program and room for the size that it returned.
-        let (status, function) = unsafe {
-            match output {
-                Output::Code => (hiprtcGetCode(self.0, bytes.as_mut_ptr().cast()), "hiprtcGetCode"),
-                Output::Bitcode => (hiprtcGetBitcode(self.0, bytes.as_mut_ptr().cast()), "hiprtcGetBitcode"),
-            }
-        };
-        ok(status, function, || format!("{size} bytes of {name}"))?;
-        Ok(bytes)
-    }
-
-    fn lowered_name(&self, expression: &str) -> Result<String> {
-        let c_expression = c_string("a name expression", expression)?;
-        let mut name = null();
-        // SAFETY: a live program, a C string and a pointer that is valid for the result.
-        let status = unsafe { hiprtcGetLoweredName(self.0, c_expression.as_ptr(), &mut name) };
-        let status =
-            if name.is_null() && status == HIPRTC_SUCCESS { HIPRTC_ERROR_NAME_EXPRESSION_NOT_VALID } else { status };
-        ok(status, "hiprtcGetLoweredName", || expression.to_owned())?;
-        // SAFETY: a C string that lives as long as the program.
-        Ok(unsafe { CStr::from_ptr(name) }.to_string_lossy().into_owned())
-    }
-}
-
-impl Drop for Handle {
-    fn drop(&mut self) {
-        // SAFETY: a live program, destroyed once. Nothing can handle its status here.
-        let _ = unsafe { hiprtcDestroyProgram(&mut self.0) };
-    }
 }
 
 #[cfg(test)]
@@ -484,7 +391,8 @@ mod tests {
             "",
             "gfx",
             "90a",
-            "sm_90",
+            "sm_",
+            if cfg!(feature = "nvidia") { "sm_9" } else { "sm_90" },
             "gfx90A",
             "gfx90a:xnack",
             "gfx90a:foo+",
@@ -512,7 +420,7 @@ mod tests {
             (good.clone().name_expression(""), "name expression is empty"),
             (good.clone().name_expression("f\0"), "name expression contains a NUL"),
             (good.clone().options(Options::new().raw("-g\0")), "NUL"),
-            (good.clone().arch("sm_90"), "not an architecture"),
+            (good.clone().arch("sm_9"), "not an architecture"),
         ] {
             let text = bad.compile().unwrap_err().to_string();
             assert!(text.contains(part), "{part}: {text}");

@@ -106,11 +106,11 @@ impl Made {
 /// Returns an error on backends without libraries.
 fn expect_libraries() -> Result<()> {
     library::settle()?;
-    if hip::backend()? == Backend::Rocm {
-        return Ok(());
+    if hip::backend()? == Backend::Cuda {
+        // The same functions, on NVIDIA's GPUs.
+        return if library::other_library().is_some() { Ok(()) } else { library::use_nccl(None) };
     }
-    let reason = "the embedded software GPU has no libraries; ROCm's own run on it under `hip-sim run`".to_owned();
-    Err(hip::Error::Unsupported { what: "RCCL on this backend", reason }.into())
+    Ok(hip::interop::expect_rocm("RCCL on this backend")?)
 }
 
 fn to_int(what: &'static str, number: usize) -> Result<c_int> {

@@ -46,9 +46,10 @@ static OTHER: OnceLock<Result<Nccl>> = OnceLock::new();
 /// Uses NVIDIA's NCCL in place of RCCL, for the whole process: `libnccl.so.2` as found by the system loader, or the
 /// file at `path`.
 ///
-/// The functions are the same. Memory and streams are CUDA's, which [`hip`] does not support: use
-/// [`foreign::Communicator`](crate::foreign::Communicator). The variable `RCCL_RS_LIBRARY` (`nccl`, or an absolute
-/// path) does the same without changing the program.
+/// The functions are the same. Memory and streams are CUDA's. A program whose [`hip`] runs on NVIDIA's GPUs
+/// (`hip::Backend::Cuda`) uses [`Communicator`](crate::Communicator), which selects NCCL by itself if no library was
+/// used before. Others use [`foreign::Communicator`](crate::foreign::Communicator). The variable `RCCL_RS_LIBRARY`
+/// (`nccl`, or an absolute path) does the same without changing the program.
 ///
 /// # Errors
 /// [`Error::NoLibrary`] if it cannot be loaded; [`Error::Invalid`] for a relative path, and if a library is already in

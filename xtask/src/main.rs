@@ -22,6 +22,7 @@ mod leaks;
 mod miri;
 mod mpi;
 mod msrv;
+mod nvidia;
 mod paths;
 mod process;
 mod rocm;
@@ -81,6 +82,7 @@ enum Task {
     Miri(miri::Args),
     Mpi(mpi::Args),
     Msrv(msrv::Args),
+    Nvidia(nvidia::Args),
     Stress(stress::Args),
     AmdTests(suites::amd::Args),
 }
@@ -109,6 +111,7 @@ fn main() -> ExitCode {
         Task::Miri(args) => miri::run(&args),
         Task::Mpi(args) => mpi::run(&args),
         Task::Msrv(args) => msrv::run(&args),
+        Task::Nvidia(args) => nvidia::run(&args),
         Task::Stress(args) => stress::run(&args),
         Task::AmdTests(args) => suites::amd::run(&args),
     };

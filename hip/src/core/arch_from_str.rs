@@ -12,7 +12,7 @@ impl FromStr for Arch {
         let bad = || Error::InvalidValue {
             what: "the architecture",
             value: format!("{text:?}"),
-            allowed: "a processor with features, like gfx90a:sramecc+:xnack-".to_owned(),
+            allowed: "a processor with features, like gfx90a:sramecc+:xnack-, or sm_90".to_owned(),
         };
         let mut parts = text.split(':');
         let name = parts.next().unwrap_or_default();

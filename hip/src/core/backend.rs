@@ -1,4 +1,4 @@
-//! The choice of the HIP runtime: ROCm's, or the software GPU.
+//! The choice of the HIP runtime: ROCm's, one over NVIDIA's driver, or the software GPU.
 
 use std::ffi::{c_int, c_void};
 use std::ptr::NonNull;
@@ -6,11 +6,12 @@ use std::sync::OnceLock;
 
 use crate::core::backend_kind::Backend;
 use crate::core::call::check;
-use crate::core::error::{Error, Result};
+use crate::core::error::{Error, NO_DEVICE, Result};
 use crate::core::lock::{Mutex, MutexGuard};
+use crate::core::nvidia;
 use crate::core::trace;
 
-/// The environment variable that selects the backend if the program does not: `rocm` or `sim`.
+/// The environment variable that selects the backend if the program does not: `rocm`, `cuda` or `sim`.
 const VARIABLE: &str = "HIP_RS_BACKEND";
 
 /// The backend, once it is chosen. It never changes afterwards.
@@ -26,13 +27,13 @@ pub(crate) struct Runtime {
     pub(crate) devices: usize,
 }
 
-/// Returns the backend in use. If neither [`select_backend`] nor [`sim_if_no_gpu`] was called before, the first call
-/// chooses it for the life of the program: the value of the environment variable `HIP_RS_BACKEND` (`rocm` or `sim`),
-/// else [`Backend::Rocm`].
+/// Returns the backend in use. If none of [`select_backend`], [`select_any_gpu`] and [`sim_if_no_gpu`] was called
+/// before, the first call chooses it for the life of the program: the value of the environment variable
+/// `HIP_RS_BACKEND` (`rocm`, `cuda` or `sim`), else [`Backend::Rocm`].
 ///
 /// # Errors
-/// [`Error::UnknownBackend`] for another value of the variable; [`Error::NoSim`] if it says `sim` in a build without
-/// it.
+/// [`Error::UnknownBackend`] for another value of the variable; [`Error::NoSim`] and [`Error::NoCuda`] if it names one
+/// that the build lacks.
 pub fn backend() -> Result<Backend> {
     let mut chosen = lock();
     match *chosen {
@@ -44,10 +45,21 @@ pub fn backend() -> Result<Backend> {
     }
 }
 
+/// Returns the backend that was chosen, in code or by the first use, or the one that `HIP_RS_BACKEND` names. Returns
+/// `None` if none was chosen yet. Unlike [`backend`], this chooses none.
+///
+/// # Errors
+/// [`Error::UnknownBackend`] for a value of the variable that names no backend.
+pub fn chosen_backend() -> Result<Option<Backend>> {
+    let chosen = *lock();
+    chosen.map_or_else(from_environment, |backend| Ok(Some(backend)))
+}
+
 /// Chooses the backend in code and ignores `HIP_RS_BACKEND`. Choosing the backend that is already in use succeeds.
 ///
 /// # Errors
-/// [`Error::BackendInUse`] if another backend is already in use; [`Error::NoSim`] in a build without the feature `sim`.
+/// [`Error::BackendInUse`] if another backend is already in use; [`Error::NoSim`] in a build without the feature `sim`,
+/// [`Error::NoCuda`] in one without the feature `nvidia`.
 pub fn select_backend(backend: Backend) -> Result<()> {
     let mut chosen = lock();
     match *chosen {
@@ -57,12 +69,49 @@ pub fn select_backend(backend: Backend) -> Result<()> {
     }
 }
 
-/// Chooses the real GPU if one is available, else the software GPU, and returns the choice. A program that calls this
+/// Chooses the first of these that is available: AMD's GPUs, NVIDIA's GPUs (in a build with the feature `nvidia`), and
+/// the software GPU (with the feature `sim`). Returns the choice: a program that calls this should tell its user which
+/// one it runs on. `HIP_RS_BACKEND` takes precedence, and a backend that is already in use is kept.
+///
+/// # Errors
+/// [`Error::NoGpu`] if none is available, with the reason for each; the errors of [`Device::count`](crate::Device::count)
+/// if the chosen one cannot be used.
+///
+/// ```
+/// match hip::select_any_gpu() {
+///     Ok(backend) => println!("running on {backend:?}: {}", hip::Device::get(0)?.properties()?.name),
+///     Err(error) => eprintln!("{error}"),
+/// }
+/// # Ok::<(), hip::Error>(())
+/// ```
+pub fn select_any_gpu() -> Result<Backend> {
+    let mut chosen = lock();
+    let backend = match *chosen {
+        Some(backend) => backend,
+        None => {
+            let backend = match from_environment()? {
+                Some(backend) => backend,
+                None => first_available()?,
+            };
+            settle(&mut chosen, backend)?
+        }
+    };
+    drop(chosen);
+    runtime()?;
+    Ok(backend)
+}
+
+fn first_available() -> Result<Backend> {
+    let Some(rocm) = refusal() else { return Ok(Backend::Rocm) };
+    let Some(cuda) = nvidia::refusal() else { return Ok(Backend::Cuda) };
+    if cfg!(feature = "sim") { Ok(Backend::Sim) } else { Err(Error::NoGpu { rocm, cuda }) }
+}
+
+/// Chooses AMD's GPUs if one is available, else the software GPU, and returns the choice. A program that calls this
 /// should tell its user which one it runs on. `HIP_RS_BACKEND` takes precedence, so `HIP_RS_BACKEND=rocm` forbids the
-/// fallback.
+/// fallback. NVIDIA's GPUs are not considered: [`select_any_gpu`] does.
 ///
 /// A backend that is already in use is kept.
-///
 ///
 /// # Errors
 /// [`Error::NoLibrary`] or [`Error::NoDevice`] if no GPU is available and the build lacks the feature `sim`;
@@ -83,7 +132,7 @@ pub fn sim_if_no_gpu() -> Result<Backend> {
         None => {
             let backend = match from_environment()? {
                 Some(backend) => backend,
-                None if cfg!(feature = "sim") && !gpu_is_there() => Backend::Sim,
+                None if cfg!(feature = "sim") && refusal().is_some() => Backend::Sim,
                 None => Backend::Rocm,
             };
             settle(&mut chosen, backend)?
@@ -112,14 +161,17 @@ fn from_environment() -> Result<Option<Backend>> {
     match value.to_str() {
         Some("") => Ok(None),
         Some("rocm") => Ok(Some(Backend::Rocm)),
+        Some("cuda") => Ok(Some(Backend::Cuda)),
         Some("sim") => Ok(Some(Backend::Sim)),
         _ => Err(Error::UnknownBackend(value.to_string_lossy().into_owned())),
     }
 }
 
 fn settle(chosen: &mut Option<Backend>, backend: Backend) -> Result<Backend> {
-    if backend == Backend::Sim {
-        use_sim()?;
+    match backend {
+        Backend::Rocm => {}
+        Backend::Cuda => use_nvidia()?,
+        Backend::Sim => use_sim()?,
     }
     *chosen = Some(backend);
     Ok(backend)
@@ -136,11 +188,24 @@ fn use_sim() -> Result<()> {
     Err(Error::NoSim)
 }
 
-/// Returns whether a HIP runtime can be loaded that sees a device. Opens the library directly: a call of `hip_sys`
-/// would bind `hip_sys` to it.
-fn gpu_is_there() -> bool {
+#[cfg(feature = "nvidia")]
+fn use_nvidia() -> Result<()> {
+    nvidia::choose().map_err(|reason| Error::BackendInUse { asked: Backend::Cuda, reason })
+}
+
+#[cfg(not(feature = "nvidia"))]
+fn use_nvidia() -> Result<()> {
+    Err(Error::NoCuda)
+}
+
+/// Returns why no device of AMD's can be used, if so. Opens the library directly: a call of `hip_sys` would bind
+/// `hip_sys` to it.
+fn refusal() -> Option<String> {
     static PROBE: rocm_loader::Binding = rocm_loader::Binding::new(&rocm_loader::libraries::AMDHIP64);
-    let Some(symbol) = PROBE.symbol(c"hipGetDeviceCount") else { return false };
+    let Some(symbol) = PROBE.symbol(c"hipGetDeviceCount") else {
+        let missing = || "the HIP runtime has no hipGetDeviceCount".to_owned();
+        return Some(PROBE.check().err().map_or_else(missing, |error| error.summary()));
+    };
     // SAFETY: the symbol is `hipError_t hipGetDeviceCount(int*)` in every HIP release, and the library stays loaded.
     let get_device_count = unsafe {
         std::mem::transmute::<NonNull<c_void>, unsafe extern "C" fn(*mut c_int) -> hip_sys::hipError_t>(symbol)
@@ -148,7 +213,11 @@ fn gpu_is_there() -> bool {
     let mut count: c_int = 0;
     // SAFETY: `count` is valid for a write.
     let status = unsafe { get_device_count(&mut count) };
-    status.0 == 0 && count > 0
+    match (status.0, count) {
+        (0, 1..) => None,
+        (0 | 100, _) => Some(NO_DEVICE.to_owned()),
+        _ => Some(format!("the HIP runtime does not start: {status:?} ({})", status.0)),
+    }
 }
 
 /// Returns the runtime. It is loaded, checked and initialised on first use.

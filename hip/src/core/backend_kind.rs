@@ -4,8 +4,10 @@
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Backend {
-    /// The HIP runtime of a ROCm installation, `libamdhip64`.
+    /// AMD's GPUs: the HIP runtime of a ROCm installation, `libamdhip64`.
     Rocm,
+    /// NVIDIA's GPUs: their driver, `libcuda`. Needs the feature `nvidia`.
+    Cuda,
     /// The software GPU that the feature `sim` builds in.
     Sim,
 }

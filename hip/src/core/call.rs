@@ -6,6 +6,7 @@ use hip_sys::hipError_t;
 
 use crate::core::error::{Error, HipError, Result, Status, no_library};
 use crate::core::lost::Suspects;
+use crate::core::nvidia;
 
 /// Returns `Ok` for `hipSuccess`, else an error with the runtime's description and the request. `asked` describes the
 /// request and is only called on failure.
@@ -63,6 +64,7 @@ fn failed_of(status: hipError_t, function: &'static str, asked: String, suspects
         Status::NO_DEVICE => return Error::NoDevice,
         _ => {}
     }
+    let fault = fault_text(code).or_else(nvidia::last_fault);
     // The failed call set the thread's last error. Reset it, or unrelated code that calls hipGetLastError after a launch would take it for
     // its own error.
     // SAFETY: takes nothing and only resets a value that belongs to this thread.
@@ -76,7 +78,7 @@ fn failed_of(status: hipError_t, function: &'static str, asked: String, suspects
         description: description.unwrap_or_default(),
         function,
         asked,
-        fault: fault_text(code),
+        fault,
     };
     suspects.and_then(|suspects| suspects.lost(&error)).unwrap_or_else(|| Error::Hip(Box::new(error)))
 }
@@ -116,7 +118,7 @@ fn fault_text(status: Status) -> Option<String> {
             | Status::NOT_INITIALIZED
             | Status::UNKNOWN
     );
-    let in_use = hip_sys::BINDING.provider_name().is_some();
+    let in_use = hip_sys::BINDING.provider_name() == Some(hip_sim::provider().name());
     let fault = if told && in_use { hip_sim::last_fault() } else { None };
     fault.map(|fault| {
         // The software GPU does not know how a launch is written in Rust.

@@ -14,6 +14,7 @@ use crate::core::call::check;
 use crate::core::context;
 use crate::core::device_table;
 use crate::core::error::{Error, Result};
+use crate::core::nvidia;
 use crate::core::properties::read::read;
 
 /// A device's memory, in bytes.
@@ -97,10 +98,10 @@ impl Device {
     }
 
     /// Returns whether this is the software GPU, or another replacement of the HIP library
-    /// ([`sys::set_provider`](crate::sys::set_provider)).
+    /// ([`sys::set_provider`](crate::sys::set_provider)) that is not NVIDIA's driver.
     #[must_use]
     pub fn is_simulated(&self) -> bool {
-        hip_sys::BINDING.provider_name().is_some()
+        hip_sys::BINDING.provider_name().is_some() && !nvidia::is_in_use()
     }
 
     /// Returns the product name, such as `AMD Instinct MI210`: that of [`properties`](Self::properties).

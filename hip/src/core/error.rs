@@ -12,6 +12,7 @@ use super::backend_kind::Backend;
 use super::device_lost::DeviceLost;
 pub use super::hip_error::HipError;
 use super::kernel_panic::KernelPanic;
+use super::nvidia;
 pub use super::status::Status;
 
 /// The result of nearly every function of this crate.
@@ -27,10 +28,21 @@ const SIM_HINT: &str = "without a GPU: `hip-sim run --rocm 7.2 -- PROGRAM` runs 
     software GPU (get the command by `cargo install --locked --path sim/hsa-sim --features cli` in a checkout); or build with \
     the feature `sim` of `hip`, and set HIP_RS_BACKEND=sim or call hip::sim_if_no_gpu()";
 
+/// How to run on NVIDIA's GPUs, for errors on machines without one of AMD's.
+#[cfg(feature = "nvidia")]
+const NVIDIA_HINT: &str = "for NVIDIA's GPUs: set HIP_RS_BACKEND=cuda or call hip::select_any_gpu()\n";
+/// How to run on NVIDIA's GPUs, for errors on machines without one of AMD's.
+#[cfg(not(feature = "nvidia"))]
+const NVIDIA_HINT: &str = "";
+
 /// How to install a HIP runtime, for errors on machines that have none.
 const INSTALL_HINT: &str = "`rocm-sdk install 7.2` installs Debian's packages, without root (get the command by `cargo \
     install --locked --path rocm-sdk --features cli` in a checkout), and `rocm-sdk run 7.2 -- PROGRAM` runs a program on \
     them; `rocm-sdk doctor` checks the installation";
+
+/// Why there is no device, although there is a HIP runtime.
+pub(crate) const NO_DEVICE: &str = "the HIP runtime sees no AMD GPU (hipErrorNoDevice, 100): is there one, does this \
+    user have access to /dev/kfd and /dev/dri, and what do HIP_VISIBLE_DEVICES and ROCR_VISIBLE_DEVICES say?";
 
 /// What to do about a HIP runtime that is installed and cannot be used.
 const DOCTOR_HINT: &str = "`rocm-sdk doctor` says what is wrong with it, and what to do";
@@ -38,7 +50,7 @@ const DOCTOR_HINT: &str = "`rocm-sdk doctor` says what is wrong with it, and wha
 /// Returns the report of [`Error::NoLibrary`]: the reason and what to do, then the search.
 pub(crate) fn no_library(error: &rocm_loader::Error) -> String {
     let advice = match error {
-        rocm_loader::Error::NotFound { .. } => format!("{INSTALL_HINT}\n{SIM_HINT}"),
+        rocm_loader::Error::NotFound { .. } => format!("{INSTALL_HINT}\n{NVIDIA_HINT}{SIM_HINT}"),
         // The reason says how to run the program.
         rocm_loader::Error::Unusable { reason: Reason::SystemTooOld { run: Some(_), .. }, .. } => SIM_HINT.to_owned(),
         _ => format!("{DOCTOR_HINT}\n{SIM_HINT}"),
@@ -85,8 +97,17 @@ pub enum Error {
         report: String,
     },
 
-    /// The HIP runtime was loaded but sees no AMD GPU.
+    /// The HIP runtime was loaded but sees no AMD GPU. For [`Backend::Cuda`], NVIDIA's driver was not found, or it sees no
+    /// GPU.
     NoDevice,
+
+    /// No GPU of either maker is available ([`select_any_gpu`](crate::select_any_gpu)).
+    NoGpu {
+        /// Why none of AMD's can be used.
+        rocm: String,
+        /// Why none of NVIDIA's can be used.
+        cuda: String,
+    },
 
     /// The HIP runtime is older than the oldest supported release.
     Version {
@@ -107,7 +128,10 @@ pub enum Error {
     /// The software GPU was chosen in a build that does not contain it.
     NoSim,
 
-    /// `HIP_RS_BACKEND` is set to a value other than `rocm` or `sim`.
+    /// NVIDIA's GPUs were chosen in a build that does not support them.
+    NoCuda,
+
+    /// `HIP_RS_BACKEND` is set to a value other than `rocm`, `cuda` or `sim`.
     UnknownBackend(String),
 
     /// No device has this index.
@@ -305,10 +329,14 @@ impl fmt::Display for Error {
             Self::NoSymbol { function, asked, report } => {
                 write!(f, "{function} is not in the HIP runtime that was loaded (asked: {asked}): {report}")
             }
-            Self::NoDevice => write!(
-                f,
-                "the HIP runtime sees no AMD GPU (hipErrorNoDevice, 100): is there one, does this user have access to /dev/kfd and /dev/dri, and what do HIP_VISIBLE_DEVICES and ROCR_VISIBLE_DEVICES say?\n{SIM_HINT}"
-            ),
+            Self::NoDevice if nvidia::is_in_use() => {
+                let reason = nvidia::refusal().unwrap_or_default();
+                write!(f, "no GPU of NVIDIA's can be used: {reason}\n{SIM_HINT}")
+            }
+            Self::NoDevice => write!(f, "{NO_DEVICE}\n{NVIDIA_HINT}{SIM_HINT}"),
+            Self::NoGpu { rocm, cuda } => {
+                write!(f, "no GPU is available.\nAMD: {rocm}\nNVIDIA: {cuda}\n{SIM_HINT}")
+            }
             Self::Version { runtime: (major, minor, patch), oldest } => write!(
                 f,
                 "the HIP runtime is {major}.{minor}.{patch}, which is not supported: install ROCm {}.{} or newer",
@@ -322,7 +350,13 @@ impl fmt::Display for Error {
                 f,
                 "the software GPU was asked for, but this program was built without the feature `sim` of `hip`"
             ),
-            Self::UnknownBackend(value) => write!(f, "HIP_RS_BACKEND={value:?} names no backend: use `rocm` or `sim`"),
+            Self::NoCuda => write!(
+                f,
+                "NVIDIA's GPUs were asked for, but this program was built without the feature `nvidia` of `hip`"
+            ),
+            Self::UnknownBackend(value) => {
+                write!(f, "HIP_RS_BACKEND={value:?} names no backend: use `rocm`, `cuda` or `sim`")
+            }
             Self::DeviceIndex { index, count } => write!(
                 f,
                 "there is no device {index}: the HIP runtime sees {count}, counted from 0 (the software GPU has as many as HIP_SIM_DEVICES says)"
@@ -403,7 +437,7 @@ impl Error {
             Self::DeviceLost(lost) => Some(lost.first.status),
             Self::NoLibrary { .. } => Some(Status::LIBRARY_NOT_FOUND),
             Self::NoSymbol { .. } => Some(Status::SYMBOL_NOT_FOUND),
-            Self::NoDevice => Some(Status::NO_DEVICE),
+            Self::NoDevice | Self::NoGpu { .. } => Some(Status::NO_DEVICE),
             _ => None,
         }
     }
@@ -411,7 +445,7 @@ impl Error {
     /// Returns whether no GPU is available: there is no HIP runtime, or it sees no device.
     #[must_use]
     pub fn is_no_gpu(&self) -> bool {
-        matches!(self, Self::NoLibrary { .. } | Self::NoDevice)
+        matches!(self, Self::NoLibrary { .. } | Self::NoDevice | Self::NoGpu { .. })
     }
 }
 
@@ -455,7 +489,9 @@ mod tests {
 
     #[test]
     fn no_gpu_errors_say_how_to_get_the_software_gpu() {
-        for error in [Error::NoDevice, Error::NoLibrary { report: no_library(&not_found()) }] {
+        let neither = Error::NoGpu { rocm: "none of these".to_owned(), cuda: "none of those".to_owned() };
+        assert!(neither.to_string().contains("AMD: none of these\nNVIDIA: none of those\n"), "{neither}");
+        for error in [Error::NoDevice, Error::NoLibrary { report: no_library(&not_found()) }, neither] {
             let text = error.to_string();
             assert!(
                 text.contains("HIP_RS_BACKEND=sim") && text.contains("`hip-sim run --rocm 7.2 -- PROGRAM`"),

@@ -22,7 +22,8 @@ pub struct HipError {
     pub function: &'static str,
     /// The request: sizes, names, the device.
     pub asked: String,
-    /// The software GPU's description of a fault, if there was one: kernel, instruction, lane, address.
+    /// The software GPU's description of a fault, if there was one: kernel, instruction, lane, address. With
+    /// [`Backend::Cuda`](crate::Backend::Cuda), the function of NVIDIA's driver, and its own status and messages.
     pub fault: Option<String>,
 }
 

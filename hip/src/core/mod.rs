@@ -20,6 +20,7 @@ pub(crate) mod later;
 pub(crate) mod lock;
 pub(crate) mod loss;
 pub(crate) mod lost;
+pub(crate) mod nvidia;
 pub(crate) mod peer;
 pub(crate) mod per_device;
 pub(crate) mod properties;

@@ -7,7 +7,7 @@ use std::{
     ptr::{self, NonNull},
 };
 
-pub use super::backend::{backend, runtime_version, select_backend, sim_if_no_gpu};
+pub use super::backend::{backend, chosen_backend, runtime_version, select_any_gpu, select_backend, sim_if_no_gpu};
 pub use super::backend_kind::Backend;
 use crate::core::backend::runtime;
 use crate::core::call::check;

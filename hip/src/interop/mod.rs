@@ -26,8 +26,8 @@
 //! - [`Tracked::is_in_graph`] and [`DeviceSlice::is_in_graph`](crate::DeviceSlice::is_in_graph) return whether a graph
 //!   may use a resource or memory at any later time: a handle is then replaced instead of being initialised again, and
 //!   a pool does not reuse the memory.
-//! - [`library_error!`](crate::library_error) defines the error type of a library crate, and [`Element`] connects an
-//!   element type with the types of libraries.
+//! - [`library_error!`](crate::library_error) defines the error type of a library crate, [`Element`] connects an element
+//!   type with the types of libraries, and [`expect_rocm`] returns an error on backends without ROCm's libraries.
 //!
 //! All of it works while a stream is [captured](crate::Stream::capture): the graph keeps the memory and the tracked
 //! resources that its calls use. The chapter "Crates over hip" of `SAFETY.md` has the rules for crates over this one.
@@ -78,6 +78,7 @@
 //! # Ok(()) }
 //! ```
 
+mod backend;
 mod library_error;
 mod tracked;
 mod uses;
@@ -85,6 +86,7 @@ mod views;
 
 pub use crate::memory::dlpack::Element;
 pub use crate::stream::captures::ForeignCapture;
+pub use backend::expect_rocm;
 pub use library_error::LibraryError;
 pub use tracked::Tracked;
 pub use uses::{

@@ -222,7 +222,7 @@ impl<'a> Packed<'a> {
         self.put(
             bytes,
             (given, None),
-            |kind, size| *kind == ParameterKind::Value && size == bytes.len(),
+            |kind, size| kind.takes_value() && size == bytes.len(),
             || format!("a value of {} bytes ({})", bytes.len(), given.name),
         )
     }
@@ -232,7 +232,7 @@ impl<'a> Packed<'a> {
         self.put(
             &address.to_ne_bytes(),
             (given, access),
-            |kind, _| *kind == ParameterKind::Pointer,
+            |kind, _| kind.takes_pointer(),
             || format!("{what} of {}", given.name),
         )
     }

@@ -64,13 +64,14 @@ fn part(bytes: &[u8], offset: u64, size: u64) -> Result<&[u8]> {
     .ok_or_else(|| bad("the offload bundle is cut off"))
 }
 
-/// Returns the architecture in the name of a bundle entry, such as the end of `hipv4-amdgcn-amd-amdhsa--gfx90a:xnack-`.
-/// Host entries have none.
+/// Returns the architecture in the name of a bundle entry, such as the end of `hipv4-amdgcn-amd-amdhsa--gfx90a:xnack-`
+/// or `cuda-nvptx64-nvidia-cuda--sm_90`. Host entries have none.
 pub(super) fn target_of(id: &str) -> Option<Arch> {
     let mut parts = id.splitn(6, '-');
-    let kind = parts.next()?;
-    if !matches!(kind, "hip" | "hipv4" | "openmp") || parts.next()? != "amdgcn" {
-        return None;
-    }
-    parts.nth(3)?.parse().ok()
+    let is_device = match (parts.next()?, parts.next()?) {
+        ("hip" | "hipv4" | "openmp", "amdgcn") => true,
+        (kind, "nvptx64") => matches!(kind, "cuda" | "openmp"),
+        _ => false,
+    };
+    parts.nth(3)?.parse().ok().filter(|_| is_device)
 }

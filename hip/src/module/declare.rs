@@ -1,6 +1,6 @@
 //! Declarations of a source, added to the metadata of the code.
 
-use super::declared::{Declaration, Form};
+use super::declared::{Declaration, Form, Number};
 use super::metadata::{KernelInfo, ParameterKind};
 
 impl KernelInfo {
@@ -12,6 +12,15 @@ impl KernelInfo {
             && both().all(|(parameter, declaration)| fits(declaration, &parameter.kind, parameter.size));
         if same {
             for (parameter, declaration) in self.parameters.iter_mut().zip(declarations) {
+                if parameter.kind == ParameterKind::PointerOrValue {
+                    match declaration.form {
+                        // Also the type of textures and surfaces.
+                        Form::Value { number: Number::U64, .. } => continue,
+                        Form::Value { .. } => parameter.kind = ParameterKind::Value,
+                        Form::Pointer { .. } => parameter.kind = ParameterKind::Pointer,
+                        Form::Unknown => {}
+                    }
+                }
                 parameter.declared = Some(declaration.checked());
             }
         }
@@ -20,8 +29,9 @@ impl KernelInfo {
 
 fn fits(declaration: &Declaration, kind: &ParameterKind, bytes: usize) -> bool {
     match (&declaration.form, kind) {
-        (Form::Unknown, _) | (Form::Pointer { .. }, ParameterKind::Pointer) => true,
-        (Form::Value { size, .. }, ParameterKind::Value) => *size == bytes,
+        (Form::Unknown, _) => true,
+        (Form::Pointer { .. }, kind) => kind.takes_pointer(),
+        (Form::Value { size, .. }, kind) if kind.takes_value() => *size == bytes,
         _ => false,
     }
 }
@@ -29,7 +39,7 @@ fn fits(declaration: &Declaration, kind: &ParameterKind, bytes: usize) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::module::declared::Number::{F32, I32, I64};
+    use crate::module::declared::Number::{F32, I32, I64, U64};
     use crate::module::metadata::Parameter;
     use crate::module::metadata::tests::kernel_of;
 
@@ -52,6 +62,32 @@ mod tests {
         let mut code = code();
         code.declare(vec![memory, number]);
         assert_eq!(code.to_string(), "k(float *x, int n)");
+    }
+
+    #[test]
+    fn a_source_tells_pointers_from_numbers() {
+        let place = |offset| Parameter {
+            name: None,
+            type_name: None,
+            offset,
+            size: 8,
+            kind: ParameterKind::PointerOrValue,
+            declared: None,
+        };
+        let mut code = kernel_of([0, 8, 16, 24].map(place).to_vec());
+        code.declare(vec![
+            Declaration::pointer("float *x", Some(F32), true),
+            Declaration::value("long n", I64, 8),
+            Declaration::value("hipTextureObject_t t", U64, 8),
+            Declaration::unknown("T v"),
+        ]);
+        let kinds = code.parameters.iter().map(|parameter| &parameter.kind);
+        let either = &ParameterKind::PointerOrValue;
+        assert!(kinds.eq([&ParameterKind::Pointer, &ParameterKind::Value, either, either]));
+        assert_eq!(code.to_string(), "k(float *x, long n, pointer or 8 bytes, T v)");
+        let mut short = kernel_of(vec![place(0)]);
+        short.declare(vec![Declaration::value("int n", I32, 4)]);
+        assert_eq!(short.parameters[0].declared, None);
     }
 
     fn undeclared(kernel: &KernelInfo) -> KernelInfo {

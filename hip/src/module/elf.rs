@@ -5,6 +5,8 @@
 
 /// EM_AMDGPU
 pub(crate) const MACHINE_AMDGPU: u16 = 224;
+/// EM_CUDA
+pub(crate) const MACHINE_CUDA: u16 = 190;
 /// ELFOSABI_AMDGPU_HSA
 pub(crate) const OS_ABI_HSA: u8 = 64;
 /// ET_DYN
@@ -51,8 +53,9 @@ impl<'a> Elf<'a> {
             return Err("an ELF file that is not 64-bit little-endian of version 1".to_owned());
         }
         let header = Fields(bytes);
-        // e_version, e_ehsize
-        if (header.u32(20), header.u16(52)) != (1, HEADER_BYTES as u16) {
+        // e_version, e_ehsize. NVIDIA's compilers before CUDA 13 write their own version to the first.
+        let is_version = header.u32(20) == 1 || header.u16(18) == MACHINE_CUDA;
+        if !is_version || header.u16(52) != HEADER_BYTES as u16 {
             return Err(format!("an ELF file of version {} with a header of {} bytes", header.u32(20), header.u16(52)));
         }
         let (segments, sections, names) = (header.u16(56), header.u16(60), header.u16(62));
@@ -78,7 +81,7 @@ impl<'a> Elf<'a> {
             }
         }
         for (index, section) in elf.sections()?.enumerate() {
-            if !SECTIONS_WITHOUT_BYTES.contains(&section.u32(4)) {
+            if Self::has_bytes(section) {
                 elf.part(&format!("section {index}"), section.u64(24), section.u64(32))?;
             }
         }
@@ -95,6 +98,11 @@ impl<'a> Elf<'a> {
     pub(crate) fn sections(&self) -> Result<impl Iterator<Item = Fields<'a>> + use<'a>, String> {
         let header = Fields(self.bytes);
         self.table("section headers", header.u64(40), header.u16(58), header.u16(60), SECTION_BYTES)
+    }
+
+    /// Returns whether the file contains the bytes of a section, by its header.
+    pub(crate) fn has_bytes(section: Fields<'_>) -> bool {
+        !SECTIONS_WITHOUT_BYTES.contains(&section.u32(4))
     }
 
     /// Returns the offset and size of the section headers.
@@ -143,7 +151,7 @@ impl<'a> Elf<'a> {
             rest.strip_prefix(name.as_bytes()).is_some_and(|rest| rest.first() == Some(&0))
         };
         let mut found = self.sections().ok()?.filter(|section| is_it(*section));
-        let section = found.find(|section| !SECTIONS_WITHOUT_BYTES.contains(&section.u32(4)))?;
+        let section = found.find(|section| Self::has_bytes(*section))?;
         bytes(section)
     }
 

@@ -1,17 +1,25 @@
-//! Module images: a code object (ELF), or a bundle of them (Clang's offload bundle).
+//! Module images: a code object (ELF), or a bundle of them (Clang's offload bundle). For NVIDIA's devices, code is a
+//! cubin (ELF, too) or PTX.
 
 use std::borrow::Cow;
 
 use crate::core::arch::Arch;
 use crate::core::error::{Error, Result};
 use crate::module::bundle::{BUNDLE, bad, entries, target_of};
+use crate::module::code_object::CodeObject;
 use crate::module::compressed;
-use crate::module::elf::{Elf, MACHINE_AMDGPU, OS_ABI_HSA, TYPE_DYNAMIC};
+#[cfg(feature = "nvidia")]
+use crate::module::cubin;
+use crate::module::elf::{Elf, MACHINE_AMDGPU, MACHINE_CUDA, OS_ABI_HSA, TYPE_DYNAMIC};
 use crate::module::layout;
 use crate::module::metadata::Metadata;
+#[cfg(feature = "nvidia")]
+use crate::module::ptx;
 
 /// `__CudaFatBinaryWrapper` with AMD's magic 0x48495046, in memory.
 const FAT_BINARY_WRAPPER: &[u8] = b"FPIH";
+/// The magic number of NVIDIA's bundles, 0xba55ed50, in memory.
+const CUDA_FAT_BINARY: &[u8] = b"\x50\xed\x55\xba";
 const ELF: &[u8] = b"\x7fELF";
 /// NT_AMDGPU_METADATA
 const NOTE_METADATA: u32 = 32;
@@ -21,14 +29,6 @@ const NOTE_OLD_METADATA: u32 = 10;
 const NOTE_ALIGN: u64 = 4;
 /// Owner of the metadata note.
 const OWNER: &[u8] = b"AMDGPU\0";
-
-/// A checked code object, and its metadata.
-#[derive(Debug)]
-pub(crate) struct CodeObject<'a> {
-    /// Borrowed from the image, unless it was compressed.
-    pub(crate) bytes: Cow<'a, [u8]>,
-    pub(crate) metadata: Metadata,
-}
 
 /// Like [`select`], but rejects code that runs when it is loaded or unloaded. For safe functions.
 pub(crate) fn select_inert<'a>(image: &'a [u8], device: &Arch) -> Result<CodeObject<'a>> {
@@ -46,7 +46,7 @@ pub(crate) fn select<'a>(image: &'a [u8], device: &Arch) -> Result<CodeObject<'a
     if image.is_empty() {
         return Err(bad("it is empty"));
     }
-    if image.starts_with(ELF) {
+    if image.starts_with(ELF) || is_ptx(image) {
         let object = parse(image)?;
         return match &object.metadata.target {
             Some(target) if !target.runs_on(device) => {
@@ -68,6 +68,8 @@ pub(crate) fn select<'a>(image: &'a [u8], device: &Arch) -> Result<CodeObject<'a
             .to_owned()
     } else if image.starts_with(b"BC\xc0\xde") {
         "it is LLVM bitcode, not linked to machine code yet".to_owned()
+    } else if image.starts_with(CUDA_FAT_BINARY) {
+        "it is a CUDA fat binary: give the cubin or the PTX in it (nvcc -cubin, nvcc -ptx)".to_owned()
     } else {
         let start: Vec<String> = image.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
         format!("it starts with the bytes {}, and is neither an ELF file nor an offload bundle", start.join(" "))
@@ -122,9 +124,33 @@ fn no_metadata() -> Error {
     bad("it has no kernel metadata (NT_AMDGPU_METADATA): code objects before version 3 cannot be loaded")
 }
 
-/// Checks that `bytes` are a code object, and reads its metadata.
+/// Checks that `bytes` are code of either maker, and reads its metadata.
 fn parse(bytes: &[u8]) -> Result<CodeObject<'_>> {
+    #[cfg(feature = "nvidia")]
+    if !bytes.starts_with(ELF) && is_ptx(bytes) {
+        return ptx::parse(bytes);
+    }
     let elf = Elf::parse(bytes).map_err(bad)?;
+    match elf.machine {
+        #[cfg(feature = "nvidia")]
+        MACHINE_CUDA => cubin::parse(bytes, &elf),
+        #[cfg(not(feature = "nvidia"))]
+        MACHINE_CUDA => Err(bad("it is code for NVIDIA's GPUs: build with the feature `nvidia` of `hip`")),
+        _ => parse_amdgpu(bytes, &elf),
+    }
+}
+
+#[cfg(feature = "nvidia")]
+fn is_ptx(image: &[u8]) -> bool {
+    ptx::is_ptx(image)
+}
+
+#[cfg(not(feature = "nvidia"))]
+fn is_ptx(_: &[u8]) -> bool {
+    false
+}
+
+fn parse_amdgpu<'a>(bytes: &'a [u8], elf: &Elf<'a>) -> Result<CodeObject<'a>> {
     if elf.machine != MACHINE_AMDGPU {
         return Err(bad(format!("an ELF file for machine {}, not for AMD GPUs ({MACHINE_AMDGPU})", elf.machine)));
     }
@@ -137,7 +163,7 @@ fn parse(bytes: &[u8]) -> Result<CodeObject<'_>> {
     if elf.note_align > NOTE_ALIGN {
         return Err(bad(format!("its notes are aligned to {}, not {NOTE_ALIGN}", elf.note_align)));
     }
-    let descriptors = layout::check(&elf).map_err(bad)?;
+    let descriptors = layout::check(elf).map_err(bad)?;
     // Notes of any owner: the runtime must not find other metadata than the checked one.
     let notes = elf.notes().filter(|note| matches!(note.kind, NOTE_METADATA | NOTE_OLD_METADATA));
     let mut metadata: Option<Metadata> = None;

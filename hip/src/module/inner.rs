@@ -10,6 +10,7 @@ use super::library::inner::LibraryInner;
 use super::loaded::{Image, Variables};
 use super::metadata::KernelInfo;
 use crate::core::device::Device;
+use crate::core::lock::Mutex;
 use crate::stream::usage::Usage;
 
 pub(crate) struct ModuleInner {
@@ -20,6 +21,8 @@ pub(crate) struct ModuleInner {
     pub(super) usage: Usage,
     /// The bytes of variables that buffers have.
     pub(super) variables: Variables,
+    /// The kernels, by their handles, that may use as much shared memory as the device allows.
+    pub(super) large_shared: Mutex<Vec<usize>>,
     /// The runtime reads the code object from here as long as the module is loaded.
     _image: Image,
     /// The library of which this is the part on a device. The library is unloaded instead of this.
@@ -41,6 +44,7 @@ impl ModuleInner {
             kernels,
             usage: Usage::module(),
             variables: Variables::default(),
+            large_shared: Mutex::default(),
             _image: image,
             #[cfg(feature = "rocm-10-0")]
             library: None,

@@ -15,6 +15,7 @@ use crate::core::call::check;
 use crate::core::device::Device;
 use crate::core::error::{Error, Result};
 use crate::core::geometry::LaunchConfig;
+use crate::core::properties::DeviceProperties;
 use crate::core::releases::one_at_a_time;
 use crate::stream::usage::{Access, Accesses};
 use crate::stream::{Launching, Stream};
@@ -157,7 +158,7 @@ impl Kernel {
     #[doc(alias("hipModuleOccupancyMaxActiveBlocksPerMultiprocessor", "cuOccupancyMaxActiveBlocksPerMultiprocessor"))]
     #[doc(alias("hipOccupancyMaxActiveBlocksPerMultiprocessor", "cudaOccupancyMaxActiveBlocksPerMultiprocessor"))]
     pub fn active_blocks_per_compute_unit(&self, block: u32, shared_bytes: u32) -> Result<u32> {
-        LaunchConfig::new(1, block).with_shared_bytes(shared_bytes).check_block(&self.info, &self.device())?;
+        self.check_size(&LaunchConfig::new(1, block).with_shared_bytes(shared_bytes))?;
         self.device().activate()?;
         let mut blocks: c_int = 0;
         // SAFETY: `blocks` is valid for a write; the function's module is loaded.
@@ -180,6 +181,7 @@ impl Kernel {
     #[doc(alias("hipModuleOccupancyMaxPotentialBlockSize", "cuOccupancyMaxPotentialBlockSize"))]
     #[doc(alias("hipOccupancyMaxPotentialBlockSize", "cudaOccupancyMaxPotentialBlockSize"))]
     pub fn max_potential_block_size(&self, shared_bytes: u32) -> Result<Occupancy> {
+        self.ask_for_shared(self.device().properties()?, shared_bytes)?;
         self.device().activate()?;
         let (mut grid, mut block): (c_int, c_int) = (0, 0);
         // SAFETY: both are valid for a write; the function's module is loaded; 0 means no limit on the block.
@@ -196,6 +198,7 @@ impl Kernel {
     #[doc(alias = "cudaOccupancyMaxPotentialBlockSizeVariableSMem")]
     #[doc(alias = "cudaOccupancyMaxPotentialBlockSizeWithFlags")]
     pub fn max_potential_block_size_with_limit(&self, shared_bytes: u32, limit: u32) -> Result<Occupancy> {
+        self.ask_for_shared(self.device().properties()?, shared_bytes)?;
         self.device().activate()?;
         let (mut grid, mut block): (c_int, c_int) = (0, 0);
         let limit = c_int::try_from(limit).unwrap_or(c_int::MAX);
@@ -217,7 +220,8 @@ impl Kernel {
 
     /// Allows launches with this much dynamic shared memory (`hipFuncSetAttribute`,
     /// `hipFuncAttributeMaxDynamicSharedMemorySize`). AMD's devices do not need this, and some releases of ROCm reject
-    /// the call for kernels of modules (`hipErrorInvalidDeviceFunction`).
+    /// the call for kernels of modules (`hipErrorInvalidDeviceFunction`). NVIDIA's need it for more than 48 KiB, and
+    /// launches make the call by themselves.
     #[doc(alias("hipFuncSetAttribute", "cudaFuncSetAttribute"))]
     pub fn set_max_dynamic_shared(&self, bytes: u32) -> Result<()> {
         self.set_attribute(hip_sys::hipFuncAttributeMaxDynamicSharedMemorySize, bytes)
@@ -249,6 +253,36 @@ impl Kernel {
         check(status, "hipFuncSetAttribute", || format!("{attribute:?} = {value} for {}", self.name))
     }
 
+    /// Checks a launch against the limits of kernel and device, and asks for its shared memory.
+    #[inline]
+    pub(super) fn check_size(&self, config: &LaunchConfig) -> Result<()> {
+        let device = self.device().properties()?;
+        config.check(&self.info, device)?;
+        self.ask_for_shared(device, config.shared_bytes)
+    }
+
+    #[inline]
+    fn ask_for_shared(&self, device: &DeviceProperties, dynamic: u32) -> Result<()> {
+        let all = u64::from(dynamic) + u64::from(self.info.static_shared_bytes);
+        if all <= device.shared_memory_per_block { Ok(()) } else { self.opt_in(device) }
+    }
+
+    /// Asks once for all dynamic shared memory that the device allows (`hipFuncSetAttribute`): NVIDIA's devices require
+    /// it for more than 48 KiB. It is a limit, and not what launches use.
+    #[cold]
+    fn opt_in(&self, device: &DeviceProperties) -> Result<()> {
+        let mut asked = self.module.large_shared.lock();
+        if asked.contains(&self.raw.addr()) {
+            return Ok(());
+        }
+        // The code does not always tell.
+        let fixed = self.attribute(FunctionAttribute::SHARED_BYTES)?;
+        let most = device.shared_memory_per_block_opt_in.saturating_sub(u64::try_from(fixed).unwrap_or(0));
+        self.set_max_dynamic_shared(u32::try_from(most).unwrap_or(u32::MAX))?;
+        asked.push(self.raw.addr());
+        Ok(())
+    }
+
     /// Queues a launch whose arguments have been checked, after checking its size.
     ///
     /// # Safety
@@ -265,7 +299,7 @@ impl Kernel {
         let parameters = if pointers.is_empty() { ptr::null_mut() } else { pointers.as_mut_ptr() };
         // Captured values are moved into the closures, so that the inlined one need not keep them in memory.
         let config = &config;
-        let check_size = move || config.check(&self.info, self.device().properties()?);
+        let check_size = move || self.check_size(config);
         let queued = stream.inner.submit_checked(accesses, Some(self.named(config)), check_size, move |raw| {
             let _one = one_at_a_time();
             let LaunchConfig { grid, block, shared_bytes } = *config;
@@ -294,7 +328,7 @@ impl Kernel {
     /// Returns the checked and laid out arguments of a launch, and their accesses.
     pub(crate) fn arguments<'a, A: KernelArgs>(&'a self, config: LaunchConfig, args: &'a A) -> Result<Arguments<'a>> {
         let device = self.device();
-        config.check(&self.info, device.properties()?)?;
+        self.check_size(&config)?;
         let mut arguments = Arguments::new(&self.info, device);
         self.bind(args, &mut arguments)?;
         Ok(arguments)
@@ -331,12 +365,6 @@ impl Kernel {
     #[must_use]
     pub fn as_raw(&self) -> hipFunction_t {
         self.raw
-    }
-}
-
-impl LaunchConfig {
-    fn check_block(&self, kernel: &KernelInfo, device: &Device) -> Result<(), Error> {
-        self.check(kernel, device.properties()?)
     }
 }
 

@@ -71,7 +71,7 @@ impl Kernel {
         pointers: &mut [*mut c_void],
         accesses: impl Accesses<'a>,
     ) -> Result<()> {
-        config.check(self.info(), self.device().properties()?)?;
+        self.check_size(&config)?;
         self.check_cooperative(config)?;
         let LaunchConfig { grid, block, shared_bytes } = config;
         let queued = stream.inner.submit_checked(

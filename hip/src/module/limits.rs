@@ -18,8 +18,7 @@ impl LaunchConfig {
                 && block[i] != 0
                 && block[i] <= device.max_block[i]
                 && grid[i] <= device.max_grid[i]
-                // The dispatch packet counts threads, with 32 bits per axis.
-                && grid[i].checked_mul(block[i]).is_some()
+                && u64::from(grid[i]) * u64::from(block[i]) <= device.max_threads_per_axis
         };
         // 0: the code object does not contain the limit.
         let most = match kernel.max_threads_per_block {
@@ -33,7 +32,7 @@ impl LaunchConfig {
             && axis(2)
             && threads.is_some_and(|threads| threads <= most)
             && kernel.required_block.is_none_or(|required| required == block)
-            && shared <= device.shared_memory_per_block
+            && shared <= device.shared_memory_per_block_opt_in
     }
 
     #[cold]
@@ -73,20 +72,17 @@ impl LaunchConfig {
                 ));
             }
         }
-        // The dispatch packet counts threads, with 32 bits per axis.
         for (axis, (blocks, threads)) in ["x", "y", "z"].iter().zip(grid.array().iter().zip(block.array())) {
-            if u64::from(*blocks) * u64::from(threads) > u64::from(u32::MAX) {
-                return refuse(format!(
-                    "{blocks} blocks of {threads} threads in {axis} are more than {} threads",
-                    u32::MAX
-                ));
+            let limit = device.max_threads_per_axis;
+            if u64::from(*blocks) * u64::from(threads) > limit {
+                return refuse(format!("{blocks} blocks of {threads} threads in {axis} are more than {limit} threads"));
             }
         }
         let shared = u64::from(shared_bytes) + u64::from(kernel.static_shared_bytes);
-        if shared > device.shared_memory_per_block {
+        if shared > device.shared_memory_per_block_opt_in {
             return refuse(format!(
                 "{shared_bytes} bytes of dynamic and {} of static shared memory: a block may have {}",
-                kernel.static_shared_bytes, device.shared_memory_per_block
+                kernel.static_shared_bytes, device.shared_memory_per_block_opt_in
             ));
         }
         Ok(())

@@ -33,6 +33,9 @@ const NORMAL: &str = "normal";
 const LATE_HIDDEN: &str = "hidden_dynamic_lds_size";
 
 /// The metadata of a kernel.
+///
+/// In code for NVIDIA's GPUs, the registers of a thread are `vgprs`. PTX contains parameters and limits on the block only:
+/// other numbers are 0, and [`Kernel::attribute`](crate::Kernel::attribute) returns those of the loaded kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct KernelInfo {
@@ -92,8 +95,25 @@ pub enum ParameterKind {
     Value,
     /// A pointer to device memory.
     Pointer,
+    /// 8 bytes, a pointer or a number: NVIDIA's code does not tell them apart. Where the source is known
+    /// ([`Module::load_declared`](crate::Module::load_declared)), this is one of the two above.
+    PointerOrValue,
     /// An image, a sampler or a queue, which launches of this crate cannot pass. The kind's name in the metadata.
     Other(String),
+}
+
+impl ParameterKind {
+    /// Returns whether a pointer can be passed.
+    #[inline]
+    pub(crate) fn takes_pointer(&self) -> bool {
+        matches!(self, Self::Pointer | Self::PointerOrValue)
+    }
+
+    /// Returns whether a number or structure can be passed.
+    #[inline]
+    pub(crate) fn takes_value(&self) -> bool {
+        matches!(self, Self::Value | Self::PointerOrValue)
+    }
 }
 
 impl fmt::Display for Parameter {
@@ -106,6 +126,7 @@ impl fmt::Display for Parameter {
             (_, Some(name)) if !name.is_empty() => write!(f, "{name}, {bytes} bytes")?,
             (ParameterKind::Value, _) => write!(f, "a value of {bytes} bytes")?,
             (ParameterKind::Pointer, _) => write!(f, "a pointer")?,
+            (ParameterKind::PointerOrValue, _) => write!(f, "a pointer or a value of {bytes} bytes")?,
             (ParameterKind::Other(kind), _) => write!(f, "{kind}, {bytes} bytes")?,
         }
         match &self.name {
@@ -128,6 +149,7 @@ impl fmt::Display for KernelInfo {
                 (Some(declared), _) => f.write_str(&declared.text)?,
                 (None, ParameterKind::Value) => write!(f, "{} bytes", parameter.size)?,
                 (None, ParameterKind::Pointer) => f.write_str("pointer")?,
+                (None, ParameterKind::PointerOrValue) => write!(f, "pointer or {} bytes", parameter.size)?,
                 (None, ParameterKind::Other(kind)) => f.write_str(kind)?,
             }
         }

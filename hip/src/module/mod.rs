@@ -2,7 +2,10 @@
 
 mod args;
 mod bundle;
+mod code_object;
 mod compressed;
+#[cfg(feature = "nvidia")]
+mod cubin;
 mod declare;
 mod declared;
 mod elf;
@@ -21,7 +24,11 @@ mod loaded;
 mod metadata;
 mod msgpack;
 mod multi_device;
+#[cfg(feature = "nvidia")]
+mod nvidia;
 mod options;
+#[cfg(feature = "nvidia")]
+mod ptx;
 #[doc(hidden)]
 pub mod typed;
 
@@ -56,7 +63,7 @@ pub use crate::core::geometry::{Dim3, LaunchConfig};
 use crate::core::later::with_memory;
 use crate::core::releases::one_at_a_time;
 use crate::core::trace;
-use image::CodeObject;
+use code_object::CodeObject;
 use inner::ModuleInner;
 use loaded::Image;
 

@@ -10,7 +10,7 @@ use smallvec::SmallVec;
 
 use super::args::{ARGUMENT, named, point_to_hidden};
 use super::declared::{Given, Refused};
-use super::{Kernel, KernelInfo, LaunchConfig, Module, ParameterKind};
+use super::{Kernel, KernelInfo, LaunchConfig, Module};
 use crate::core::device::Device;
 use crate::core::error::{Error, Result};
 use crate::memory::{Admission, Allocation, DevicePtr, DeviceSlice, DeviceSliceMut, IntoSlice, IntoSliceMut};
@@ -379,10 +379,10 @@ fn compare(info: &KernelInfo, declared: &[Shape]) -> Result<()> {
     for (index, (parameter, shape)) in info.parameters.iter().zip(declared).enumerate() {
         let offset = end.next_multiple_of(shape.align);
         end = offset + shape.size;
-        let kind = if shape.pointer { ParameterKind::Pointer } else { ParameterKind::Value };
+        let is_kind = if shape.pointer { parameter.kind.takes_pointer() } else { parameter.kind.takes_value() };
         let given = (shape.given)();
         let type_name = given.name;
-        if parameter.kind == kind && parameter.size == shape.size && parameter.offset == offset {
+        if is_kind && parameter.size == shape.size && parameter.offset == offset {
             let Some(declared) = parameter.declared.as_ref().filter(|it| !it.admits(given, shape.access)) else {
                 continue;
             };
@@ -411,8 +411,8 @@ fn compare(info: &KernelInfo, declared: &[Shape]) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::module::Parameter as Described;
     use crate::module::metadata::tests::kernel_of;
+    use crate::module::{Parameter as Described, ParameterKind};
 
     fn described(offset: usize, size: usize, kind: ParameterKind) -> Described {
         Described { name: None, type_name: None, offset, size, kind, declared: None }

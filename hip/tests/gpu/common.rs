@@ -7,6 +7,8 @@ use hip::{Backend, Device, Kernel, Module};
 const KERNELS_GFX90A: &[u8] = include_bytes!("../kernels/kernels.gfx90a.co");
 const KERNELS_GFX942: &[u8] = include_bytes!("../kernels/kernels.gfx942.co");
 const IMAGES_GFX90A: &[u8] = include_bytes!("../kernels/images.gfx90a.co");
+const KERNELS_NVIDIA: &[u8] = include_bytes!("../kernels/kernels.nvidia.hipfb");
+const IMAGES_NVIDIA: &[u8] = include_bytes!("../kernels/images.nvidia.hipfb");
 pub(crate) const KERNELS_GFX1100: &[u8] = include_bytes!("../kernels/kernels.gfx1100.co");
 
 /// Reports that a test is skipped. Bypasses libtest's capture, which hides the output of tests that pass; `cargo xtask
@@ -49,6 +51,7 @@ pub(crate) fn device() -> Option<Device> {
 pub(crate) fn kernels(device: &Device) -> &'static [u8] {
     match device.properties().unwrap().arch.name() {
         "gfx942" => KERNELS_GFX942,
+        sm if sm.starts_with("sm_") => KERNELS_NVIDIA,
         _ => KERNELS_GFX90A,
     }
 }
@@ -87,7 +90,8 @@ pub(crate) fn image_kernel(device: &Device, name: &str) -> Option<Kernel> {
 
 /// Loads the kernels of `images.hip`, if there are any for this device.
 pub(crate) fn image_module(device: &Device) -> Option<Module> {
-    match Module::load(device, IMAGES_GFX90A) {
+    let is_nvidia = device.properties().unwrap().arch.is_nvidia();
+    match Module::load(device, if is_nvidia { IMAGES_NVIDIA } else { IMAGES_GFX90A }) {
         Ok(module) => Some(module),
         Err(error @ hip::Error::Architecture { .. }) => {
             skipped(&error);

@@ -19,6 +19,7 @@ fn library(of: fn(&str) -> &'static [u8]) -> Option<(Device, Library)> {
 fn plain(arch: &str) -> &'static [u8] {
     match arch {
         "gfx942" => include_bytes!("../kernels/kernels.gfx942.co"),
+        sm if sm.starts_with("sm_") => include_bytes!("../kernels/kernels.nvidia.hipfb"),
         _ => include_bytes!("../kernels/kernels.gfx90a.co"),
     }
 }
@@ -26,6 +27,7 @@ fn plain(arch: &str) -> &'static [u8] {
 fn globals(arch: &str) -> &'static [u8] {
     match arch {
         "gfx942" => include_bytes!("../kernels/globals.gfx942.co"),
+        sm if sm.starts_with("sm_") => include_bytes!("../kernels/globals.nvidia.hipfb"),
         _ => include_bytes!("../kernels/globals.gfx90a.co"),
     }
 }
@@ -33,6 +35,7 @@ fn globals(arch: &str) -> &'static [u8] {
 fn managed(arch: &str) -> &'static [u8] {
     match arch {
         "gfx942" => include_bytes!("../kernels/managed.gfx942.co"),
+        sm if sm.starts_with("sm_") => include_bytes!("../kernels/managed.nvidia.hipfb"),
         _ => include_bytes!("../kernels/managed.gfx90a.co"),
     }
 }

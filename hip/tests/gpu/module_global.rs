@@ -9,6 +9,7 @@ fn globals() -> Option<Module> {
     let device = module()?.device();
     let code: &[u8] = match device.properties().unwrap().arch.name() {
         "gfx942" => include_bytes!("../kernels/globals.gfx942.co"),
+        sm if sm.starts_with("sm_") => include_bytes!("../kernels/globals.nvidia.hipfb"),
         _ => include_bytes!("../kernels/globals.gfx90a.co"),
     };
     Some(Module::load(&device, code).unwrap())
@@ -40,6 +41,7 @@ fn a_managed_variable_is_what_its_pointer_points_to() {
     let Some(device) = module().map(|module| module.device()) else { return };
     let code: &[u8] = match device.properties().unwrap().arch.name() {
         "gfx942" => include_bytes!("../kernels/managed.gfx942.co"),
+        sm if sm.starts_with("sm_") => include_bytes!("../kernels/managed.nvidia.hipfb"),
         _ => include_bytes!("../kernels/managed.gfx90a.co"),
     };
     let module = Module::load(&device, code).unwrap();

@@ -1,6 +1,8 @@
 // A module with managed variables. Compiled as kernels.hip is. HIPRTC knows the attribute, but not its name.
 
+#ifndef __HIP_PLATFORM_NVIDIA__
 #define __managed__ __attribute__((managed))
+#endif
 
 __managed__ unsigned shared_counters[64] = {1, 2, 3, 4};
 __managed__ float scale = 0.25f;

@@ -77,9 +77,10 @@ fn in_rust(source: &Declared, info: &KernelInfo, types: &[(String, String)]) -> 
     let mut parameters = Vec::new();
     for (index, (parameter, code)) in source.parameters.iter().zip(&info.parameters).enumerate() {
         let (rust, size) = type_of(parameter, types)?;
-        let is_pointer = code.kind == ParameterKind::Pointer;
         let should_point = rust.starts_with('*') || rust.starts_with('&');
-        if is_pointer != should_point || size.is_some_and(|size| size != code.size) {
+        let is_kind =
+            code.kind == ParameterKind::PointerOrValue || should_point == (code.kind == ParameterKind::Pointer);
+        if !is_kind || size.is_some_and(|size| size != code.size) {
             return Err(Why::Differs(format!("parameter {}, {}, is in the code {code}", index + 1, parameter.text)));
         }
         let mut name = if parameter.name.is_empty() { format!("arg{index}") } else { ident(&parameter.name) };

@@ -42,15 +42,16 @@ mod clang;
 mod declare;
 #[cfg(target_os = "linux")]
 mod restart;
+mod temporary;
 
 use std::fmt;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use hip::Arch;
 use rocm_loader::report::Reason;
 
 use crate::bundle::{Bundle, BundleWriter};
+use crate::compiler::Compiler;
 use crate::error::{Error, Result};
 use crate::includes::{self, Folders};
 use crate::options::Options;
@@ -59,6 +60,7 @@ use crate::source;
 use clang::{Clang, file_error};
 #[cfg(target_os = "linux")]
 pub use restart::restart;
+use temporary::{Log, Temporary};
 
 /// The variable that selects the compiler.
 const VARIABLE: &str = "HIPRTC_BUILD";
@@ -142,17 +144,23 @@ pub enum Choice {
 pub enum By {
     /// ROCm's clang, at this path.
     Clang(PathBuf),
-    /// HIPRTC.
+    /// HIPRTC; NVRTC for architectures of NVIDIA's.
     Hiprtc,
+    /// NVRTC, where all architectures are NVIDIA's.
+    Nvrtc,
     /// The committed bundle at this path, and the reason why no compiler is available.
     Committed(PathBuf, String),
 }
+
+/// The name of the compiler for NVIDIA's architectures.
+const NVRTC: &str = "NVRTC";
 
 impl fmt::Display for By {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Clang(path) => path.display().fmt(f),
             Self::Hiprtc => f.write_str("HIPRTC"),
+            Self::Nvrtc => f.write_str(NVRTC),
             Self::Committed(path, _) => write!(f, "the committed bundle {}", path.display()),
         }
     }
@@ -301,7 +309,7 @@ impl Build {
         match &by {
             By::Clang(path) => depends_on.push(path.clone()),
             By::Hiprtc => depends_on.extend(hiprtc_sys::BINDING.opened().and_then(|l| l.path()).map(Path::to_owned)),
-            By::Committed(..) => {}
+            By::Nvrtc | By::Committed(..) => {}
         }
         // Cargo runs a script again and again if a file that it depends on does not exist.
         depends_on.extend(self.committed.clone().filter(|path| path.exists()));
@@ -311,26 +319,9 @@ impl Build {
     /// Returns the bundle, made by the chosen compiler.
     fn code(&self, text: &str, architectures: &[Arch], folder: &Path) -> Result<(Vec<u8>, By, String)> {
         let (mut why, mut run) = (Vec::new(), None);
-        if matches!(self.choice, Choice::Any | Choice::Clang) {
-            if let Some(arch) = architectures.first() {
-                let folder = Temporary::new(folder)?;
-                match clang::find(|name| std::env::var_os(name), arch, &folder.0) {
-                    Ok(clang) => return self.by_clang(&clang, architectures, &folder.0),
-                    Err(reason) => why.push(format!("ROCm's clang: {reason}")),
-                }
-            }
-        }
-        if matches!(self.choice, Choice::Any | Choice::Hiprtc) {
-            match crate::available() {
-                Ok(()) => return self.by_hiprtc(text, architectures),
-                Err(error) => {
-                    run = how_to_run(&error);
-                    why.push(format!("HIPRTC: {}", summary(&error)));
-                    #[cfg(target_os = "linux")]
-                    if self.restarts {
-                        why.extend(restart::on_libraries_of(&error));
-                    }
-                }
+        if self.choice != Choice::Committed {
+            if let Some(compiled) = self.compiled(text, architectures, folder, &mut why, &mut run)? {
+                return Ok(compiled);
             }
         }
         match &self.committed {
@@ -341,6 +332,47 @@ impl Build {
             },
             _ => Err(self.unavailable(&why, run)),
         }
+    }
+
+    /// Compiles, if the compilers are available. If not, adds the reasons to `why`, and sets `run` to a command that
+    /// runs programs on an installed ROCm.
+    fn compiled(
+        &self,
+        text: &str,
+        architectures: &[Arch],
+        folder: &Path,
+        why: &mut Vec<String>,
+        run: &mut Option<String>,
+    ) -> Result<Option<(Vec<u8>, By, String)>> {
+        // NVRTC compiles for NVIDIA's architectures, whatever compiles for AMD's.
+        if let Some(Err(error)) =
+            architectures.iter().find(|arch| arch.is_nvidia()).map(|arch| Compiler::of(Some(arch)))
+        {
+            why.push(format!("{NVRTC}: {}", summary(&error)));
+            return Ok(None);
+        }
+        let Some(arch) = architectures.iter().find(|arch| !arch.is_nvidia()) else {
+            return self.by_hiprtc(text, architectures, By::Nvrtc).map(Some);
+        };
+        if matches!(self.choice, Choice::Any | Choice::Clang) {
+            let folder = Temporary::new(folder)?;
+            match clang::find(|name| std::env::var_os(name), arch, &folder.0) {
+                Ok(clang) => return self.by_clang(&clang, text, architectures, &folder.0).map(Some),
+                Err(reason) => why.push(format!("ROCm's clang: {reason}")),
+            }
+        }
+        if matches!(self.choice, Choice::Any | Choice::Hiprtc) {
+            let Err(error) = Compiler::of(Some(arch)) else {
+                return self.by_hiprtc(text, architectures, By::Hiprtc).map(Some);
+            };
+            *run = how_to_run(&error);
+            why.push(format!("HIPRTC: {}", summary(&error)));
+            #[cfg(target_os = "linux")]
+            if self.restarts {
+                why.extend(restart::on_libraries_of(&error));
+            }
+        }
+        Ok(None)
     }
 
     /// Returns the error for a source that nothing has compiled: why each compiler is not available, and what to do.
@@ -357,7 +389,9 @@ impl Build {
             Choice::Committed => format!("{VARIABLE} or Build::compiler requires the committed bundle, and {bundle}"),
         };
         why.iter().for_each(|reason| text += &format!("\n  {reason}"));
-        if matches!(self.choice, Choice::Any | Choice::Hiprtc) {
+        // NVRTC is not a part of ROCm.
+        let needs_rocm = !why.iter().any(|reason| reason.starts_with(NVRTC));
+        if needs_rocm && matches!(self.choice, Choice::Any | Choice::Hiprtc) {
             let command = |run: &str| run.replace("PROGRAM", "cargo build");
             text += &match run {
                 Some(run) => format!("\nto compile with the installed ROCm: `{}`", command(&run)),
@@ -380,7 +414,7 @@ impl Build {
                 "{problem}\nthe bundle was used because no compiler is available ({why})\nto write the bundle: {}",
                 self.how_to_commit()
             ),
-            By::Clang(_) | By::Hiprtc => problem,
+            By::Clang(_) | By::Hiprtc | By::Nvrtc => problem,
         }
     }
 
@@ -397,27 +431,43 @@ impl Build {
         format!("`{command}` (get the command by `cargo install --locked --path hiprtc --features cli` in a checkout)")
     }
 
-    fn by_clang(&self, clang: &Clang, architectures: &[Arch], folder: &Path) -> Result<(Vec<u8>, By, String)> {
+    fn by_clang(
+        &self,
+        clang: &Clang,
+        text: &str,
+        architectures: &[Arch],
+        folder: &Path,
+    ) -> Result<(Vec<u8>, By, String)> {
         let (mut writer, mut log) = (BundleWriter::new(), Log::default());
         for arch in architectures {
-            let (code, warnings) = clang.compile(&self.source, arch, self.options.as_slice(), folder)?;
+            let (code, warnings) = if arch.is_nvidia() {
+                let code = self.program(text).compile_for(arch)?;
+                let log = code.log().to_owned();
+                (code.into_bytes(), log)
+            } else {
+                clang.compile(&self.source, arch, self.options.as_slice(), folder)?
+            };
             log.add(&warnings);
             writer = writer.add(arch.clone(), code);
         }
         Ok((writer.to_bytes(), By::Clang(clang.path.clone()), log.0))
     }
 
-    fn by_hiprtc(&self, text: &str, architectures: &[Arch]) -> Result<(Vec<u8>, By, String)> {
-        // HIPRTC compiles a string, which lies in no folder. The name is the path, so that messages refer to the file.
+    fn program(&self, text: &str) -> Program {
+        // The compiler gets a string, which lies in no folder. The name is the path, so that messages refer to the file.
         let options = self.options.clone().raw(format!("-iquote{}", self.folder().display()));
-        let program = Program::new(self.source.display().to_string(), text).options(options);
+        Program::new(self.source.display().to_string(), text).options(options)
+    }
+
+    fn by_hiprtc(&self, text: &str, architectures: &[Arch], by: By) -> Result<(Vec<u8>, By, String)> {
+        let program = self.program(text);
         let (mut writer, mut log) = (BundleWriter::new(), Log::default());
         for arch in architectures {
             let code = program.compile_for(arch)?;
             log.add(code.log());
             writer = writer.add(arch.clone(), code.into_bytes());
         }
-        Ok((writer.to_bytes(), By::Hiprtc, log.0))
+        Ok((writer.to_bytes(), by, log.0))
     }
 
     /// Returns the source and its headers; if they cannot be followed, the folders that are searched for headers.
@@ -450,40 +500,6 @@ impl Build {
     fn stem(&self) -> Result<String> {
         let stem = self.source.file_stem().ok_or_else(|| Error::Empty { what: "the source's path".to_owned() })?;
         Ok(stem.to_string_lossy().chars().map(|c| if c.is_alphanumeric() { c } else { '_' }).collect())
-    }
-}
-
-/// The compiler's messages for several architectures, without repetitions.
-#[derive(Default)]
-struct Log(String);
-
-impl Log {
-    fn add(&mut self, messages: &str) {
-        let new: Vec<&str> = messages.lines().filter(|line| !self.0.lines().any(|known| known == *line)).collect();
-        new.iter().for_each(|line| self.0 += &format!("{line}\n"));
-    }
-}
-
-/// A private folder for temporary files, removed with its content on drop.
-struct Temporary(PathBuf);
-
-impl Temporary {
-    fn new(parent: &Path) -> Result<Self> {
-        static NUMBER: AtomicU64 = AtomicU64::new(0);
-        let name = format!("hiprtc-build-{}-{}", std::process::id(), NUMBER.fetch_add(1, Relaxed));
-        let path = parent.join(name);
-        let mut builder = std::fs::DirBuilder::new();
-        #[cfg(unix)]
-        std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-        // Creation fails if the folder exists: it could belong to another user.
-        builder.create(&path).map_err(|reason| file_error(&path, reason))?;
-        Ok(Self(path))
-    }
-}
-
-impl Drop for Temporary {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
     }
 }
 

@@ -7,7 +7,7 @@ use std::time::UNIX_EPOCH;
 
 use hip::Arch;
 
-use crate::comgr::Comgr;
+use crate::compiler::Compiler;
 use crate::given::{Given, Output};
 use crate::includes::{self, Folders};
 
@@ -21,7 +21,7 @@ pub(crate) struct Key(blake3::Hash);
 impl Key {
     /// Returns the key of the output that `given` compiles to for `arch`; `None` if the output depends on anything
     /// else.
-    pub(crate) fn new(given: Given<'_>, arch: &Arch, output: Output, compiler: Option<&Comgr>) -> Option<Self> {
+    pub(crate) fn new(given: Given<'_>, arch: &Arch, output: Output, compiler: Compiler) -> Option<Self> {
         let Given { name, source, headers, options, expressions } = given;
         if given.texts().any(asks_for_the_time) {
             return None;
@@ -84,29 +84,43 @@ fn asks_for_the_time(text: &str) -> bool {
     ["__DATE__", "__TIME"].iter().any(|name| memchr::memmem::find(text.as_bytes(), name.as_bytes()).is_some())
 }
 
-/// Identifies the compiler by the paths, sizes and times of its libraries.
-fn identity(compiler: Option<&Comgr>) -> &'static [String] {
+/// Identifies the compiler by its version, and the paths, sizes and times of its libraries.
+fn identity(compiler: Compiler) -> &'static [String] {
     static IDENTITY: OnceLock<Vec<String>> = OnceLock::new();
-    IDENTITY.get_or_init(|| {
-        let hiprtc = hiprtc_sys::BINDING.opened();
-        let libraries = [hiprtc, compiler.map(|comgr| &comgr.0)];
-        let (mut major, mut minor) = (0, 0);
-        // SAFETY: both are valid for the write.
-        let status = unsafe { hiprtc_sys::hiprtcVersion(&mut major, &mut minor) };
-        let version = format!("{status:?} {major}.{minor} {}", env!("CARGO_PKG_VERSION"));
-        let files = libraries.into_iter().flatten().filter_map(|library| library.path()).map(file);
-        let maps = std::fs::read_to_string("/proc/self/maps").unwrap_or_default();
-        files.chain(llvms(&maps).into_iter().map(file)).chain([version]).collect()
-    })
+    #[cfg(feature = "nvidia")]
+    static NVIDIAS: OnceLock<Vec<String>> = OnceLock::new();
+    match compiler {
+        Compiler::Hiprtc(comgr) => IDENTITY.get_or_init(|| {
+            let hiprtc = hiprtc_sys::BINDING.opened();
+            let libraries = [hiprtc, comgr.map(|comgr| &comgr.0)];
+            let (mut major, mut minor) = (0, 0);
+            // SAFETY: both are valid for the write.
+            let status = unsafe { hiprtc_sys::hiprtcVersion(&mut major, &mut minor) };
+            let files = libraries.into_iter().flatten().filter_map(|library| library.path()).map(file);
+            describe(files, &["libLLVM", "libclang", "liblld"], &format!("{status:?} {major}.{minor}"))
+        }),
+        #[cfg(feature = "nvidia")]
+        Compiler::Nvrtc(nvrtc) => NVIDIAS.get_or_init(|| {
+            let path = nvrtc.path().map(|path| file(path));
+            describe(path.into_iter(), &["libnvrtc"], &nvrtc.version())
+        }),
+    }
 }
 
-/// Returns the libraries of LLVM and Clang among the files that are mapped into the process: if Comgr does not contain
-/// them, they can be upgraded without it. Linux has such tables (`/proc/self/maps`).
-fn llvms(maps: &str) -> BTreeSet<&Path> {
+/// Describes files, the libraries in the process whose names start with one of `parts`, and a version.
+fn describe(files: impl Iterator<Item = String>, parts: &[&str], version: &str) -> Vec<String> {
+    let maps = std::fs::read_to_string("/proc/self/maps").unwrap_or_default();
+    let version = format!("{version} {}", env!("CARGO_PKG_VERSION"));
+    files.chain(mapped(&maps, parts).into_iter().map(file)).chain([version]).collect()
+}
+
+/// Returns the libraries with these names among the files that are mapped into the process: if Comgr does not contain
+/// LLVM, for example, LLVM can be upgraded without it. Linux has such tables (`/proc/self/maps`).
+fn mapped<'a>(maps: &'a str, parts: &[&str]) -> BTreeSet<&'a Path> {
     let paths = maps.lines().filter_map(|line| line.find('/').map(|at| Path::new(&line[at..])));
     let is_part = |path: &&Path| {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
-        ["libLLVM", "libclang", "liblld"].iter().any(|start| name.starts_with(start))
+        parts.iter().any(|start| name.starts_with(start))
     };
     paths.filter(is_part).collect()
 }
@@ -150,7 +164,7 @@ mod tests {
     use crate::program::Program;
 
     fn key(program: &Program, arch: &str) -> Option<Key> {
-        Key::new(program.given(), &arch.parse().unwrap(), Output::Code, None)
+        Key::new(program.given(), &arch.parse().unwrap(), Output::Code, Compiler::Hiprtc(None))
     }
 
     #[test]
@@ -171,7 +185,10 @@ mod tests {
             (plain.clone().options(Options::new().fast_math()), "gfx90a"),
             (plain.clone().options(Options::new().include_dir("/nowhere")), "gfx90a"),
         ];
-        assert_ne!(Key::new(plain.given(), &"gfx90a".parse().unwrap(), Output::Bitcode, None), Some(usual.clone()));
+        assert_ne!(
+            Key::new(plain.given(), &"gfx90a".parse().unwrap(), Output::Bitcode, Compiler::Hiprtc(None)),
+            Some(usual.clone())
+        );
         let mut all: Vec<Key> = others.iter().map(|(program, arch)| key(program, arch).unwrap()).collect();
         all.push(usual);
         for (n, key) in all.iter().enumerate() {
@@ -202,7 +219,7 @@ mod tests {
         let maps = "7f00-7f01 r-xp 00000000 fe:00 12  /usr/lib/libLLVM.so.22.1\n7f01-7f02 r--p 00000000 fe:00 12 /usr/lib/libLLVM.so.22.1\n\
                     7f02-7f03 rw-p 00000000 00:00 0\n7f03-7f04 r-xp 00000000 fe:00 13 /opt/a b/libclang-cpp.so.22.1\n\
                     7f04-7f05 r-xp 00000000 fe:00 14 /usr/lib/libc.so.6\n7f05-7f06 r-xp 00000000 00:00 0 [vdso]\n";
-        let found: Vec<_> = llvms(maps).into_iter().collect();
+        let found: Vec<_> = mapped(maps, &["libLLVM", "libclang", "liblld"]).into_iter().collect();
         assert_eq!(found, [Path::new("/opt/a b/libclang-cpp.so.22.1"), Path::new("/usr/lib/libLLVM.so.22.1")]);
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("libLLVM.so");

@@ -16,7 +16,7 @@ use hip::{Arch, Device};
 use hiprtc_sys::{HIPRTC_ERROR_LINKING, HIPRTC_SUCCESS, hiprtcLinkComplete, hiprtcLinkDestroy, hiprtcLinkState};
 use rocm_loader::libraries;
 
-use crate::available::compiler;
+use crate::available;
 use crate::bitcode::Bitcode;
 use crate::code::{Code, Origin};
 use crate::error::{Error, LinkError, Result, c_string, ok};
@@ -114,11 +114,17 @@ impl Linker {
     /// compiler does not know is [`Error::Link`] in [`finish`](Self::finish).
     pub fn with_options(device: &Device, options: &Options) -> Result<Self> {
         options.check()?;
-        compiler()?;
+        available::hiprtc()?;
         if device.is_simulated() {
             return Err(Error::EmbeddedRuntime);
         }
         let arch = device.properties()?.arch.clone();
+        if arch.is_nvidia() {
+            return Err(Error::Unsupported {
+                what: "linking for NVIDIA's GPUs",
+                reason: "HIPRTC links bitcode for AMD's",
+            });
+        }
         let mut kept = Kept::new(options)?;
         let (mut names, mut values) = kept.raw();
         let count = names.len().try_into().unwrap_or(c_uint::MAX);
@@ -232,7 +238,7 @@ impl Linker {
         let names = || self.inputs.iter().map(|(name, _)| name.to_string_lossy().into_owned()).collect();
         if status == HIPRTC_ERROR_LINKING {
             let (arch, options, hint) = (self.arch.clone(), self.options.given.clone(), hint());
-            if let (true, None, Ok(Some(comgr))) = (log.is_empty(), &hint, compiler()) {
+            if let (true, None, Ok(Some(comgr))) = (log.is_empty(), &hint, available::hiprtc()) {
                 let again = reason::of_failure(comgr, &self.inputs, &arch, &self.options.arguments);
                 log = again.unwrap_or_default();
             }

@@ -14,14 +14,17 @@ use crate::core::error::Result;
 pub struct DeviceProperties {
     /// The product name: `AMD Instinct MI210`.
     pub name: String,
-    /// The architecture: `gfx90a:sramecc+:xnack-`.
+    /// The architecture: `gfx90a:sramecc+:xnack-`, `sm_90`.
     pub arch: Arch,
     /// Device memory, in bytes.
     pub total_memory: u64,
     /// Constant memory, in bytes.
     pub constant_memory: u64,
-    /// Maximum shared memory (LDS) per block, in bytes.
+    /// Maximum shared memory (LDS) per block, in bytes. On NVIDIA's devices, that of kernels which do not ask for more.
     pub shared_memory_per_block: u64,
+    /// Maximum shared memory (LDS) per block for kernels that ask for it, in bytes: launches of this crate do, if they
+    /// need it. More than [`shared_memory_per_block`](Self::shared_memory_per_block) on NVIDIA's devices only.
+    pub shared_memory_per_block_opt_in: u64,
     /// Shared memory (LDS) per compute unit, in bytes.
     pub shared_memory_per_compute_unit: u64,
     /// Maximum 32-bit registers per block.
@@ -96,6 +99,8 @@ pub struct DeviceProperties {
     pub pageable_memory_access_by_host_tables: bool,
     /// The compute mode (`hipComputeMode`): 0 allows every process to use the device.
     pub compute_mode: u32,
+    /// Maximum threads of a launch in each of x, y and z. AMD's dispatch packet counts them with 32 bits.
+    pub(crate) max_threads_per_axis: u64,
 }
 
 /// An address on the PCI bus, printed as `0000:03:00.0`.

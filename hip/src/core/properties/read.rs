@@ -20,6 +20,7 @@ macro_rules! properties {
             total_memory: $raw.totalGlobalMem as u64,
             constant_memory: $raw.totalConstMem as u64,
             shared_memory_per_block: $raw.sharedMemPerBlock as u64,
+            shared_memory_per_block_opt_in: $raw.sharedMemPerBlock as u64,
             shared_memory_per_compute_unit: $raw.maxSharedMemoryPerMultiProcessor as u64,
             registers_per_block: count($raw.regsPerBlock),
             l2_cache: u64::from(count($raw.l2CacheSize)),
@@ -61,6 +62,7 @@ macro_rules! properties {
             pageable_memory_access: $raw.pageableMemoryAccess != 0,
             pageable_memory_access_by_host_tables: $raw.pageableMemoryAccessUsesHostPageTables != 0,
             compute_mode: count($raw.computeMode),
+            max_threads_per_axis: u64::from(u32::MAX),
         }
     };
 }
@@ -75,7 +77,12 @@ pub(crate) fn read(device: &Device) -> Result<DeviceProperties> {
     // SAFETY: the pointer is valid for a write of the structure that this version of the function fills.
     let status = unsafe { hipGetDevicePropertiesR0600(&mut *raw, device.raw()) };
     check(status, "hipGetDeviceProperties", || format!("properties of device {}", device.index()))?;
-    Ok(properties!(raw))
+    let mut properties = properties!(raw);
+    if properties.arch.is_nvidia() {
+        properties.max_threads_per_axis = u64::MAX;
+        properties.shared_memory_per_block_opt_in = raw.sharedMemPerBlockOptin as u64;
+    }
+    Ok(properties)
 }
 
 /// Converts a C count, an `int`; a negative count becomes 0.

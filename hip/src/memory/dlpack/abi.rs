@@ -2,6 +2,9 @@
 
 use std::ffi::c_void;
 
+use crate::core::error::{Error, Result};
+use crate::core::nvidia;
+
 /// The version of the structures that this crate writes: major, minor. Readers reject other major versions.
 pub const VERSION: DLPackVersion = DLPackVersion { major: 1, minor: 1 };
 
@@ -9,6 +12,55 @@ pub const VERSION: DLPackVersion = DLPackVersion { major: 1, minor: 1 };
 pub const DL_ROCM: i32 = 10;
 /// `DLDeviceType`: host memory that ROCm has pinned (`kDLROCMHost`).
 pub const DL_ROCM_HOST: i32 = 11;
+
+/// `DLDeviceType`: a CUDA device's memory (`kDLCUDA`), with [`Backend::Cuda`](crate::Backend::Cuda).
+pub const DL_CUDA: i32 = 2;
+/// `DLDeviceType`: host memory that CUDA has pinned (`kDLCUDAHost`).
+pub const DL_CUDA_HOST: i32 = 3;
+/// `DLDeviceType`: CUDA's managed memory (`kDLCUDAManaged`). Imported as memory of the device.
+pub const DL_CUDA_MANAGED: i32 = 13;
+
+/// The kinds of memory of a backend.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Kinds {
+    /// The name for messages.
+    pub(super) name: &'static str,
+    pub(super) device: i32,
+    pub(super) pinned: i32,
+    pub(super) managed: Option<i32>,
+}
+
+impl Kinds {
+    /// Returns those of the backend in use.
+    pub(super) fn in_use() -> Self {
+        Self::of(nvidia::is_in_use())
+    }
+
+    const fn of(is_nvidia: bool) -> Self {
+        if is_nvidia {
+            Self { name: "CUDA", device: DL_CUDA, pinned: DL_CUDA_HOST, managed: Some(DL_CUDA_MANAGED) }
+        } else {
+            Self { name: "ROCm", device: DL_ROCM, pinned: DL_ROCM_HOST, managed: None }
+        }
+    }
+
+    /// Returns whether a tensor of this type is in pinned host memory.
+    pub(super) fn is_pinned(self, device_type: i32) -> Result<bool> {
+        let Self { name, device, pinned, managed } = self;
+        if device_type == pinned {
+            return Ok(true);
+        }
+        if device_type == device || Some(device_type) == managed {
+            return Ok(false);
+        }
+        let allowed = format!("{device} ({name}) or {pinned} (memory pinned by {name})");
+        Err(Error::InvalidValue {
+            what: "a DLPack tensor",
+            value: format!("on a device of type {device_type}"),
+            allowed,
+        })
+    }
+}
 
 /// `DLManagedTensorVersioned::flags`: the elements are read-only (`DLPACK_FLAG_BITMASK_READ_ONLY`).
 pub const FLAG_READ_ONLY: u64 = 1;
@@ -30,7 +82,7 @@ pub struct DLPackVersion {
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DLDevice {
-    /// The kind of device: [`DL_ROCM`], [`DL_ROCM_HOST`], or a kind that is not ROCm's.
+    /// The kind of device: [`DL_ROCM`], [`DL_ROCM_HOST`], [`DL_CUDA`], [`DL_CUDA_HOST`], or another.
     pub device_type: i32,
     /// The index of the device.
     pub device_id: i32,
@@ -101,6 +153,22 @@ mod tests {
     use std::mem::offset_of;
 
     use super::*;
+
+    #[test]
+    fn each_backend_has_its_kinds_of_memory() {
+        let (amd, nvidia) = (Kinds::of(false), Kinds::of(true));
+        assert_eq!([10, 11].map(|kind| amd.is_pinned(kind).unwrap()), [false, true]);
+        assert_eq!([2, 3, 13].map(|kind| nvidia.is_pinned(kind).unwrap()), [false, true, false]);
+        for (kinds, others) in [(amd, [2, 3, 13, 1]), (nvidia, [10, 11, 1, 14])] {
+            for other in others {
+                let text = kinds.is_pinned(other).unwrap_err().to_string();
+                assert!(
+                    text.contains(&format!("of type {other}, but must be {} ({})", kinds.device, kinds.name)),
+                    "{text}"
+                );
+            }
+        }
+    }
 
     #[test]
     fn structures_lie_as_in_c() {

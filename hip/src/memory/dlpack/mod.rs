@@ -42,8 +42,8 @@ mod raw;
 mod tensor;
 
 pub use abi::{
-    DL_ROCM, DL_ROCM_HOST, DLDataType, DLDevice, DLManagedTensor, DLManagedTensorVersioned, DLPackVersion, DLTensor,
-    FLAG_IS_COPIED, FLAG_READ_ONLY, VERSION,
+    DL_CUDA, DL_CUDA_HOST, DL_CUDA_MANAGED, DL_ROCM, DL_ROCM_HOST, DLDataType, DLDevice, DLManagedTensor,
+    DLManagedTensorVersioned, DLPackVersion, DLTensor, FLAG_IS_COPIED, FLAG_READ_ONLY, VERSION,
 };
 pub use element::Element;
 pub use layout::Layout;

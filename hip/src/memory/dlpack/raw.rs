@@ -4,9 +4,7 @@ use std::ffi::c_void;
 use std::ptr;
 use std::slice;
 
-use super::abi::{
-    DL_ROCM, DL_ROCM_HOST, DLDevice, DLManagedTensor, DLManagedTensorVersioned, DLTensor, FLAG_READ_ONLY, VERSION,
-};
+use super::abi::{DLDevice, DLManagedTensor, DLManagedTensorVersioned, DLTensor, FLAG_READ_ONLY, Kinds, VERSION};
 use super::{Layout, Tensor};
 use crate::core::context;
 use crate::core::device::Device;
@@ -127,7 +125,7 @@ impl Tensor {
     /// an error, the caller keeps ownership, and the deleter is not called.
     ///
     /// # Errors
-    /// [`Error::InvalidValue`] for a null pointer, memory that is not ROCm's or that the runtime does not know, a shape
+    /// [`Error::InvalidValue`] for a null pointer, memory that is not the backend's or that the runtime does not know, a shape
     /// or strides that do not fit an address space, and elements that do not fill whole bytes; [`Error::DeviceIndex`]
     /// and [`Error::WrongDevice`] for a device that does not exist or that the memory is not on.
     ///
@@ -253,16 +251,7 @@ unsafe fn describe(tensor: &DLTensor) -> Result<Described> {
     let bytes = span.checked_mul(element).filter(|&bytes| isize::try_from(bytes).is_ok());
     let bytes = bytes.ok_or(Error::TooLarge { elements: span, element_bytes: element })?;
 
-    let pinned = match tensor.device.device_type {
-        DL_ROCM => false,
-        DL_ROCM_HOST => true,
-        other => {
-            return Err(refused(
-                format!("on a device of type {other}"),
-                format!("{DL_ROCM} (ROCm) or {DL_ROCM_HOST} (memory pinned by ROCm)"),
-            ));
-        }
-    };
+    let pinned = Kinds::in_use().is_pinned(tensor.device.device_type)?;
     let device = Device::get(usize::try_from(tensor.device.device_id).unwrap_or(usize::MAX))?;
     if bytes == 0 {
         let address = ptr::null_mut();

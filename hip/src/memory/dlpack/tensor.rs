@@ -3,7 +3,7 @@
 use std::fmt;
 use std::ops::Deref;
 
-use super::abi::{DL_ROCM, DL_ROCM_HOST, DLDataType};
+use super::abi::{DLDataType, Kinds};
 use super::{Element, Layout};
 use crate::core::device::Device;
 use crate::core::error::{Error, Result};
@@ -102,10 +102,12 @@ impl Tensor {
         self.memory.device
     }
 
-    /// Returns [`DL_ROCM`], or [`DL_ROCM_HOST`] for pinned host memory.
+    /// Returns [`DL_ROCM`](super::DL_ROCM), or [`DL_ROCM_HOST`](super::DL_ROCM_HOST) for pinned host memory; on NVIDIA's
+    /// GPUs, [`DL_CUDA`](super::DL_CUDA) and [`DL_CUDA_HOST`](super::DL_CUDA_HOST).
     #[must_use]
     pub fn device_type(&self) -> i32 {
-        if self.pinned { DL_ROCM_HOST } else { DL_ROCM }
+        let kinds = Kinds::in_use();
+        if self.pinned { kinds.pinned } else { kinds.device }
     }
 
     /// Returns whether the elements are read-only ([`FLAG_READ_ONLY`](super::FLAG_READ_ONLY)).

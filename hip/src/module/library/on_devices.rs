@@ -119,7 +119,7 @@ impl LibraryKernel {
     /// [`Error::Geometry`] for more than the device has; those of [`on`](Self::on).
     #[doc(alias("hipKernelSetAttribute", "cuKernelSetAttribute"))]
     pub fn set_max_dynamic_shared(&self, device: &Device, bytes: u32) -> Result<()> {
-        let most = device.properties()?.shared_memory_per_block;
+        let most = device.properties()?.shared_memory_per_block_opt_in;
         if u64::from(bytes) + u64::from(self.info.static_shared_bytes) > most {
             let fixed = self.info.static_shared_bytes;
             let reason = format!("{bytes} bytes of shared memory beside its {fixed} are more than {most}");

@@ -1,0 +1,6 @@
+//! Tables that `cargo xtask nvidia` writes.
+
+#[rustfmt::skip]
+pub(crate) mod attributes;
+#[rustfmt::skip]
+pub(crate) mod forward;
