@@ -208,7 +208,8 @@ impl Build {
     /// - [`Error::Stack`] if a kernel makes calls that the compiler cannot follow (recursion, `dyn`, pointers to
     ///   functions) and states no stack, [`Error::StackTooSmall`] if it states less than one call of the module's
     ///   largest function needs.
-    /// - [`Error::File`] if a file cannot be read, [`Error::Invalid`] without architectures.
+    /// - [`Error::File`] if a file cannot be read, [`Error::Invalid`] without architectures or with one that the compiler
+    ///   does not know.
     pub fn make(&self, folder: &Path, cache: &Path) -> Result<Made> {
         self.make_with(folder, cache, true, false)
     }
@@ -220,6 +221,7 @@ impl Build {
             Err(why) if or_committed && self.committed.is_some() => return self.committed_bundle(why),
             Err(why) => return Err(Error::Unavailable(why)),
         };
+        toolchain.check(&self.architectures).map_err(Error::Invalid)?;
         let sources = sources::Sources::find()?;
         let work = folder.join(format!("{}-device", self.stem()?));
         compile::create(&work)?;

@@ -102,6 +102,21 @@ impl Toolchain {
         })?;
         Ok(Self { rustc: rustc.to_owned(), library, version, release, host, sysroot })
     }
+
+    /// Checks that the compiler knows the architectures.
+    ///
+    /// # Errors
+    /// The first one that it does not know, and those that it knows.
+    pub(crate) fn check(&self, architectures: &[String]) -> Result<(), String> {
+        let listed = ask(&self.rustc, &["--target", TARGET, "--print", "target-cpus"])?;
+        let known: Vec<&str> = listed.split_whitespace().filter(|word| word.starts_with("gfx")).collect();
+        match architectures.iter().find(|arch| !known.contains(&arch.as_str())) {
+            Some(unknown) => {
+                Err(format!("Rust {} does not know {unknown}. It knows {}", self.release, known.join(", ")))
+            }
+            None => Ok(()),
+        }
+    }
 }
 
 /// Returns whether the Cargo of this build passes the profile's setting in `CARGO_CFG_DEBUG_ASSERTIONS`. That of Rust

@@ -35,6 +35,8 @@ fn what_the_device_cannot_do_does_not_build() {
         return;
     }
     let folder = tempfile::tempdir().unwrap();
+    let error = make(source(folder.path(), "").archs(["gfx9999"])).unwrap_err().to_string();
+    assert!(error.contains("does not know gfx9999. It knows ") && error.contains("gfx90a, "), "{error}");
     let missing = "unsafe extern \"C\" { safe fn exp(x: f64) -> f64; }\n\
                    #[kernel] pub fn bad(mut x: DisjointSlice<f64>) { if let Some((_, x)) = x.mine() { *x = exp(*x); } }";
     match make(source(folder.path(), missing)) {

@@ -72,7 +72,7 @@ impl fmt::Display for Defect {
             }
             Self::OffsetDecreases { line } => write!(f, "row or column {line} ends before it starts"),
             Self::OutOfRange { position, found, size } => {
-                write!(f, "index {found} at position {position} is not in 0..{size}")
+                write!(f, "column or row index {found} at position {position} is not in 0..{size}")
             }
             Self::Unsorted { position } => {
                 write!(f, "the entry at position {position} belongs before the one before it")

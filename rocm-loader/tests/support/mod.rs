@@ -127,10 +127,13 @@ pub fn until_ended(pid: &str) {
     }
 }
 
-/// Runs the test `test` of this program again in a process of its own, with `variable` set.
+/// Runs the test `test` of this program again in a process of its own, with `variables` set. It does not see what the
+/// user of this machine has installed with `rocm-sdk install`.
 pub fn in_child(test: &str, variables: &[(&str, &str)]) {
     let mut command = Command::new(std::env::current_exe().unwrap());
-    command.args(["--exact", test, "--nocapture"]).env(CHILD, "1").envs(variables.iter().copied());
+    command.args(["--exact", test, "--nocapture"]).env(CHILD, "1");
+    command.env("HOME", "/nonexistent").env_remove("XDG_DATA_HOME").env_remove("ROCM_SDK_INSTALL_DIR");
+    command.envs(variables.iter().copied());
     let output = command.output().unwrap();
     let said = format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     assert!(output.status.success() && said.contains("1 passed"), "{said}");

@@ -87,7 +87,7 @@ struct With<T: clap::Args> {
     command: T,
 }
 
-/// A subcommand whose `--root` is not that of [`Place`].
+// A subcommand whose `--root` is not that of `Place`. Not documentation: clap would print it as help.
 #[derive(Debug, clap::Args)]
 struct Strictly<T: clap::Args> {
     #[command(flatten)]
