@@ -78,7 +78,7 @@ impl Hip {
 
 /// Returns the names of HIP functions that `hip`'s sources call.
 pub(super) fn called(functions: &BTreeMap<String, Declaration>) -> Result<BTreeSet<String>> {
-    let beside = Regex::new(r#"(?m)//.*$|#\[doc\([^\]]*\)\]|"(?:[^"\\]|\\.)*""#)?;
+    let beside = Regex::new(r#"(?m)//.*$|#\[doc\([^\]]*\)\]|"(?:[^"\\\n]|\\.)*""#)?;
     let name = Regex::new(r"\bhip[A-Z]\w*")?;
     let mut called = BTreeSet::new();
     for (_, text) in sources(&paths::root().join("hip/src"))? {
