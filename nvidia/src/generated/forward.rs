@@ -10,6 +10,7 @@ use crate::table::forward_functions;
 
 forward_functions! {
 now {
+    context fn hipArray3DGetDescriptor(pArrayDescriptor: *mut HIP_ARRAY3D_DESCRIPTOR, array: hipArray_t) = c"cuArray3DGetDescriptor_v2";
     context fn hipDestroyExternalMemory(extMem: hipExternalMemory_t) = c"cuDestroyExternalMemory";
     context fn hipDestroyExternalSemaphore(extSem: hipExternalSemaphore_t) = c"cuDestroyExternalSemaphore";
     context fn hipDestroySurfaceObject(surfaceObject: hipSurfaceObject_t) = c"cuSurfObjectDestroy";
@@ -143,10 +144,12 @@ now {
     context fn hipSignalExternalSemaphoresAsync(extSemArray: *const hipExternalSemaphore_t, paramsArray: *const hipExternalSemaphoreSignalParams, numExtSems: c_uint, stream: hipStream_t) = c"cuSignalExternalSemaphoresAsync";
     context fn hipStreamAttachMemAsync(stream: hipStream_t, dev_ptr: *mut c_void, length: usize, flags: c_uint) = c"cuStreamAttachMemAsync";
     context fn hipStreamBatchMemOp(stream: hipStream_t, count: c_uint, paramArray: *mut hipStreamBatchMemOpParams, flags: c_uint) = c"cuStreamBatchMemOp_v2" | c"cuStreamBatchMemOp";
+    context fn hipStreamBeginCapture(stream: hipStream_t, mode: hipStreamCaptureMode) = c"cuStreamBeginCapture_v2";
     context fn hipStreamCopyAttributes(dst: hipStream_t, src: hipStream_t) = c"cuStreamCopyAttributes";
     context fn hipStreamCreateWithFlags(stream: *mut hipStream_t, flags: c_uint) = c"cuStreamCreate";
     context fn hipStreamCreateWithPriority(stream: *mut hipStream_t, flags: c_uint, priority: c_int) = c"cuStreamCreateWithPriority";
     context fn hipStreamDestroy(stream: hipStream_t) = c"cuStreamDestroy_v2" | c"cuStreamDestroy";
+    context fn hipStreamEndCapture(stream: hipStream_t, pGraph: *mut hipGraph_t) = c"cuStreamEndCapture";
     context fn hipStreamGetAttribute(stream: hipStream_t, attr: hipLaunchAttributeID, value_out: *mut hipLaunchAttributeValue) = c"cuStreamGetAttribute";
     context fn hipStreamGetCaptureInfo_v2(stream: hipStream_t, captureStatus_out: *mut hipStreamCaptureStatus, id_out: *mut c_ulonglong, graph_out: *mut hipGraph_t, dependencies_out: *mut *const hipGraphNode_t, numDependencies_out: *mut usize) = c"cuStreamGetCaptureInfo_v2";
     context fn hipStreamGetFlags(stream: hipStream_t, flags: *mut c_uint) = c"cuStreamGetFlags";
