@@ -12,9 +12,10 @@ use crate::core::call::check;
 use crate::core::context;
 use crate::core::device::Device;
 use crate::core::error::{Error, Result};
+use crate::core::nvidia;
 
 /// A 64-bit word that streams and the host can wait for and write to (`hipExtMallocWithFlags`,
-/// `hipMallocSignalMemory`).
+/// `hipMallocSignalMemory`; on NVIDIA's GPUs, pinned memory).
 ///
 /// It is to streams as an atomic is to threads: all may read and write it at any time, and this crate does not order
 /// these accesses. A stream that waits for a value that is never written never ends, and neither does a wait for that
@@ -95,9 +96,16 @@ impl Signal {
         device.activate()?;
         let mut raw: *mut c_void = ptr::null_mut();
         let bytes = size_of::<u64>();
-        // SAFETY: `raw` is valid for a write; signal memory is always of 8 bytes.
-        let status = unsafe { hip_sys::hipExtMallocWithFlags(&mut raw, bytes, hip_sys::hipMallocSignalMemory) };
-        check(status, "hipExtMallocWithFlags", || format!("a signal on device {}", device.index()))?;
+        let describe = || format!("a signal on device {}", device.index());
+        if nvidia::is_in_use() {
+            // NVIDIA's driver has no signal memory. Its streams wait for any word of pinned memory.
+            // SAFETY: `raw` is valid for a write.
+            check(unsafe { hip_sys::hipHostMalloc(&mut raw, bytes, 0) }, "hipHostMalloc", describe)?;
+        } else {
+            // SAFETY: `raw` is valid for a write; signal memory is always of 8 bytes.
+            let status = unsafe { hip_sys::hipExtMallocWithFlags(&mut raw, bytes, hip_sys::hipMallocSignalMemory) };
+            check(status, "hipExtMallocWithFlags", describe)?;
+        }
         let signal = Self { pointer: raw.cast(), device: *device, usage: Usage::default() };
         signal.store(value)?;
         Ok(signal)
@@ -135,8 +143,8 @@ impl Signal {
         if context::is_forked() {
             return Err(Error::ForkedChild);
         }
-        // SAFETY: 8 aligned bytes of the runtime's signal memory, which is host memory; alive until Drop. This process is not a forked
-        // child, as checked above.
+        // SAFETY: 8 aligned bytes of the runtime's signal memory or of pinned memory: host memory, alive until Drop. This process is not a
+        // forked child, as checked above.
         Ok(unsafe { &*self.pointer })
     }
 
@@ -152,8 +160,9 @@ impl Drop for Signal {
         let (address, device) = (self.pointer.expose_provenance(), self.device);
         self.usage.release_when_idle(device, move || {
             if device.activate().is_ok() {
-                // SAFETY: from hipExtMallocWithFlags, not freed yet, and no work uses it anymore.
-                let _ = unsafe { hip_sys::hipFree(ptr::with_exposed_provenance_mut(address)) };
+                let raw: *mut c_void = ptr::with_exposed_provenance_mut(address);
+                // SAFETY: from hipHostMalloc or hipExtMallocWithFlags, as in `new`; not freed yet, and no work uses it anymore.
+                let _ = unsafe { if nvidia::is_in_use() { hip_sys::hipHostFree(raw) } else { hip_sys::hipFree(raw) } };
             }
         });
     }
