@@ -9,6 +9,7 @@ use std::process::Command;
 
 use common::{kernels, skipped};
 use hip::module::ParameterKind;
+use hip::stream::{Signal, WaitCondition};
 use hip::{Backend, Device, DeviceBuffer, DevicePtr, Error, Graph, LaunchConfig, Module, PinnedBuffer, Status, Stream};
 
 const CHILD: &str = "HIP_TEST_CHILD";
@@ -164,6 +165,25 @@ fn limits_are_the_devices() {
         let more = unsafe { reverse.launch(&stream, config.with_shared_bytes(most + 1), (&mut data,)) }.unwrap_err();
         assert!(matches!(more, Error::Geometry { .. }), "{more}");
     }
+}
+
+/// The driver has no signal memory: a word of pinned memory is one.
+#[test]
+fn streams_and_the_host_share_signals() {
+    let Some(device) = device() else { return };
+    let signal = match Signal::new(&device, 0) {
+        Ok(signal) => signal,
+        Err(error @ Error::Unsupported { .. }) => return skipped(&error),
+        Err(error) => panic!("{error}"),
+    };
+    let stream = Stream::new(&device).unwrap();
+    assert_eq!(signal.load().unwrap(), 0);
+    stream.wait_signal(&signal, WaitCondition::AtLeast(2)).unwrap();
+    stream.write_signal(&signal, 7).unwrap();
+    assert!(!stream.is_idle().unwrap());
+    signal.store(2).unwrap();
+    stream.synchronize().unwrap();
+    assert_eq!(signal.load().unwrap(), 7);
 }
 
 fn block_on<F: Future>(future: F) -> F::Output {

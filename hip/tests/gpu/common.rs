@@ -47,6 +47,11 @@ pub(crate) fn device() -> Option<Device> {
     }
 }
 
+/// Returns whether the device is NVIDIA's, whose code does not tell a pointer from a number of 8 bytes.
+pub(crate) fn is_nvidia(device: &Device) -> bool {
+    device.properties().unwrap().arch.is_nvidia()
+}
+
 /// The kernels of `tests/kernels` for this device, or for gfx90a if there are none for it.
 pub(crate) fn kernels(device: &Device) -> &'static [u8] {
     match device.properties().unwrap().arch.name() {

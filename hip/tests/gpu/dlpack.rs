@@ -6,12 +6,17 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use hip::dlpack::{
-    DL_ROCM, DL_ROCM_HOST, DLDataType, DLDevice, DLManagedTensor, DLManagedTensorVersioned, DLPackVersion, DLTensor,
-    Element, FLAG_READ_ONLY, Tensor,
+    DL_CUDA, DL_CUDA_HOST, DL_ROCM, DL_ROCM_HOST, DLDataType, DLDevice, DLManagedTensor, DLManagedTensorVersioned,
+    DLPackVersion, DLTensor, Element, FLAG_READ_ONLY, Tensor,
 };
 use hip::{Device, DeviceBuffer, Error, LaunchConfig, PinnedBuffer, Stream};
 
 use crate::common::{device, eventually, kernel};
+
+/// The types of the backend's memory: of a device, and pinned.
+fn kinds() -> (i32, i32) {
+    if hip::backend().unwrap() == hip::Backend::Cuda { (DL_CUDA, DL_CUDA_HOST) } else { (DL_ROCM, DL_ROCM_HOST) }
+}
 
 /// Like `hipMemcpy`, on a separate stream: HIP rejects `hipMemcpy` while other threads capture, and it invalidates
 /// their captures.
@@ -72,7 +77,7 @@ fn a_buffer_goes_out_and_is_freed_by_its_taker() {
     let raw = Tensor::from_buffer(buffer, &[3, 4]).unwrap().into_raw().unwrap();
     // SAFETY: owned by this test until it is passed on.
     let tensor = unsafe { (*raw).dl_tensor };
-    assert_eq!(tensor.device, DLDevice { device_type: DL_ROCM, device_id: device.index() as i32 });
+    assert_eq!(tensor.device, DLDevice { device_type: kinds().0, device_id: device.index() as i32 });
     let mut sum = 0.0;
     // SAFETY: the tensor is valid, and this call takes ownership.
     assert_eq!(unsafe { sum_and_give_back(raw, &mut sum) }, 0);
@@ -159,7 +164,7 @@ fn give(values: &[f32; 8], calls: &Arc<AtomicU32>) -> *mut DLManagedTensorVersio
         flags: 0,
         dl_tensor: DLTensor {
             data: memory,
-            device: DLDevice { device_type: DL_ROCM, device_id: 0 },
+            device: DLDevice { device_type: kinds().0, device_id: 0 },
             ndim: 2,
             dtype: f32::DATA_TYPE,
             shape,
@@ -247,8 +252,10 @@ fn bad_structures_are_errors_and_stay_the_callers() {
     let (mut huge, mut negative, mut far) = ([i64::MAX, 3], [-1, 3], [i64::MAX, i64::MAX]);
     let (huge, negative, far) = (huge.as_mut_ptr(), negative.as_mut_ptr(), far.as_mut_ptr());
     bad("version 2.0", &|raw| raw.version.major = 2);
-    bad("device of type 2", &|raw| raw.dl_tensor.device.device_type = 2);
-    bad("kind Device", &|raw| raw.dl_tensor.device.device_type = DL_ROCM_HOST);
+    bad("device of type 1", &|raw| raw.dl_tensor.device.device_type = 1);
+    let other = if kinds().0 == DL_CUDA { DL_ROCM } else { DL_CUDA };
+    bad(&format!("device of type {other}"), &|raw| raw.dl_tensor.device.device_type = other);
+    bad("kind Device", &|raw| raw.dl_tensor.device.device_type = kinds().1);
     let index = bad("there is no device", &|raw| raw.dl_tensor.device.device_id = -1);
     assert!(matches!(index, Error::DeviceIndex { .. }));
     bad("-1 dimensions", &|raw| raw.dl_tensor.ndim = -1);
@@ -283,7 +290,7 @@ fn pinned_and_empty_memory_goes_and_comes() {
     let raw = Tensor::from_pinned(pinned, &[3, 1]).unwrap().into_raw().unwrap();
     // SAFETY: owned by this test, and valid.
     let tensor = unsafe { Tensor::from_raw(raw) }.unwrap();
-    assert_eq!(tensor.device_type(), DL_ROCM_HOST);
+    assert_eq!(tensor.device_type(), kinds().1);
     let mut pinned = tensor.into_pinned::<u16>().unwrap();
     assert_eq!(pinned.as_mut_slice().unwrap(), [1, 2, 3]);
     let empty = DeviceBuffer::<f64>::zeroed(&device, 0).unwrap();

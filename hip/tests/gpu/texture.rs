@@ -6,7 +6,7 @@ use hip::module::KernelArg;
 use hip::texture::{AddressMode, FilterMode, MipmapOptions, ReadMode, Surface, Texture, TextureOptions};
 use hip::{Device, DeviceBuffer, Error, Graph, Kernel, LaunchConfig, Pod, Stream};
 
-use crate::{image_kernel, image_module, images};
+use crate::{image_kernel, image_module, images, is_nvidia};
 
 /// Fractional bits of the weights that a device uses for interpolation.
 const WEIGHT_BITS: i32 = 8;
@@ -334,7 +334,7 @@ fn a_typed_kernel_takes_textures_and_orders_its_launches_by_them() {
     let Some(device) = images() else { return };
     let Some(module) = image_module(&device) else { return };
     let sample = Sample2D::load(&module).unwrap();
-    assert!(matches!(NumberForTexture::load(&module), Err(Error::Argument { index: 0, .. })));
+    assert_eq!(NumberForTexture::load(&module).is_ok(), is_nvidia(&device));
     let refused = TextureForNumber::load(&module).unwrap_err();
     assert!(
         matches!(&refused, Error::Argument { index: 4, .. }) && refused.to_string().contains("Texture"),
