@@ -37,6 +37,7 @@ pub(crate) fn all() -> impl Iterator<Item = &'static (&'static str, Function)> {
         api::properties::FUNCTIONS,
         api::stream::FUNCTIONS,
         api::texture::FUNCTIONS,
+        api::virtual_memory::FUNCTIONS,
     ]
     .into_iter()
     .flatten()

@@ -1,9 +1,9 @@
 //! The driver's structures that HIP does not have, or has with another layout. A test compares them with the layouts in
 //! CUDA's header.
 
-use std::ffi::{c_uint, c_void};
+use std::ffi::{c_uchar, c_uint, c_ushort, c_void};
 
-use hip_sys::rocm_7_2::{hipArray_t, hipFunction_t};
+use hip_sys::rocm_7_2::{hipArray_t, hipFunction_t, hipMemLocation};
 
 /// `CUmemorytype`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -91,6 +91,20 @@ pub(crate) struct MemsetNode {
     pub(crate) element: c_uint,
     pub(crate) width: usize,
     pub(crate) height: usize,
+}
+
+/// `CUmemAllocationProp`, with `allocFlags` field by field.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub(crate) struct AllocationProperties {
+    pub(crate) kind: c_uint,
+    pub(crate) handles: c_uint,
+    pub(crate) location: hipMemLocation,
+    pub(crate) metadata: *mut c_void,
+    pub(crate) compression: c_uchar,
+    pub(crate) is_for_rdma: c_uchar,
+    pub(crate) usage: c_ushort,
+    pub(crate) reserved: [c_uchar; 4],
 }
 
 macro_rules! zeroed {

@@ -14,3 +14,4 @@ pub(crate) mod pointer;
 pub(crate) mod properties;
 pub(crate) mod stream;
 pub(crate) mod texture;
+pub(crate) mod virtual_memory;

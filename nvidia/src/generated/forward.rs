@@ -100,10 +100,8 @@ now {
     context fn hipMemAddressFree(devPtr: *mut c_void, size: usize) = c"cuMemAddressFree";
     context fn hipMemAddressReserve(ptr: *mut *mut c_void, size: usize, alignment: usize, addr: *mut c_void, flags: c_ulonglong) = c"cuMemAddressReserve";
     context fn hipMemAdvise(dev_ptr: *const c_void, count: usize, advice: hipMemoryAdvise, device: c_int) = c"cuMemAdvise";
-    context fn hipMemCreate(handle: *mut hipMemGenericAllocationHandle_t, size: usize, prop: *const hipMemAllocationProp, flags: c_ulonglong) = c"cuMemCreate";
     context fn hipMemExportToShareableHandle(shareableHandle: *mut c_void, handle: hipMemGenericAllocationHandle_t, handleType: hipMemAllocationHandleType, flags: c_ulonglong) = c"cuMemExportToShareableHandle";
     context fn hipMemGetAddressRange(pbase: *mut hipDeviceptr_t, psize: *mut usize, dptr: hipDeviceptr_t) = c"cuMemGetAddressRange_v2";
-    context fn hipMemGetAllocationGranularity(granularity: *mut usize, prop: *const hipMemAllocationProp, option: hipMemAllocationGranularity_flags) = c"cuMemGetAllocationGranularity";
     context fn hipMemGetHandleForAddressRange(handle: *mut c_void, dptr: hipDeviceptr_t, size: usize, handleType: hipMemRangeHandleType, flags: c_ulonglong) = c"cuMemGetHandleForAddressRange";
     context fn hipMemGetInfo(free: *mut usize, total: *mut usize) = c"cuMemGetInfo_v2";
     context fn hipMemImportFromShareableHandle(handle: *mut hipMemGenericAllocationHandle_t, osHandle: *mut c_void, shHandleType: hipMemAllocationHandleType) = c"cuMemImportFromShareableHandle";

@@ -4,7 +4,7 @@ use std::mem::{align_of, offset_of, size_of};
 
 use hip_sys::rocm_7_2::*;
 
-use crate::structures::{Copy2D, Copy3D, KernelNode, MemsetNode};
+use crate::structures::{AllocationProperties, Copy2D, Copy3D, KernelNode, MemsetNode};
 
 #[test]
 fn structures_of_this_crate_have_the_drivers_layout() {
@@ -48,6 +48,17 @@ fn structures_of_this_crate_have_the_drivers_layout() {
         offset_of!(MemsetNode, height),
     ];
     assert_eq!(of, [8, 16, 20, 24, 32], "CUDA_MEMSET_NODE_PARAMS_v1");
+
+    assert_eq!(size_of::<AllocationProperties>(), 32, "CUmemAllocationProp");
+    let of = [
+        offset_of!(AllocationProperties, handles),
+        offset_of!(AllocationProperties, location),
+        offset_of!(AllocationProperties, metadata),
+        offset_of!(AllocationProperties, is_for_rdma),
+        offset_of!(AllocationProperties, usage),
+        offset_of!(AllocationProperties, reserved),
+    ];
+    assert_eq!(of, [4, 8, 16, 25, 26, 28], "CUmemAllocationProp");
 }
 
 #[test]
@@ -65,7 +76,6 @@ fn structures_of_hip_that_are_passed_on_have_the_drivers_layout() {
         hipMemPoolProps = "CUmemPoolProps": 88, 8;
         hipMemAllocNodeParams = "CUDA_MEM_ALLOC_NODE_PARAMS": 120, 8;
         hipMemAccessDesc = "CUmemAccessDesc": 12, 4;
-        hipMemAllocationProp = "CUmemAllocationProp": 32, 8;
         hipMemLocation = "CUmemLocation": 8, 4;
         hipMemPoolPtrExportData = "CUmemPoolPtrExportData": 64, 1;
         hipIpcMemHandle_t = "CUipcMemHandle": 64, 1;
@@ -96,8 +106,7 @@ fn structures_of_hip_that_are_passed_on_have_the_drivers_layout() {
         offset_of!(hipMemPoolProps, maxSize),
         offset_of!(hipMemAllocNodeParams, bytesize),
         offset_of!(hipMemAllocNodeParams, dptr),
-        offset_of!(hipMemAllocationProp, location),
         offset_of!(HIP_LAUNCH_CONFIG, attrs),
     ];
-    assert_eq!(of, [8, 136, 40, 44, 8, 24, 104, 112, 8, 40]);
+    assert_eq!(of, [8, 136, 40, 44, 8, 24, 104, 112, 40]);
 }
